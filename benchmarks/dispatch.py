@@ -143,7 +143,7 @@ def debug_mode_adds(calls: int) -> Call | None:
 
 
 def untraced(both: bool) -> dict[str, float]:
-    """Seconds per add with gradients, nobody recording."""
+    """Seconds per add with gradients, without a recorder."""
     with package_without_seam() as seamless:
         add_without_seam = model_add(seamless, both)
     with hips_add(both) if there("autograd") else nullcontext() as hips:

@@ -88,7 +88,7 @@ def is_unloaded(module: ModuleType) -> bool:
 
 
 def attribute_of(package: ModuleType, name: str) -> Any:
-    """What stands under a name of ``ATTRIBUTES``, which is the package's own from now on. KeyError for other names."""
+    """The value of a name of ``ATTRIBUTES``, which becomes an attribute of the package. KeyError for other names."""
     module = sys.modules[f"{_ROOT}.{ATTRIBUTES[package.__name__][name]}"]
     value = vars(package)[name] = getattr(module, name)
     return value

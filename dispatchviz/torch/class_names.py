@@ -1,4 +1,4 @@
-"""What classes are called when they are printed: as in PyTorch, ``<class 'torch.dtype'>``."""
+"""``__module__`` of our classes as in PyTorch, for their repr: ``<class 'torch.dtype'>``."""
 
 from __future__ import annotations
 

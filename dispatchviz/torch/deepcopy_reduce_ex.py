@@ -1,4 +1,4 @@
-"""Copying and pickling tensors (``torch/_tensor.py``, ``torch/_utils.py``).
+"""``copy``, ``deepcopy`` and pickling of tensors (``torch/_tensor.py``, ``torch/_utils.py``).
 
 NB: in PyTorch, a new tensor is made by ``empty`` and put on its storage by ``set_``; here no operator is called.
 """
@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, empty_strided,
 
 
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """With its storage, which tensors that share it share again. RuntimeError for a tensor with a history."""
+    """With its storage; tensors that shared one share the copy. RuntimeError for a tensor with a history."""
     if not variable.is_leaf(self):
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -68,7 +68,7 @@ def shallow(self: Any) -> Tensor:
 
 
 class _Kept:
-    """A storage on its way: as it is in a shallow copy, as bytes in a pickle."""
+    """A storage in ``__reduce_ex__``: itself in a shallow copy, bytes in a pickle."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage

@@ -172,7 +172,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """Both factors in one matrix, the pivots, and ``info`` if asked for. TypeError for a wrong number of outputs."""
+    """Both factors in one matrix, the pivots, and ``info`` if requested. TypeError for a wrong number of outputs."""
     if has_torch_function((A,)):
         return handle_torch_function(lu, (A,), A, pivot=pivot, get_infos=get_infos, out=out)
     result = python_bindings._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
@@ -230,7 +230,7 @@ def _last_and_first(dims: int) -> tuple[list[int], list[int]]:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The places along each dimension of elements that are counted through. TypeError, ValueError for a wrong shape."""
+    """The coordinates of flat indices, a tensor for each dimension. TypeError, ValueError for a wrong shape."""
     if has_torch_function((indices,)):
         return tuple(handle_torch_function(unravel_index, (indices,), indices, shape=shape))
     sizes = _checked_shape(indices, shape)

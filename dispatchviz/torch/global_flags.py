@@ -1,4 +1,4 @@
-"""Switches of ``torch`` that change nothing here but what they say, and ``torch.compile``.
+"""Global flags of ``torch`` that change nothing here but their own value, and ``torch.compile``.
 
 NB: operators are computed one by one, on one thread, deterministically and in full precision, whatever is chosen.
 """
@@ -43,12 +43,12 @@ def _check_threads(kind: str, name: str, num: int) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for kernels that give the same each time, which ours do anyway."""
+    """Requests deterministic kernels, which ours are anyway."""
     context.deterministic = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether they were asked for."""
+    """Whether they were requested."""
     return context.deterministic > 0
 
 
@@ -66,7 +66,7 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """0, 1 or 2, or the word for it. TypeError for another type, RuntimeError for another number or word."""
+    """0, 1 or 2, or its name. TypeError for another type, RuntimeError for another number or name."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str) and debug_mode not in _DEBUG_MODES:
@@ -95,7 +95,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Warns of an unknown word."""
+    """Warns of an unknown precision."""
     if precision not in _PRECISIONS:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "

@@ -46,7 +46,7 @@ class _SubscriptBinding(Binding):
     """What Python calls for a subscript. No argument parser: any object may be an index."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As the function that it stands for."""
+        """As the function that it implements."""
         if type(args[0]) is not Tensor or mode_enabled():
             overloaded = overloaded_args(flattened(args, kwargs))
             if overloaded or mode_enabled():

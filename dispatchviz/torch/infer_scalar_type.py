@@ -1,4 +1,4 @@
-"""Numbers in nested sequences: their shape, the dtype that they ask for, and what is stored of each
+"""Nested sequences of numbers: their shape, the inferred dtype, and what is stored of each
 (``compute_sizes``, ``infer_scalar_type``, ``recursive_store`` of ``torch/csrc/utils/tensor_new.cpp``).
 """
 

@@ -74,7 +74,7 @@ _SIZE = Parameter("size", "tuple of SymInts", None, True, False, 0, False)
 
 
 def _construct(tensor: Tensor) -> None:
-    """Makes of a half-made tensor, whose fields are a user's arguments, what the user has asked for."""
+    """Initializes a half-made tensor, whose fields are a user's arguments."""
     given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not NOT_GIVEN)
     made = new(given, None, CPU)
     for name in Tensor.__struct_fields__:

@@ -1,4 +1,4 @@
-"""The ``__getattr__`` of the package's modules: a name that is in a module not loaded yet, or that the model lacks."""
+"""``__getattr__`` of the package's modules: names in modules not loaded yet, and names that the model lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MODEL = "dispatchviz."
 
 
 def getter(module: ModuleType) -> Callable[[str], Any]:
-    """For one module. What it gives back raises AttributeError, in the model's words, for what is nowhere."""
+    """For one module. The returned function raises AttributeError, with the model's text, for unknown names."""
     name = module.__name__.removeprefix(_MODEL)
     elsewhere = ATTRIBUTES.get(module.__name__, {})
 

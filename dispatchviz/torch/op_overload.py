@@ -189,7 +189,7 @@ class OpOverloadPacket:
         return iter(self._dir)
 
     def overloads(self) -> list[str]:
-        """``default`` stands for the empty overload."""
+        """``default`` is the empty overload name."""
         return [name or "default" for name in self._overload_names]
 
     def op_overloads(self) -> list[OpOverload]:

@@ -40,12 +40,12 @@ _RestorePythonTLSSnapshot = RestorePythonTLSSnapshot
 
 
 def _push_on_torch_dispatch_stack(mode: Any) -> None:
-    """The mode is the first to see calls from here on."""
+    """Pushes a mode, which intercepts calls first from here on."""
     dispatch_modes.push(mode)
 
 
 def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
-    """The newest mode, taken off. RuntimeError if there is none."""
+    """Pops the newest mode. RuntimeError if there is none."""
     return dispatch_modes.pop()
 
 
@@ -55,7 +55,7 @@ def _len_torch_dispatch_stack() -> int:
 
 
 def _get_dispatch_stack_at(index: int) -> Any:
-    """A mode by its place, the oldest is 0. RuntimeError if there are fewer."""
+    """A mode by its index, the oldest is 0. RuntimeError if there are fewer."""
     return dispatch_modes.mode_at(index)
 
 
@@ -63,7 +63,7 @@ def _get_dispatch_stack_at(index: int) -> Any:
 
 
 class _DisableTorchDispatch(ExcludeDispatchKeyGuard):
-    """Inside, no mode and no subclass sees a call."""
+    """Inside, no mode and no subclass intercepts a call."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Tensor methods that call Python functions, and what a tensor says of its memory (``python_variable_methods.cpp``)."""
+"""``apply_``, ``map_``, ``map2_``, ``dim_order``, ``data_ptr`` of Tensor (``python_variable_methods.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that PyTorch once had, whose names say what to call instead (``torch/_linalg_utils.py``)."""
+"""Linear algebra functions that PyTorch removed; the errors name their replacements (``torch/_linalg_utils.py``)."""
 
 from __future__ import annotations
 

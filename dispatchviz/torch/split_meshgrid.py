@@ -1,4 +1,4 @@
-"""Functions of ``torch`` that PyTorch writes in Python, since they take any number of tensors or lists of sizes
+"""``split``, ``meshgrid``, ``block_diag``: Python functions around operators on lists (``torch/functional.py``)
 (``torch/functional.py``, ``torch/_tensor.py``).
 """
 

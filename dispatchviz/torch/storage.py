@@ -71,11 +71,11 @@ class UntypedStorage:
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Whether other processes see it: on the GPU, or where somebody has said so."""
+        """Whether it is in shared memory: on the GPU, or after ``share_memory_``."""
         return self.is_cuda or self._storage.kind == "shared"
 
     def share_memory_(self) -> Any:
-        """Says that other processes may see it. NB: there are no others."""
+        """Marks it as shared between processes. NB: there are no others."""
         if not self.is_cuda:
             self._storage.kind = "shared"
         return self
@@ -180,7 +180,7 @@ LEGACY_CLASSES: dict[str, type] = {
 
 
 def legacy_class(dtype: DType) -> type:
-    """The class that stands for a dtype in a file."""
+    """The legacy storage class that represents a dtype in a file."""
     return LEGACY_CLASSES[f"{_LEGACY[dtype]}Storage"]
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a printed tensor, by operators (``torch/_tensor_str.py``, from ``_Formatter`` on).
+"""``Formatter``: the numbers in the repr of a tensor, by operators (``torch/_tensor_str.py``, from ``_Formatter`` on).
 
 All numbers of a tensor get one width and one notation, which the whole tensor decides, or the elements that a summary
 shows. Both parts of complex numbers have a width and a notation of their own.

@@ -70,7 +70,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
 
 def _elements(length: int, width: int, count: int, offset: int) -> int:
-    """How many elements are asked for, all that there are if ``count`` is below 0."""
+    """The requested number of elements, all of them if ``count`` is below 0."""
     if length <= 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:

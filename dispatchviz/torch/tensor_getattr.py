@@ -1,4 +1,4 @@
-"""Methods of PyTorch's tensors that the model does not have say so."""
+"""``Tensor.__getattr__``: the error for methods that the model does not have."""
 
 from __future__ import annotations
 

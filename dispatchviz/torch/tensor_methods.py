@@ -95,7 +95,7 @@ _OPERATORS = {
 
 
 def install(cls: type[Tensor]) -> None:
-    """Makes Tensor the class that users know."""
+    """Installs the attributes and methods of Tensor."""
     bind(vars(bindings), cls)
     bind(vars(manual), cls)
     bind(manual.shorthands(_SHORTHANDS), cls)
@@ -112,7 +112,7 @@ def install(cls: type[Tensor]) -> None:
 
 
 def _give_names(cls: type[Tensor]) -> None:
-    """The functions behind methods are called as PyTorch's: ``__torch_function__`` may look."""
+    """Sets ``__name__`` and ``__qualname__`` of the methods as in PyTorch, for ``__torch_function__``."""
     for name, value in (_METHODS | indexing.METHODS).items():
         given = getattr(value, "__name__", name)
         if (
@@ -381,7 +381,7 @@ def _index(self: Tensor) -> int:
 
 
 def _dimension(name: str, values: tuple[int, ...], given: Any) -> int:
-    """One of them. PyTorch unpacks the argument twice, so a tensor is asked twice for its number."""
+    """One of them. PyTorch unpacks the argument twice, so ``item`` of a tensor is called twice."""
     _, (dim,) = _DIM[name].parse((given,), {})
     if isinstance(given, Tensor):
         _DIM[name].parse((given,), {})

@@ -101,7 +101,7 @@ def _from_array(data: Any, device: Device) -> Tensor:
 def _from_values(
     size: Size, dtype: DType, read: Callable[[], Any], device: Device, inside: Sequence[Tensor] = ()
 ) -> Tensor:
-    """``inside``: tensors among the data, whose numbers are asked for one by one."""
+    """``inside``: tensors among the data, whose ``item`` is called one by one."""
     with AutoDispatchBelowADInplaceOrView():
         with ExcludeDispatchKeyGuard(_MODES), ExcludeDispatchKeyGuard(_TRACER):
             tensor = ops.empty_memory_format.call(size, dtype, None, CPU, None, None)
@@ -122,7 +122,7 @@ def lifted(tensor: Tensor) -> Tensor:
 
 
 def _values(data: Any, dtype: DType | None) -> tuple[Size, DType, Callable[[], Any]]:
-    """The shape of the numbers, the dtype that they ask for where none is given, and how to read them."""
+    """Shape, dtype (inferred where none is given) and a reader of the numbers."""
     if isinstance(data, Tensor):
         array = resolved(data)
         host = numpy.asarray(array if data._device.type == "cpu" else array.get())

@@ -1,4 +1,4 @@
-"""What a tensor says of its kind, its device's, its layout's, its memory format's, and how it is turned over
+"""Properties of a tensor: dtype, device, layout, memory format; ``T``, ``mT``, ``H``
 (``torch/csrc/autograd/python_variable.cpp``, ``torch/_tensor.py``).
 
 Layouts and devices that no tensor of the model has are simply denied.
@@ -55,7 +55,7 @@ def _array_wrap(self: Tensor, array: Any) -> Tensor:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Says that other processes may see it. NB: there are no others."""
+    """Marks it as shared between processes. NB: there are no others."""
     if self._device.type != "cuda":
         self._storage.kind = "shared"
     return self

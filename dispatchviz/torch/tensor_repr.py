@@ -1,4 +1,4 @@
-"""How tensors print (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
+"""``repr`` and ``format`` of tensors (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
 Printing calls operators (``reshape``, ``masked_select``, ``item``, ...) in PyTorch's order, without grad mode and past
 all modes and transforms. The numbers are in ``tensor_formatter.py``.
@@ -31,7 +31,7 @@ _FUNCTIONAL = "_to_functional_tensor("
 
 
 def text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
-    """The tensor in words, its numbers in others' words if they are given. Reading the grad_fn of a stale view builds a
+    """The repr of a tensor, with other text for its numbers if given. Reading the grad_fn of a stale view builds a
     Node, as in PyTorch."""
     if recorder.wording:
         with recorder.paused():
@@ -126,7 +126,7 @@ def _kind(tensor: Tensor) -> Iterator[str]:
 
 
 def _untold_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
-    """Dtypes that the reader recognises by the numbers."""
+    """Dtypes that a repr leaves out, since the numbers show them."""
     default = dtypes.default_dtype()
     if no_numbers:
         return (default,)

@@ -1,4 +1,4 @@
-"""``torch.unique`` and ``torch.unique_consecutive`` (``torch/functional.py``): what was asked for."""
+"""``torch.unique`` and ``torch.unique_consecutive`` (``torch/functional.py``): the requested outputs."""
 
 from __future__ import annotations
 

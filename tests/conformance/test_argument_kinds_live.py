@@ -41,7 +41,7 @@ def is_known(call: str, real: str, model: str) -> bool:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_arguments_are_taken_alike(call: str) -> None:
-    """The same results, the same errors with the same words."""
+    """The same results, the same errors with the same text."""
     differing = []
     for kind in kinds(torch):
         real, model = answer(torch, call, kind), answer(model_torch, call, kind)

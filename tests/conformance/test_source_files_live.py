@@ -90,7 +90,7 @@ def test_fallbacks_are_in_the_recorded_files() -> None:
 
 
 def _named(full: str, name: str) -> bool:
-    """The older vmap's function is told with its namespace, the other one lives in at::functorch."""
+    """The older vmap's function is recorded with its namespace, the other one is in at::functorch."""
     if name == "batchedTensorForLoopFallback":
         return full == f"at::functorch::{name}"
     return full == name or full.endswith(f"::{name}")

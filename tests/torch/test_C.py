@@ -25,7 +25,7 @@ def as_json(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, list[list[str]]]:
-    """Asked once, in order: some questions change what later ones see."""
+    """Evaluated once, in order: some expressions change what later ones see."""
     answered = questions.TorchC(torch)
     found = {
         "answers": [[text, answered.answer(text)] for text in questions.all_expressions()],

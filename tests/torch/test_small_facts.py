@@ -1,4 +1,4 @@
-"""Small things of PyTorch's that a script can tell: asked of the model, and live of PyTorch, by the same questions."""
+"""Small facts that a script can query: evaluated on the model, and live on PyTorch, by the same expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs ask of compilers, tracers, process groups and downloads, none of which are here."""
+"""Compilers, tracers, process groups and downloads, none of which are here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records are of what is asked, and each has a recorder; who compares with one says how to make it again."""
+"""Each record has a recorder and is of the stored programs; a failing comparison prints how to make it again."""
 
 from __future__ import annotations
 

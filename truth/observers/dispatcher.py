@@ -176,7 +176,7 @@ def _described(operator: str, key: str, keys: Any) -> Step:
 
 
 def _goes_on(operator: str, key: str) -> bool:
-    """The innermost open step passed the call on; at its own key it would have called anew, as forward formulas do."""
+    """The innermost open step passed the call on; at its own key it would have called again, as forward formulas do."""
     return bool(_watch.open) and _watch.open[-1][0] == operator and _watch.open[-1][1] != key
 
 
@@ -189,7 +189,7 @@ def _program_line() -> int:
 
 
 class _Slots:
-    """Where an operator's tensors are: a wrapped number is handed to a Python kernel as a plain number."""
+    """Where an operator's tensors are: a wrapped number reaches a Python kernel as a plain number."""
 
     def __init__(self, operator: str) -> None:
         name, _, overload = operator.partition(".")

@@ -1,4 +1,4 @@
-"""What the guards of ``torch._C`` do to the thread's key sets, asked of PyTorch and of the model.
+"""What the guards of ``torch._C`` do to the thread's key sets, on PyTorch and on the model.
 
 This module needs neither torch nor dispatchviz.
 """
@@ -50,7 +50,7 @@ class Watched:
         return hex(C._dispatch_tls_local_include_set().raw_repr()), hex(C._dispatch_tls_local_exclude_set().raw_repr())
 
     def _fresh(self) -> Any:
-        """Around a question: whatever it leaves behind is put back."""
+        """Restores the thread's state after a query."""
         return self.C._PreserveDispatchKeyGuard()
 
     def guard(self, text: str) -> list[Sets]:

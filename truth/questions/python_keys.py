@@ -1,4 +1,4 @@
-"""Programs with modes and tensor subclasses (``python_keys.txt``), and how what they see is noted.
+"""Programs with modes and tensor subclasses (``python_keys.txt``), and how the calls they intercept are recorded.
 
 Nothing here imports torch at the top: ``import torch`` in a program gives the real one or the model.
 """

@@ -1,4 +1,4 @@
-"""Which cast policy each operator has under autocast, asked of an installed PyTorch (CPU).
+"""The cast policy of each operator under autocast, measured on an installed PyTorch (CPU).
 
 PyTorch does not tell policies, so each operator is called under autocast with tensors that the policies treat
 differently, and the first cast that it makes is read off; what the operator does with its nonsensical arguments

@@ -95,7 +95,7 @@ def tensors() -> dict[str, int]:
 
 
 def named_sets() -> dict[str, int]:
-    """Sets that PyTorch tells."""
+    """Key sets that PyTorch exposes."""
     return {
         "FULL": C._dispatch_keyset_full().raw_repr(),
         "autogradother_backends": C._dispatch_autogradother_backends.raw_repr(),

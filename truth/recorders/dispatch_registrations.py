@@ -48,7 +48,7 @@ def normalised(text: str) -> str:
 
 
 class Steps:
-    """Runs the steps of a refusal case; libraries are told by name."""
+    """Runs the steps of a refusal case; libraries are referred to by name."""
 
     def __init__(self) -> None:
         self.libraries: dict[str, Any] = {}

@@ -111,7 +111,7 @@ def dumps(name: str) -> list[str]:
 
 
 def contents() -> Contents:
-    """Of the package data, as far as this build can tell."""
+    """Of the package data, as far as this build has it."""
     return measured() if torch.version.cuda is None else with_measured_cuda(read())
 
 

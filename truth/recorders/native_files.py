@@ -78,7 +78,7 @@ def _object_paths(found: Library) -> dict[int, str]:
 
 
 def _between(of: Object, sure: dict[int, str], numbers: list[int]) -> str:
-    """An object that stands in its place between two of one folder is of that folder."""
+    """An object that is linked between two of one folder is of that folder."""
     after = bisect_right(numbers, of.number)
     if not 0 < after < len(numbers):
         return ""

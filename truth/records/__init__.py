@@ -50,7 +50,7 @@ def read_programs(name: str) -> RecordFile:
 
 
 class ProgramRecords(Mapping[str, Record]):
-    """The records of all programs by name; files are opened and records read when they are asked for."""
+    """The records of all programs by name; files are opened and records parsed when they are looked up."""
 
     def __init__(self) -> None:
         self.subjects = {name: subject for subject, programs in SUBJECTS.items() for name in programs}

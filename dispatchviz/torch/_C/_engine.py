@@ -55,7 +55,7 @@ def _will_engine_execute_node(node: Any) -> bool:
 
 
 def _increment_version(tensors: Iterable[Tensor]) -> None:
-    """Counts a write that no operator did. RuntimeError for anything but tensors."""
+    """Bumps the version of a tensor written to without an operator. RuntimeError for anything but tensors."""
     if not hasattr(type(tensors), "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for tensor in tensors:

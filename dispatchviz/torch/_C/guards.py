@@ -20,7 +20,7 @@ K = DispatchKey
 
 
 class _ContextManager:
-    """A guard that takes effect in ``with``."""
+    """A context manager guard that takes effect in ``with``."""
 
     _made: AbstractContextManager[Any] | None = None
 
@@ -38,7 +38,7 @@ class _ContextManager:
 
 
 class _FromTheStart(_ContextManager):
-    """A guard that takes effect when it is made."""
+    """A RAII guard that takes effect when it is constructed."""
 
     def __init__(self) -> None:
         super().__enter__()
@@ -104,7 +104,7 @@ class _PreserveDispatchKeyGuard(_ContextManager):
 
 
 class _SetExcludeDispatchKeyGuard(_ContextManager):
-    """Excludes a key, or stops to; its end asks with the key and leaves the backend's bit behind."""
+    """Excludes a key, or stops to; its exit queries with the key and leaves the backend's bit behind."""
 
     @bound(
         "__init__(self: torch._C._SetExcludeDispatchKeyGuard, arg0: torch._C.DispatchKey, arg1: bool) -> None",

@@ -1,4 +1,4 @@
-"""Batch norm for ``vmap``, which running statistics stand against (``torch/_functorch/batch_norm_replacement.py``)."""
+"""Batch norm without running statistics, for ``vmap`` (``torch/_functorch/batch_norm_replacement.py``)."""
 
 from __future__ import annotations
 

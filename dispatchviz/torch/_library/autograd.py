@@ -39,7 +39,7 @@ class Info:
 
 @dataclass
 class _Call:
-    """Goes along as the last input of the Function."""
+    """Passed along as the last input of the Function."""
 
     keyset: DispatchKeySet
     keyword_only: dict[str, Any]
@@ -139,7 +139,7 @@ class _AutogradKernel:
     # -- lists of tensors ---------------------------------------------------------------------------------------------
 
     def _apply_to_lists(self, *args: Any) -> Any:
-        """A Function takes and returns tensors, so lists of them are spread out around it."""
+        """A Function takes and returns tensors, so lists of them are flattened before and unflattened after it."""
         flat, structure = flatten(args)
         structures = _Structures(structure)
         outputs = unflatten(list(self._function.apply(*flat, structures)), structures.outputs)

@@ -241,7 +241,7 @@ class _Inference:
 
 
 def _as_list(annotation: Any) -> str:
-    """The list to use in place of a tuple, if there is a supported one."""
+    """The list annotation to use instead of a tuple, if there is a supported one."""
     parts = typing.get_args(annotation)
     if len(parts) == 2 and parts[1] is Ellipsis:
         parts = parts[:1]

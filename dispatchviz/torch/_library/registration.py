@@ -217,7 +217,7 @@ def register_torch_dispatch(
 
 
 def get_kernel(op: Operator, dispatch_key: Any) -> _C._SafeKernelFunction:
-    """The kernel in a cell of an operator's table, to be called from a kernel that takes its place.
+    """The kernel in a cell of an operator's table, to be called from a kernel that overrides it.
 
     ValueError for what is no operator or no key, RuntimeError for an unknown operator, an alias and an empty cell.
     """

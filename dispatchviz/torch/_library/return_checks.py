@@ -1,4 +1,4 @@
-"""What the functions of custom operators may return (``backend_impl``, ``_c_check_aliasing_constraint``).
+"""Checks of what the functions of custom operators return (``backend_impl``, ``_c_check_aliasing_constraint``).
 
 New memory; or, by its tags, the first argument or the out= arguments; or a view, if the schema says so.
 """

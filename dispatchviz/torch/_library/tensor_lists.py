@@ -1,4 +1,4 @@
-"""Values with lists of tensors in them, spread out and put together again (``supports_tensorlist``).
+"""Values with lists of tensors in them, flattened and unflattened (``supports_tensorlist``).
 
 NB: in PyTorch, trees of any depth are spread out (``torch.utils._pytree``); here a list among the values is, which is
 all that schemas have.

@@ -15,7 +15,7 @@ _REASON = "This may indicate your script did not use scaler.scale(loss or output
 
 
 class _MultiDeviceReplicator:
-    """A number, copied once to every device that asks for it."""
+    """A tensor, copied once to every device that requests it."""
 
     def __init__(self, master_tensor: Any) -> None:
         self.master = master_tensor

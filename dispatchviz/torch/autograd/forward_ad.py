@@ -19,7 +19,7 @@ _current_level = -1
 
 
 def exchange_current_level(level: int) -> int:
-    """Another current level; gives back what was the current one."""
+    """Sets the current level; returns the one before."""
     global _current_level
     before, _current_level = _current_level, level
     return before

@@ -1,4 +1,4 @@
-"""``torch.autograd.Function`` and what users meet of it (``torch/autograd/function.py``).
+"""``torch.autograd.Function`` and its ctx (``torch/autograd/function.py``).
 
 A Function is a class of static methods; its metaclass makes a second class, ``_backward_cls``, whose instances are the
 ``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/custom_function.py``
@@ -195,7 +195,7 @@ class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=Func
 
     @classmethod
     def _user_backward(cls) -> Callable[..., Any]:
-        """The one of the two that the user has written."""
+        """The user's ``backward`` or ``vjp``, whichever is overridden."""
         return cls.backward if cls.vjp is Function.vjp else cls.vjp
 
 
@@ -264,7 +264,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _requiring_grad(value: Tensor | None) -> Tensor | None:
-    """An alias that requires grad, so that it gets a grad_fn that refuses."""
+    """An alias that requires grad, so that its grad_fn raises."""
     if value is None:
         return None
     alias: Tensor = ops.detach.call(value)

@@ -1,4 +1,4 @@
-"""What a profiler has seen: names of operators and Nodes, and how often (``torch/autograd/profiler_util.py``).
+"""``FunctionEvent`` and ``EventList`` of the profiler: names and counts (``torch/autograd/profiler_util.py``).
 
 NB: calls are counted and no times are measured, since those of this model would say nothing about PyTorch's: every time
 is 0, and ``table`` has no columns for them. What runs inside an operator's kernel is counted too, as PyTorch counts it.
@@ -84,7 +84,7 @@ class EventList(list[Any]):
 
 
 class Collector:
-    """Collects calls between ``start`` and ``stop``; it listens itself, or reads what a recorder hears already."""
+    """Collects calls between ``start`` and ``stop``; it records itself, or reads what a recorder records already."""
 
     running: list[Collector] = []  # noqa: RUF012  of the process
 

@@ -1,4 +1,4 @@
-"""What ``gradcheck`` says when it fails, in PyTorch's words (``torch/autograd/gradcheck.py``)."""
+"""Error messages of ``gradcheck``, as in PyTorch (``torch/autograd/gradcheck.py``)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 class Node(abc.ABC):
-    """What Python can ask of a Node. No class derives from it: ``isinstance`` looks at what a Node is."""
+    """Methods and attributes of a Node in Python. No class derives from it: ``isinstance`` looks at what a Node is."""
 
     @abc.abstractmethod
     def name(self) -> str:

@@ -25,7 +25,7 @@ def is_built() -> bool:
 
 
 def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
-    """How a switch is read and turned."""
+    """The getter and the setter of a flag."""
 
     def enabled() -> bool:
         return bool(getattr(context, name))
@@ -50,7 +50,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> AbstractContextManager[dict[str, object]]:
-    """For a block, what may compute attention. FutureWarning: ``torch.nn.attention.sdpa_kernel`` takes its place."""
+    """For a block, what may compute attention. FutureWarning: ``torch.nn.attention.sdpa_kernel`` replaces it."""
     from dispatchviz.torch.nn.attention import sdpa_kernel  # which reads this module's switches
 
     choices = {

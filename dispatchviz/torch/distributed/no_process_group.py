@@ -1,4 +1,4 @@
-"""What fails in a process that made no process group."""
+"""Functions that fail without a process group."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ __all__ = ["Bernoulli", "Categorical"]
 
 
 class OfProbsOrLogits(Distribution):
-    """One of two parameters is given, the other follows from it."""
+    """Distributions with ``probs`` or ``logits``: one is given, the other follows from it."""
 
     has_enumerate_support = True
     probs: Any
@@ -45,7 +45,7 @@ class OfProbsOrLogits(Distribution):
 
 
 class OfBinaryTrials(OfProbsOrLogits):
-    """A distribution of trials that succeed or fail; what was not given of the two is computed when it is asked for."""
+    """Binary trials: ``probs`` or ``logits`` is given, the other one is computed when it is first read."""
 
     @lazy_property
     def logits(self) -> Any:
@@ -59,7 +59,7 @@ class OfBinaryTrials(OfProbsOrLogits):
 
 
 class Bernoulli(OfBinaryTrials):
-    """1 with probability ``probs``, else 0."""
+    """Bernoulli distribution: 1 with probability ``probs``, else 0."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
@@ -120,7 +120,7 @@ class Bernoulli(OfBinaryTrials):
 
 
 class Categorical(OfProbsOrLogits):
-    """Numbers from 0, with probabilities along the last dimension."""
+    """Categorical distribution: classes from 0, with probabilities along the last dimension."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 

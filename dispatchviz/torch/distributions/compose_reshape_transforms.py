@@ -1,4 +1,4 @@
-"""Transforms made of others, and of shapes (``torch/distributions/transforms.py``)."""
+"""Transforms made of others, and reshaping (``torch/distributions/transforms.py``)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ComposeTransform(Transform):
 
     @property
     def inv(self) -> Any:
-        """The ways back, the last one's first."""
+        """The inverses in reverse order."""
         if self._inv is None:
             self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
             self._inv._inv = self

@@ -31,7 +31,7 @@ class _Dirichlet(Function):
 
 
 class Dirichlet(ExponentialFamily):
-    """Shares that add up to 1, by concentrations along the last dimension."""
+    """Dirichlet distribution: probabilities that sum to 1, by concentrations along the last dimension."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -54,7 +54,7 @@ class Dirichlet(ExponentialFamily):
         return new
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """Gamma draws divided by their sum."""
+        """Gamma samples divided by their sum."""
         return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
@@ -66,12 +66,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """The concentrations' shares."""
+        """The concentrations over their sum."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
     def mode(self) -> Any:
-        """The densest shares."""
+        """The point of greatest density."""
         less = (self.concentration - 1).clamp(min=0.0)
         mode = less / less.sum(-1, True)
         mask = (self.concentration < 1).all(dim=-1)
@@ -100,7 +100,7 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """The first of two shares."""
+    """Beta distribution: the first of two probabilities that sum to 1."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "concentration1": constraints.positive,
@@ -127,12 +127,12 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Any:
-        """Of this share."""
+        """The concentration of this component."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Any:
-        """Of the other."""
+        """The concentration of the other component."""
         return self._dirichlet.concentration[..., 1]
 
     @property
@@ -142,7 +142,7 @@ class Beta(ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        """The densest share."""
+        """The point of greatest density."""
         return self._dirichlet.mode[..., 0]
 
     @property
@@ -152,7 +152,7 @@ class Beta(ExponentialFamily):
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """The first of two shares."""
+        """The first component of a Dirichlet sample."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Any:
@@ -162,7 +162,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Any:
-        """That of both shares."""
+        """The entropy of the Dirichlet distribution."""
         return self._dirichlet.entropy()
 
     @property

@@ -1,4 +1,4 @@
-"""Transforms of single numbers (``torch/distributions/transforms.py``)."""
+"""Elementwise transforms (``torch/distributions/transforms.py``)."""
 
 from __future__ import annotations
 

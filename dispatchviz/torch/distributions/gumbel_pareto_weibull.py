@@ -20,7 +20,7 @@ EULER = 0.57721566490153286060
 
 
 class Gumbel(TransformedDistribution):
-    """The largest of many draws."""
+    """Gumbel distribution: the maximum of many samples."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -76,7 +76,7 @@ class Gumbel(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """From ``scale`` on, falling as a power."""
+    """Pareto distribution: support from ``scale`` on, the density falls as a power."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"alpha": constraints.positive, "scale": constraints.positive}
 
@@ -121,7 +121,7 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """A power of an exponential one."""
+    """Weibull distribution: a power of an exponential variable."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -171,7 +171,7 @@ class Weibull(TransformedDistribution):
 
 
 class InverseGamma(TransformedDistribution):
-    """One over a gamma one."""
+    """Inverse gamma distribution: the reciprocal of a gamma variable."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

@@ -83,11 +83,11 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """The base's draws."""
+        """The base's samples."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """The base's draws."""
+        """The base's samples."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
@@ -109,7 +109,7 @@ class Independent(Distribution):
 
 
 class OneHotCategorical(Distribution):
-    """Categories as rows of 0 with one 1."""
+    """One-hot categorical distribution: rows of 0 with one 1."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -164,7 +164,7 @@ class OneHotCategorical(Distribution):
         return self._categorical.probs * (1 - self._categorical.probs)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Drawn as numbers."""
+        """Categorical samples as one-hot rows."""
         probs = self._categorical.probs
         indices = self._categorical.sample(Size(sample_shape))
         return torch.nn.functional.one_hot(indices, self._categorical._num_events).to(probs)
@@ -188,12 +188,12 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """Its draws pass gradients on to the probabilities."""
+    """One-hot samples with the straight-through gradient estimator."""
 
     has_rsample = True
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """A draw plus ``probs`` minus themselves."""
+        """A sample plus ``probs`` minus themselves."""
         samples = self.sample(sample_shape)
         probs = self._categorical.probs
         return samples + (probs - probs.detach())

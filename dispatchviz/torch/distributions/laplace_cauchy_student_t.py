@@ -35,7 +35,7 @@ class _OfLocAndScale(Distribution):
 
 
 class Laplace(_OfLocAndScale):
-    """Two exponential distributions, back to back."""
+    """Laplace distribution: two exponential ones, back to back."""
 
     @property
     def mean(self) -> Any:
@@ -53,7 +53,7 @@ class Laplace(_OfLocAndScale):
         return (2**0.5) * self.scale
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """By logarithms of uniform draws."""
+        """By logarithms of uniform samples."""
         shape = self._extended_shape(sample_shape)
         u = self.loc.new(shape).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
@@ -65,14 +65,14 @@ class Laplace(_OfLocAndScale):
         return -torch.log(2 * self.scale) - torch.abs(value - self.loc) / self.scale
 
     def cdf(self, value: Any) -> Any:
-        """The probability of no more than a value."""
+        """The cumulative distribution function."""
         if self._validate_args:
             self._validate_sample(value)
         side = 0.5 * (value - self.loc).sign()
         return 0.5 - side * torch.expm1(-(value - self.loc).abs() / self.scale)
 
     def icdf(self, value: Any) -> Any:
-        """The value of a probability."""
+        """The inverse cumulative distribution function (quantile)."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * torch.log1p(-2 * term.abs())
 
@@ -82,7 +82,7 @@ class Laplace(_OfLocAndScale):
 
 
 class Cauchy(_OfLocAndScale):
-    """Ratios of normal numbers: there is no mean."""
+    """Cauchy distribution: ratios of normal variables, which have no mean."""
 
     @property
     def mean(self) -> Any:
@@ -95,7 +95,7 @@ class Cauchy(_OfLocAndScale):
         return torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``loc`` and standard draws times ``scale``."""
+        """``loc`` and standard samples times ``scale``."""
         shape = self._extended_shape(sample_shape)
         eps = self.loc.new(shape).cauchy_()
         return self.loc + eps * self.scale
@@ -122,7 +122,7 @@ class Cauchy(_OfLocAndScale):
 
 
 class StudentT(Distribution):
-    """A normal number divided by the root of a ``Chi2`` one."""
+    """Student's t: a normal variable divided by the root of a chi-squared one."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "df": constraints.positive,
@@ -165,7 +165,7 @@ class StudentT(Distribution):
         return new
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """A normal draw and one of ``Chi2``."""
+        """A normal sample and one of ``Chi2``."""
         shape = self._extended_shape(sample_shape)
         x = torch.empty(shape, dtype=self.df.dtype, device=self.df.device).normal_()
         z = self._chi2.rsample(sample_shape)

@@ -24,7 +24,7 @@ __all__ = ["MixtureSameFamily", "Multinomial", "NegativeBinomial"]
 
 
 class MixtureSameFamily(Distribution):
-    """One of several distributions is chosen, then drawn from; they are the last batch dimension of one.
+    """Mixture: a component is chosen, then sampled; the components are the last batch dimension of one distribution.
 
     ValueError for distributions that do not fit together.
     """
@@ -102,7 +102,7 @@ class MixtureSameFamily(Distribution):
         return torch.logsumexp(log_prob + weights, dim=-1)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Draws from all components, of which one is taken."""
+        """Samples of all components, of which one is gathered."""
         with torch.no_grad():
             dim, event = len(sample_shape) + len(self.batch_shape), self.event_shape
             chosen = self.mixture_distribution.sample(sample_shape)
@@ -126,7 +126,7 @@ class MixtureSameFamily(Distribution):
 
 
 class Multinomial(Distribution):
-    """How often each category comes in ``total_count`` draws. NotImplementedError for counts in a tensor."""
+    """Multinomial: counts of categories in ``total_count`` samples. NotImplementedError for counts in a tensor."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -170,7 +170,7 @@ class Multinomial(Distribution):
         return constraints.multinomial(self.total_count)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Draws, counted."""
+        """Categorical samples, counted."""
         shape = Size(sample_shape)
         samples = self._categorical.sample(Size((self.total_count,)) + shape)
         order = list(range(samples.dim()))
@@ -204,7 +204,7 @@ class Multinomial(Distribution):
 
 
 class NegativeBinomial(Distribution):
-    """How many successes come before ``total_count`` failures. ValueError unless one parameter of two is given."""
+    """Negative binomial: successes before ``total_count`` failures. ValueError unless one parameter of two is given."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "total_count": constraints.greater_than_eq(0),
@@ -263,7 +263,7 @@ class NegativeBinomial(Distribution):
         return Gamma(concentration=self.total_count, rate=torch.exp(-self.logits), validate_args=False)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Poisson draws whose rates are gamma draws."""
+        """Poisson samples whose rates are gamma samples."""
         with torch.no_grad():
             return torch.poisson(self._gamma.sample(sample_shape=sample_shape))
 

@@ -14,7 +14,7 @@ __all__ = ["Normal", "Uniform"]
 
 
 class Normal(Distribution):
-    """Mean ``loc``, spread ``scale``."""
+    """Normal distribution: mean ``loc``, standard deviation ``scale``."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -56,7 +56,7 @@ class Normal(Distribution):
             return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``loc`` and a standard normal draw times ``scale``."""
+        """``loc`` and a standard normal sample times ``scale``."""
         shape = self._extended_shape(sample_shape)
         eps = torch.empty(shape, dtype=self.loc.dtype, device=self.loc.device).normal_()
         return self.loc + eps * self.scale
@@ -80,12 +80,12 @@ class Normal(Distribution):
         return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Any:
-        """By the logarithm of the spread."""
+        """By the logarithm of the standard deviation."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
 
 class Uniform(Distribution):
-    """Between ``low`` and ``high``."""
+    """Uniform distribution between ``low`` and ``high``."""
 
     has_rsample = True
 
@@ -116,12 +116,12 @@ class Uniform(Distribution):
 
     @property
     def stddev(self) -> Any:
-        """The spread."""
+        """The standard deviation."""
         return (self.high - self.low) / 12**0.5
 
     @property
     def variance(self) -> Any:
-        """The spread squared."""
+        """The variance."""
         return (self.high - self.low).pow(2) / 12
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
@@ -129,7 +129,7 @@ class Uniform(Distribution):
         return self._expanded(batch_shape, ("low", "high"), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``low`` and a share of the way to ``high``."""
+        """Uniform samples on [0, 1), scaled to the interval."""
         shape = self._extended_shape(sample_shape)
         fraction = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + fraction * (self.high - self.low)
@@ -143,13 +143,13 @@ class Uniform(Distribution):
         return torch.log(above.mul(below)) - torch.log(self.high - self.low)
 
     def cdf(self, value: Any) -> Any:
-        """The share of the interval."""
+        """The fraction of the interval."""
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Any:
-        """The value at a share."""
+        """The value at a fraction of the interval."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Any:

@@ -19,7 +19,7 @@ __all__ = ["Binomial", "Geometric", "Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """How many events come in a time in which ``rate`` are expected."""
+    """Poisson distribution: counts of events of which ``rate`` are expected."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -69,7 +69,7 @@ class Poisson(ExponentialFamily):
 
 
 class Binomial(OfBinaryTrials):
-    """How many of ``total_count`` tries succeed."""
+    """Binomial distribution: successes in ``total_count`` trials."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "total_count": constraints.nonnegative_integer,
@@ -152,7 +152,7 @@ class Binomial(OfBinaryTrials):
 
 
 class Geometric(OfBinaryTrials):
-    """How many tries fail before the first success."""
+    """Geometric distribution: failures before the first success."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
@@ -197,7 +197,7 @@ class Geometric(OfBinaryTrials):
         return self._expanded(batch_shape, ("probs", "logits"), _instance)
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """By logarithms of uniform draws."""
+        """By logarithms of uniform samples."""
         shape = self._extended_shape(sample_shape)
         tiny = torch.finfo(self.probs.dtype).tiny
         with torch.no_grad():

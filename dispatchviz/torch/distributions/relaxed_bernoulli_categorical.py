@@ -1,4 +1,4 @@
-"""Choices that are nearly made (``torch/distributions/relaxed_bernoulli.py``, ``relaxed_categorical.py``)."""
+"""Relaxed (Concrete) distributions (``torch/distributions/relaxed_bernoulli.py``, ``relaxed_categorical.py``)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _clamped(probs: Any) -> Any:
 
 
 class LogitRelaxedBernoulli(Distribution):
-    """The odds of a relaxed Bernoulli one. ValueError unless one parameter of two is given."""
+    """Logits of a relaxed Bernoulli variable. ValueError unless one parameter of two is given."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -62,7 +62,7 @@ class LogitRelaxedBernoulli(Distribution):
         return logits_to_probs(self.logits, is_binary=True)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """By uniform draws."""
+        """By uniform samples."""
         shape = self._extended_shape(sample_shape)
         probs = _clamped(self.probs.expand(shape))
         uniforms = _clamped(torch.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -78,7 +78,7 @@ class LogitRelaxedBernoulli(Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Nearly 0 or 1; the nearer, the lower the temperature."""
+    """Relaxed Bernoulli distribution: nearly 0 or 1; the nearer, the lower the temperature."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
@@ -96,7 +96,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
 
 class ExpRelaxedCategorical(Distribution):
-    """The logarithms of a relaxed one-hot choice."""
+    """Logarithms of a relaxed one-hot categorical variable."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
@@ -124,7 +124,7 @@ class ExpRelaxedCategorical(Distribution):
     param_shape = property(lambda self: self._categorical.param_shape)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """By Gumbel draws."""
+        """By Gumbel samples."""
         shape = self._extended_shape(sample_shape)
         uniforms = _clamped(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         gumbels = -(-uniforms.log()).log()
@@ -144,7 +144,7 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Nearly one of several; the nearer, the lower the temperature."""
+    """Relaxed one-hot categorical: nearly one class; the nearer, the lower the temperature."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

@@ -1,4 +1,4 @@
-"""``Transform``, and the way back of one (``torch/distributions/transforms.py``)."""
+"""``Transform``, and its inverse (``torch/distributions/transforms.py``)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Transform:
 
     @property
     def inv(self) -> Any:
-        """The way back; its own way back is this one."""
+        """The inverse transform, whose inverse is this one."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """One that keeps the last pair, or none. NotImplementedError for classes with parameters of their own."""
+        """One that caches the last pair, or none. NotImplementedError for classes with parameters of their own."""
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__:
@@ -93,7 +93,7 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The way back of another one."""
+    """The inverse of another transform."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
@@ -105,7 +105,7 @@ class _InverseTransform(Transform):
     sign = property(lambda self: self._inv.sign)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The way back of one that keeps the last pair."""
+        """The inverse of one that caches the last pair."""
         return self.inv.with_cache(cache_size).inv
 
     def __eq__(self, other: object) -> bool:
@@ -122,9 +122,9 @@ class _InverseTransform(Transform):
         return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The other's, the other way round."""
+        """The inverse shape of the other one."""
         return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The other's, the other way round."""
+        """The forward shape of the other one."""
         return self._inv.forward_shape(shape)

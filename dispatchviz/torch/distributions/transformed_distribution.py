@@ -1,4 +1,4 @@
-"""A distribution whose draws go through functions, and the half and the logarithmic ones made so
+"""``TransformedDistribution``: samples go through transforms; the half and the logarithmic ones made so
 (``torch/distributions/transformed_distribution.py``, ``log_normal.py``, ``half_normal.py``, ``half_cauchy.py``,
 ``logistic_normal.py``).
 """
@@ -93,12 +93,12 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """The base's draws, transformed, without a history."""
+        """The base's samples, transformed, without a history."""
         with torch.no_grad():
             return self._through(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """The base's draws, transformed."""
+        """The base's samples, transformed."""
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
@@ -124,7 +124,7 @@ class TransformedDistribution(Distribution):
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Any) -> Any:
-        """The probability of no more than a value."""
+        """The cumulative distribution function."""
         for transform in self.transforms[::-1]:
             value = transform.inv(value)
         if self._validate_args:
@@ -132,12 +132,12 @@ class TransformedDistribution(Distribution):
         return self._monotonized(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
-        """The value of a probability."""
+        """The inverse cumulative distribution function (quantile)."""
         return self._through(self.base_dist.icdf(self._monotonized(value)))
 
 
 class LogNormal(TransformedDistribution):
-    """Its logarithm is normal."""
+    """Log-normal distribution: its logarithm is normal."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -171,7 +171,7 @@ class LogNormal(TransformedDistribution):
 
 
 class _Half(TransformedDistribution):
-    """The absolute value of a symmetric one."""
+    """The absolute value of a symmetric distribution."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -196,13 +196,13 @@ class _Half(TransformedDistribution):
         return value
 
     def cdf(self, value: Any) -> Any:
-        """The probability of no more than a value."""
+        """The cumulative distribution function."""
         if self._validate_args:
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value: Any) -> Any:
-        """The value of a probability."""
+        """The inverse cumulative distribution function (quantile)."""
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Any:
@@ -211,7 +211,7 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """The absolute value of a normal one around 0."""
+    """Half-normal distribution: the absolute value of a normal variable around 0."""
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -228,7 +228,7 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """The absolute value of a Cauchy one around 0."""
+    """Half-Cauchy distribution: the absolute value of a Cauchy variable around 0."""
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -248,7 +248,7 @@ class HalfCauchy(_Half):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Shares of a stick that is broken at normal places."""
+    """Logistic normal distribution: stick breaking of normal samples."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

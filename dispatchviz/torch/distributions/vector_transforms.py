@@ -36,7 +36,7 @@ class SoftmaxTransform(WithoutParameters):
 
 
 class StickBreakingTransform(WithoutParameters):
-    """Shares of a stick that is broken again and again: one more than there are numbers."""
+    """Stick breaking: fractions that sum to 1, one more than there are inputs."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -57,7 +57,7 @@ class StickBreakingTransform(WithoutParameters):
         return fractions.log() - rest.log() + offset.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Of all shares but the last."""
+        """Of all fractions but the last."""
         offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
         x = x - offset.log()
         return (-x + torch.nn.functional.logsigmoid(x) + y[..., :-1].log()).sum(-1)

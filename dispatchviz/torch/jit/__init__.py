@@ -1,4 +1,4 @@
-"""``torch.jit`` as it is with ``PYTORCH_JIT=0``: Python runs, and what compiles gives back what it was given
+"""``torch.jit`` as it is with ``PYTORCH_JIT=0``: Python runs, and what compiles returns its argument
 (``torch/jit/__init__.py``, ``_script.py``, ``_trace.py``).
 
 NB: nothing is compiled or traced, and a UserWarning says so: scripted code calls the operators that Python calls.

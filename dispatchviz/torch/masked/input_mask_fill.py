@@ -1,4 +1,4 @@
-"""What masked functions put in place of the elements that a mask leaves out (``torch/masked/_ops.py``).
+"""Masks in the input's shape, and the fill values of masked-out elements (``torch/masked/_ops.py``).
 
 A mask is True where an element counts, and broadcasts to the input.
 """
@@ -19,7 +19,7 @@ _SMALL = ("uint8", "bool", "int8", "int16", "int32")
 
 
 def dtype_of_sum(input: Any, dtype: DType | None) -> DType:
-    """The dtype that is asked for, or that of the input, small integers being added up as int64."""
+    """The requested dtype, or that of the input, small integers being added up as int64."""
     chosen: DType = dtype or input.dtype
     return torch.int64 if dtype is None and chosen.name in _SMALL else chosen
 
@@ -51,7 +51,7 @@ def input_mask(input: Any, mask: Any) -> Any:
 
 
 def filled(op: str, input: Any, mask: Tensor | None, *args: Any) -> Any:
-    """The input, with what does not count in an operation in place of what is left out."""
+    """The input with masked-out elements filled with the operation's identity."""
     if mask is None:
         return input
     mask = input_mask(input, mask)

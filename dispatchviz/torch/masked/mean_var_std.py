@@ -1,4 +1,4 @@
-"""Means and variances of what a mask leaves (``torch/masked/_ops.py``): sums over counts."""
+"""Mean, variance and standard deviation under a mask (``torch/masked/_ops.py``): sums over counts."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def std(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """The root of the variance."""
+    """The standard deviation: the root of the variance."""
     return torch.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))

@@ -12,13 +12,13 @@ from dispatchviz.torch.masked.reductions import norm
 
 
 def cumsum(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """Sums up to each place."""
+    """Cumulative sums under a mask."""
     dtype, d = dtype or input.dtype, canonical_dim(dim, input.ndim)[0]
     return torch.cumsum(filled("sum", input, mask), d, dtype=dtype).to(dtype=dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """Products up to each place."""
+    """Cumulative products under a mask."""
     dtype, d = dtype or input.dtype, canonical_dim(dim, input.ndim)[0]
     return torch.cumprod(filled("prod", input, mask), d, dtype=dtype).to(dtype=dtype)
 

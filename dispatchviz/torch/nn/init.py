@@ -145,7 +145,7 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's bound. ValueError for fewer than two dimensions and unknown words."""
+    """He's bound. ValueError for fewer than two dimensions and unknown modes."""
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -156,7 +156,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's variance, normally distributed. ValueError for fewer than two dimensions and unknown words."""
+    """He's variance, normally distributed. ValueError for fewer than two dimensions and unknown modes."""
     if _is_empty(tensor):
         return tensor
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -189,7 +189,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Normally distributed, with a share of zeros in every column. ValueError for what is no matrix."""
+    """Normally distributed, with a fraction of zeros in every column. ValueError for what is no matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -209,7 +209,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Normally distributed, but within [a, b]: what falls outside is drawn again."""
+    """Normally distributed, but within [a, b]: what falls outside is sampled again."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -241,7 +241,7 @@ def _resample_outside(tensor: Any, mean: float, std: float, a: float, b: float, 
 
 
 def _accepted_by_density(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Few would fall inside: draws uniformly and keeps each value with its density's chance."""
+    """Rejection sampling where few would fall inside: uniform samples, accepted by their density."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, chances = torch.empty_like(tensor), torch.empty_like(tensor)
 

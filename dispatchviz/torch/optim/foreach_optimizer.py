@@ -1,4 +1,4 @@
-"""Optimizers that keep some tensors beside each parameter, and update one by one or lists at once."""
+"""Optimizers with per-parameter state that update tensor by tensor or with foreach kernels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def zeros_like(parameter: Any) -> Any:
 
 
 def check_lists(name: str, foreach: bool, group: dict[str, Any]) -> None:
-    """AssertionError for lists through which somebody wants to differentiate; capturable ones are not there."""
+    """AssertionError for ``differentiable`` with foreach; capturable ones are not there."""
     if foreach and group["differentiable"]:
         raise AssertionError("_foreach ops don't support autograd")
     if foreach and group["capturable"]:
@@ -73,7 +73,7 @@ def counter(parameter: Any, group: dict[str, Any], value: float = 0.0) -> Any:
 
 
 def decayed(grads: Any, params: list[Any], group: dict[str, Any]) -> Any:
-    """Gradients with the parameters' share, of lists; ``maximize`` has made new ones already."""
+    """Gradients with weight decay, of lists; ``maximize`` has made new ones already."""
     decay = group["weight_decay"]
     if decay == 0:
         return grads

@@ -115,7 +115,7 @@ class StrongWolfe:
         return bracket[low]
 
     def _between(self, bracket: list[Point], stuck: bool) -> tuple[Any, bool]:
-        """The next place, kept off the ends when it came near one twice."""
+        """The next step size, kept off the ends when it came near one twice."""
         first, second = bracket
         t = cubic_interpolate(first, second)
         ends = first.t, second.t

@@ -109,7 +109,7 @@ class CyclicLR(_WithMomentum):
         return rules[self.mode] if self.mode in rules else self.gamma**x
 
     def get_lr(self) -> list[Any]:
-        """By the place within the cycle; also moves the momentum."""
+        """By the position within the cycle; also moves the momentum."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -156,7 +156,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """By the place within the cosine."""
+        """By the position within the cosine."""
         self._warn_outside_step()
         half = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * half / 2 for base in self.base_lrs]

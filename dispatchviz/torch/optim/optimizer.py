@@ -19,7 +19,7 @@ Hook = Callable[..., Any]
 
 
 class _RequiredParameter:
-    """Stands for an option that every group must give."""
+    """Sentinel of an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -100,7 +100,7 @@ class Optimizer(SavedState):
         raise NotImplementedError
 
     def _optimizer_step_code(self) -> None:
-        """For tools that listen."""
+        """For profilers."""
 
     @staticmethod
     def profile_hook_step(step: Callable[..., Any]) -> Callable[..., Any]:

@@ -103,7 +103,7 @@ class SavedState:
             hook(self)
 
     def _by_number(self, saved: list[dict[str, Any]]) -> dict[int, Any]:
-        """The parameters that the saved numbers stand for."""
+        """The parameters that the saved indices represent."""
         if len(self.param_groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, saved, strict=True)):

@@ -224,7 +224,7 @@ class SWALR(LRScheduler):
         return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
 
     def _alpha(self, step: int) -> float:
-        """How far it is on the way."""
+        """The annealing factor, from 0 to 1."""
         return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
 
     def get_lr(self) -> list[Any]:

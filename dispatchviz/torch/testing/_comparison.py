@@ -109,7 +109,7 @@ def _any(actual: Any, expected: Any, kind: Any) -> bool:
 
 
 def _difference(actual: Any, expected: Any, options: Options) -> str:
-    """What is wrong, in PyTorch's words; empty if nothing is."""
+    """The first difference, with PyTorch's text; empty if there is none."""
     if actual is None or expected is None:
         return "" if actual is expected else f"None mismatch: {actual} is not {expected}"
     if _both(actual, expected, (bool, numpy.bool_)):
@@ -223,7 +223,7 @@ def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -
 
 
 def _values(tensor: Tensor) -> Any:
-    """The numbers that a tensor stands for: conjugated, negated or zero, whatever its memory holds."""
+    """The numbers that a tensor represents: conjugated, negated or zero, whatever its memory holds."""
     if is_zerotensor(tensor):
         return numpy.zeros(tensor._size, tensor._dtype.numpy)
     return with_bits(values_on_host(tensor), tensor._ks)

@@ -58,7 +58,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 
 
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
-    """Puts the generators where the states say."""
+    """Sets the generators' states."""
     for _, state in zip(devices, states, strict=False):
         torch.cuda.set_rng_state(state)
 
@@ -86,7 +86,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *args: Any) -> tuple[Any, ...]:
-        """Gradients of the arguments. RuntimeError where only some gradients are asked for."""
+        """Gradients of the arguments. RuntimeError for ``torch.autograd.grad`` or ``inputs=``."""
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

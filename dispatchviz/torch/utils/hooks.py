@@ -138,7 +138,7 @@ class BackwardHook:
 
 
 def _scatter(index: Sequence[int], values: Gradients, size: int) -> Gradients:
-    """The values at their places, None elsewhere."""
+    """The values at their indices, None elsewhere."""
     result: list[Any] = [None] * size
     for i, value in zip(index, values, strict=True):
         result[i] = value

@@ -1,4 +1,4 @@
-"""What the kernels are asked, and PyTorch's answers to it, which ``truth/recorders/native_kernels.py`` stored.
+"""Expressions for the kernels, and PyTorch's results, which ``truth/recorders/native_kernels.py`` stored.
 
 An answer to an expression is ``{"calls", "error", "result"}``: the operators that were called, as [depth, name]; type
 and first line of the error or None; dtype, shape, strides and numbers of a tensor, or the value.

@@ -1,4 +1,4 @@
-"""Normalisation. PyTorch asks whether cuDNN may be used; the model has none, and hands on what PyTorch would."""
+"""Normalisation. PyTorch checks whether cuDNN may be used; the model has none, and passes on what PyTorch would."""
 
 from __future__ import annotations
 

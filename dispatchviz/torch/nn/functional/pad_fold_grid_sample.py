@@ -1,4 +1,4 @@
-"""Padding, windows as columns, samples at the places of a grid."""
+"""``pad``, ``fold`` and ``unfold``, ``grid_sample`` and ``affine_grid``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
-    """An input's values at the places of a grid. ValueError for modes that are none."""
+    """An input's values at the points of a grid. ValueError for modes that are none."""
     if mode not in _MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"

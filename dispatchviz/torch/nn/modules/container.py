@@ -112,7 +112,7 @@ class Sequential(_Numbered):
         return self.extend(list(self) * (other - 1))
 
     def insert(self, index: int, module: Any) -> Any:
-        """Puts a module at a place. AssertionError for what is no module, IndexError for no place."""
+        """Inserts a module at an index. AssertionError for what is no module, IndexError out of range."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -149,7 +149,7 @@ class ModuleList(_Numbered):
         return self.extend(modules)
 
     def insert(self, index: int, module: Any) -> None:
-        """Puts a module at a place."""
+        """Inserts a module at an index."""
         self._make_room(index)
         self._modules[str(index)] = module
 

@@ -1,4 +1,4 @@
-"""``Linear`` and its relatives (``torch/nn/modules/linear.py``)."""
+"""``Linear``, ``Bilinear`` and ``Identity`` (``torch/nn/modules/linear.py``)."""
 
 from __future__ import annotations
 

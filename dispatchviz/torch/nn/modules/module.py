@@ -189,7 +189,7 @@ class Module(Calls, Conversions, Members, State):
             super().__setattr__(name, value)
 
     def _forget(self, name: str, *spaces: dict[str, Any]) -> None:
-        """The name is to mean something else from now on."""
+        """Removes a name from parameters, buffers and modules, since it is assigned again."""
         for space in spaces:
             space.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
@@ -273,7 +273,7 @@ class Module(Calls, Conversions, Members, State):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What a subclass says of itself."""
+        """The part of the repr that a subclass adds."""
         return ""
 
     def __repr__(self) -> str:

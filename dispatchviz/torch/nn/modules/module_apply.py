@@ -1,4 +1,4 @@
-"""A module's tensors brought elsewhere: ``to``, ``cuda``, ``double``, ``apply`` (``Module._apply``)."""
+"""A module's tensors converted and moved: ``to``, ``cuda``, ``double``, ``apply`` (``Module._apply``)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Conversions:
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def share_memory(self) -> Any:
-        """Says of all parameters and buffers that other processes may see them."""
+        """Marks all parameters and buffers as shared between processes."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def float(self) -> Any:

@@ -1,4 +1,4 @@
-"""What happens when a module is called: its hooks and its ``forward`` (``Module._call_impl``).
+"""Calling a module: its hooks and its ``forward`` (``Module._call_impl``).
 
 Not here: how full backward hooks get into the graph (``torch/utils/hooks.py``).
 """
@@ -23,7 +23,7 @@ _MIXED = (
 
 
 class WrappedHook:
-    """A hook that is handed the module first; keeps the module only weakly."""
+    """A hook whose first argument is the module, held by a weak reference."""
 
     def __init__(self, hook: Hook, module: Any = None) -> None:
         self.hook = hook
@@ -152,7 +152,7 @@ class _Call:
         """Hooks with ``always_call`` that have been called."""
 
     def run(self) -> Any:
-        """Pre hooks, ``forward``, hooks; the identities that backward hooks hang on go around all but the pre hooks."""
+        """Pre hooks, ``forward``, hooks; the identities with the backward hooks go around all but the pre hooks."""
         module = self.module
         full, old = module._get_backward_hooks()
         pre = module._get_backward_pre_hooks()

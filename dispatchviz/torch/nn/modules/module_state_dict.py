@@ -1,4 +1,4 @@
-"""A module's tensors as a dictionary and back: ``state_dict``, ``load_state_dict``."""
+"""``Module.state_dict`` and ``load_state_dict``: a module's tensors as a dictionary and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POSITIONAL = (
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What ``load_state_dict`` gives back."""
+    """What ``load_state_dict`` returns."""
 
     __slots__ = ()
 

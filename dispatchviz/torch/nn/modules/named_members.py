@@ -1,4 +1,4 @@
-"""What a module holds, found again: submodules, parameters, buffers (``Module.named_parameters`` and its relatives)."""
+"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like)."""
 
 from __future__ import annotations
 

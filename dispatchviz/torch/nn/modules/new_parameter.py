@@ -1,4 +1,4 @@
-"""How modules make their parameters."""
+"""New, uninitialised parameters of modules."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _get_seq_len(src: Any, batch_first: bool) -> int:
 
 
 def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """What was said, or whether the mask is the causal one."""
+    """The given ``is_causal``, or whether the mask is the causal one."""
     if is_causal is not None or mask is None:
         return is_causal is True
     causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Cache:
-    """What was computed while somebody has asked to keep it."""
+    """Computed tensors while caching is enabled."""
 
     depth = 0
     tensors: dict[tuple[int, str], Any]
@@ -208,7 +208,7 @@ def _no_state(self: Any) -> Any:
 
 
 def _give_own_class(module: Module) -> None:
-    """A class of this module alone, on which properties can be put."""
+    """A subclass for this module alone, on which properties can be set."""
     kind: Any = type(module)
     members: dict[str, Any] = {"__getstate__": _no_state}
     if not hasattr(kind, "__deepcopy__"):

@@ -122,7 +122,7 @@ for _class in (PackedSequence_, PackedSequence):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """The way back; None of None."""
+    """The inverse permutation; None of None."""
     if permutation is None:
         return None
     output = torch.empty_like(permutation, memory_format=torch.contiguous_format)

@@ -22,7 +22,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """``us`` in a word."""
+    """The English name of a unit: ``us``."""
     return _UNITS[u][0]
 
 
@@ -130,7 +130,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What stands in front of a table's row."""
+        """The name of a table's row."""
         return str(self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]")
 
     def __repr__(self) -> str:

@@ -135,7 +135,7 @@ class ChainDataset(IterableDataset[Any]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Any]:
-    """Subsets of these lengths or shares, drawn at random. ValueError if they do not make up the whole."""
+    """Random subsets of these lengths or fractions. ValueError if they do not make up the whole."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths_of_fractions(len(dataset), lengths)
     if sum(lengths) != len(dataset):
