@@ -26,7 +26,7 @@ TORCH, CUPY = "PyTorch 2.13 (CPU)", "CuPy"
 
 
 class Recorder(NamedTuple):
-    """What a reader should know of one before it is run."""
+    """A recorder: its subject, what it needs, how long it takes."""
 
     about: str
     needs: str
@@ -132,7 +132,7 @@ def _location(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line. Of several records each has a process of its own: what one imports, another must not see."""
+    """The command line. Of several records each has a process of its own: what one imports must not affect another."""
     parser = argparse.ArgumentParser(
         prog="truth.record", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

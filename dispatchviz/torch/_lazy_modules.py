@@ -1,4 +1,4 @@
-"""Modules of the package that few programs use: there from the start, and loaded when first used.
+"""Lazily loaded modules: in ``sys.modules`` from the start, executed when first used.
 
 An import of ``dispatchviz.torch`` puts an empty module into ``sys.modules`` for each name of the table, under which
 everyone finds it as if it had been imported: ``from torch import distributions``, ``hasattr(torch, "fx")`` and
@@ -95,7 +95,7 @@ def attribute_of(package: ModuleType, name: str) -> Any:
 
 
 def names_of(package: ModuleType) -> list[str]:
-    """What ``dir`` says of a package: also the names that it has in modules not loaded yet."""
+    """``dir`` of a package, with the names that it has in modules not loaded yet."""
     return sorted({*vars(package), *ATTRIBUTES.get(package.__name__, ())})
 
 

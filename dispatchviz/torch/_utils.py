@@ -1,4 +1,4 @@
-"""``torch._utils``: how tensors are made of what a file says (``torch/_utils.py``).
+"""``torch._utils``: rebuilding tensors from pickles (``torch/_utils.py``).
 
 NB: in PyTorch, ``empty`` and ``set_`` are called; here no operator is.
 """

@@ -82,5 +82,5 @@ def set_default_backend(backend: Any) -> None:
 
 
 def get_default_backend() -> Any:
-    """``inductor`` unless said otherwise."""
+    """``inductor`` by default."""
     return _default_backend

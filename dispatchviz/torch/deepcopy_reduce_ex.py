@@ -56,7 +56,7 @@ def reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """A shallow copy shares the storage, a pickled tensor has its numbers; both are leaves."""
     geometry = (self._size, self._stride, self._offset, self._dtype.name, self._device.type)
     cls = None if type(self) is Tensor else type(self)
-    return _rebuild_tensor, (_Kept(self._storage), *geometry, variable.requires_grad(self), cls), vars(self)
+    return _rebuild_tensor, (_PickledStorage(self._storage), *geometry, variable.requires_grad(self), cls), vars(self)
 
 
 def shallow(self: Any) -> Tensor:
@@ -67,7 +67,7 @@ def shallow(self: Any) -> Tensor:
     return made
 
 
-class _Kept:
+class _PickledStorage:
     """A storage in ``__reduce_ex__``: itself in a shallow copy, bytes in a pickle."""
 
     def __init__(self, storage: Storage) -> None:
@@ -79,29 +79,36 @@ class _Kept:
         return _kept, (None if host is None else (host.dtype.name, host.tobytes()),)
 
 
-def _kept(content: tuple[str, bytes] | None) -> _Kept:
+def _kept(content: tuple[str, bytes] | None) -> _PickledStorage:
     if content is None:
-        return _Kept(Storage(None))
+        return _PickledStorage(Storage(None))
     name, numbers = content
     dtype = next(dtype.numpy for dtype in dtypes.ALL if dtype.numpy.name == name)
-    return _Kept(Storage(numpy.frombuffer(bytearray(numbers), dtype)))
+    return _PickledStorage(Storage(numpy.frombuffer(bytearray(numbers), dtype)))
 
 
 def rebuilt(
     storage: Storage, size: Size, stride: Size, offset: int, dtype: dtypes.DType, device: Device, requires_grad: bool
 ) -> Tensor:
     """A leaf on a storage of numbers of its dtype."""
-    return _rebuild_tensor(_Kept(storage), size, stride, offset, dtype.name, device.type, requires_grad, None)
+    return _rebuild_tensor(_PickledStorage(storage), size, stride, offset, dtype.name, device.type, requires_grad, None)
 
 
 def _rebuild_tensor(
-    kept: _Kept, size: Size, stride: Size, offset: int, dtype: str, device: str, requires_grad: bool, cls: Any
+    storage_data: _PickledStorage,
+    size: Size,
+    stride: Size,
+    offset: int,
+    dtype: str,
+    device: str,
+    requires_grad: bool,
+    cls: Any,
 ) -> Tensor:
     like = empty_strided((0,) if size else (), (1,) if size else (), getattr(dtypes, _NAMES[dtype]), Device(device))
     like._size, like._stride, like._offset = size, stride, offset
-    if kept.storage.buffer is not None:
-        kept.storage.buffer = array_module(device).asarray(kept.storage.buffer)
-    return _on(kept.storage, like, cls, requires_grad)
+    if storage_data.storage.buffer is not None:
+        storage_data.storage.buffer = array_module(device).asarray(storage_data.storage.buffer)
+    return _on(storage_data.storage, like, cls, requires_grad)
 
 
 _NAMES = {dtype.name: "bool_" if dtype.name == "bool" else dtype.name for dtype in dtypes.ALL}

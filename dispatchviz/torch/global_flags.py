@@ -90,7 +90,7 @@ _PRECISIONS = ("highest", "high", "medium")
 
 
 def get_float32_matmul_precision() -> str:
-    """``highest`` unless said otherwise."""
+    """``highest`` by default."""
     return context.float32_matmul_precision
 
 

@@ -43,7 +43,7 @@ _LONGEST_TUPLE = 32
 
 
 class _SubscriptBinding(Binding):
-    """What Python calls for a subscript. No argument parser: any object may be an index."""
+    """The binding of a subscript. No argument parser: any object may be an index."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As the function that it implements."""
@@ -199,7 +199,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _value_to_tensor(self: Tensor, value: Any) -> Tensor:
-    """What is written. TypeError for anything but tensors and numbers."""
+    """The value as a tensor. TypeError for anything but tensors and numbers."""
     if isinstance(value, Tensor):
         return value
     if not (_is_long(value) or isinstance(value, (bool, float, complex))):

@@ -82,7 +82,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the model that its tensors may override; parameters with a default are passed by name."""
+    """A function of the model, overridable by ``__torch_function__``; parameters with a default are passed by name."""
     return _overridable(function, by_name=False)
 
 

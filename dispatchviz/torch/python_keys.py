@@ -202,11 +202,11 @@ def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any
         return NotImplemented
     with torch_function.disabled(torch_function.SUBCLASSES_DISABLED):
         result = func(*args, **(kwargs or {}))
-    return result if func in _left_alone() else tensor_subclass.converted(result, cls)
+    return result if func in _default_nowrap_functions() else tensor_subclass.converted(result, cls)
 
 
 @cache
-def _left_alone() -> tuple[Any, ...]:
+def _default_nowrap_functions() -> tuple[Any, ...]:
     """``get_default_nowrap_functions``"""
     return tuple(vars(Tensor)[name].__get__ for name in ("_base", "grad"))
 

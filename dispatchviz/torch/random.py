@@ -24,7 +24,7 @@ def get_rng_state() -> Tensor:
 
 
 def seed() -> int:
-    """Starts all default generators over from a seed that nobody knows; returns it."""
+    """Seeds all default generators with a nondeterministic number; returns it."""
     value = default_generator.seed()
     default_generators["cuda"].manual_seed(value)
     return value

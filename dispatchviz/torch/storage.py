@@ -148,7 +148,7 @@ class TypedStorage:
         return self._untyped_storage.is_cuda
 
     def is_shared(self) -> bool:
-        """Whether other processes see it."""
+        """Whether it is in shared memory."""
         return self._untyped_storage.is_shared()
 
     def is_pinned(self, device: object = "cuda") -> bool:

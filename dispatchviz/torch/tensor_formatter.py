@@ -17,7 +17,7 @@ _TOO_LARGE, _TOO_SMALL, _TOO_WIDE = 1e8, 1e-4, 1000.0
 
 
 class Formatter:
-    """How the numbers of one tensor are written; of floating ones only finite numbers other than 0 decide."""
+    """Width and notation of the numbers of one tensor; only finite nonzero floating numbers decide."""
 
     def __init__(self, tensor: Any) -> None:
         self._floating = tensor.dtype.is_floating_point

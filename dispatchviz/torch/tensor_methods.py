@@ -106,24 +106,20 @@ def install(cls: type[Tensor]) -> None:
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
-    _give_names(cls)
-    _let_subclasses_see(cls)
+    _set_names(cls)
+    _make_overridable(cls)
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
 
 
-def _give_names(cls: type[Tensor]) -> None:
+def _set_names(cls: type[Tensor]) -> None:
     """Sets ``__name__`` and ``__qualname__`` of the methods as in PyTorch, for ``__torch_function__``."""
     for name, value in (_METHODS | indexing.METHODS).items():
         given = getattr(value, "__name__", name)
-        if (
-            isinstance(value, FunctionType)
-            and given != name
-            and (given in _NAMED_OTHERWISE or re.match("_[^_]|<", given))
-        ):
+        if isinstance(value, FunctionType) and given != name and (given in _RENAMED or re.match("_[^_]|<", given)):
             value.__name__, value.__qualname__ = name, f"Tensor.{name}"
 
 
-_NAMED_OTHERWISE = (
+_RENAMED = (
     "method",
     "operator",
     "new_tensor_like",
@@ -136,20 +132,20 @@ _NAMED_OTHERWISE = (
 )
 
 
-def _let_subclasses_see(cls: type[Tensor]) -> None:
+def _make_overridable(cls: type[Tensor]) -> None:
     """Attributes and plain methods of subclasses go through their ``__torch_function__``.
 
     NB: in PyTorch, modes see those of plain tensors too.
     """
     root = root_of(cls)
     for name, value in _PROPERTIES.items():
-        setattr(root, name, _seen_property(name, value))
+        setattr(root, name, _overridable_property(name, value))
     for name, value in (_METHODS | indexing.METHODS).items():
-        if not name.startswith("__") or name in _SEEN_BY_SUBCLASSES:
-            setattr(root, name, _seen_method(name, value))
+        if not name.startswith("__") or name in _OVERRIDABLE:
+            setattr(root, name, _overridable_method(name, value))
 
 
-_SEEN_BY_SUBCLASSES = {
+_OVERRIDABLE = {
     *("__repr__", "__format__", "__len__", "__contains__", "__reversed__", "__dir__", "__array__", "__array_wrap__"),
     *("__bool__", "__float__", "__int__", "__complex__", "__index__", "__invert__", "__deepcopy__", "__reduce_ex__"),
     *("__rsub__", "__rdiv__", "__rtruediv__", "__rpow__", "__rmod__", "__floordiv__", "__rfloordiv__"),
@@ -161,7 +157,7 @@ _POSITIONAL = {"split": 1} | dict.fromkeys(("norm", "unique", "backward", "__rep
 """Written in Python there: how many arguments are handed over by position; all others are, by name, given or not."""
 
 
-def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
+def _torch_function_arguments(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
     if name not in _POSITIONAL:
         return args, kwargs
     bound = inspect.signature(plain).bind(None, *args, **kwargs)
@@ -171,15 +167,15 @@ def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -
     return tuple(value for _, value in given[:count]), dict(given[count:])
 
 
-def _seen_property(name: str, plain: property) -> property:
+def _overridable_property(name: str, plain: property) -> property:
     def read(self: Tensor) -> Any:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            return _handed_over(f"{name}.__get__", plain.__get__, self, ())
+            return _call_torch_function(f"{name}.__get__", plain.__get__, self, ())
         return plain.__get__(self)
 
     def write(self: Tensor, value: Any) -> None:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            _handed_over(f"{name}.__set__", plain.__set__, self, (value,))
+            _call_torch_function(f"{name}.__set__", plain.__set__, self, (value,))
         else:
             plain.__set__(self, value)
 
@@ -193,18 +189,18 @@ def _refusing(name: str) -> Callable[[Tensor, Any], None]:
     return refuse
 
 
-def _seen_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+def _overridable_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            return _handed_over(name, plain, self, *_as_handed_over(name, plain, args, kwargs))
+            return _call_torch_function(name, plain, self, *_torch_function_arguments(name, plain, args, kwargs))
         return plain(self, *args, **kwargs)
 
     method.__name__ = name
     return method
 
 
-def _handed_over(name: str, function: Any, self: Tensor, args: tuple[Any, ...], kwargs: Any = None) -> Any:
+def _call_torch_function(name: str, function: Any, self: Tensor, args: tuple[Any, ...], kwargs: Any = None) -> Any:
     result = handled(function, [self], (self, *args), kwargs or {})
     if result is NotImplemented:
         raise multiple_dispatch_failed(f"torch.Tensor.{name}", [self])
@@ -265,7 +261,7 @@ _PROPERTIES |= {name: property(each.fget, _refusing(name)) for name, each in _PR
 
 
 def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[..., Any]:
-    """A method that says what PyTorch's says when it is given something."""
+    """A method without arguments, with PyTorch's error for any."""
 
     def method(self: Tensor, *args: Any) -> Any:
         if args:
@@ -330,7 +326,7 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The old name of a tensor's kind; with a dtype, a type or a type's name, the tensor brought to it."""
+    """``Tensor.type``: the legacy type name; with a dtype, a type or a type's name, the converted tensor."""
     if dtype is None:
         return type_string(self)
     if isinstance(dtype, dtypes.DType):

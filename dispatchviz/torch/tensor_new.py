@@ -116,7 +116,7 @@ def _from_values(
 
 @given_back
 def lifted(tensor: Tensor) -> Tensor:
-    """A tensor made of Python data, as transforms shall see it."""
+    """A tensor made of Python data, lifted into the active transforms (``lift_fresh``)."""
     with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):
         return ops.lift_fresh.call(tensor)
 

@@ -117,15 +117,15 @@ def _wrapper(tensor: Tensor) -> str:
 
 
 def _kind(tensor: Tensor) -> Iterator[str]:
-    """Size and dtype, as far as the numbers do not say them."""
+    """Size and dtype, unless the numbers show them."""
     meta, empty = tensor._device.type == "meta", numel(tensor._size) == 0
     if meta or (empty and len(tensor._size) != 1) or not (empty or PRINT_OPTS.edgeitems):
         yield f"size={tuple(tensor._size)}"
-    if tensor._dtype not in _untold_dtypes(meta or empty):
+    if tensor._dtype not in _implied_dtypes(meta or empty):
         yield f"dtype={tensor._dtype}"
 
 
-def _untold_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
+def _implied_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
     """Dtypes that a repr leaves out, since the numbers show them."""
     default = dtypes.default_dtype()
     if no_numbers:

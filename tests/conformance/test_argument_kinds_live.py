@@ -1,4 +1,4 @@
-"""What a parameter takes, and what it says of the rest: 150 calls with 90 kinds of arguments, on both sides."""
+"""Which arguments a parameter accepts, and the errors for others: 150 calls with 90 kinds, on both sides."""
 
 from __future__ import annotations
 

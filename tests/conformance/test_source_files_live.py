@@ -97,7 +97,7 @@ def _named(full: str, name: str) -> bool:
 
 
 def recorded() -> Iterator[tuple[str, str, str]]:
-    """Kind of event, function, file; of kernels not, since registrations say their file."""
+    """Kind of event, function, file; of kernels not, since registrations name their file."""
     sources = [path.read_text("utf-8") for path in sorted(EXAMPLES.glob("*.py"))]
     sources += [PROGRAMS[name] for name in sorted(PROGRAMS)[::EACH]]
     seen: set[tuple[str, str, str]] = set()

@@ -34,7 +34,7 @@ def logs(torch: Record, model: Record) -> str:
 
 
 def states(torch: Record, model: Record) -> str:
-    """What autograd knows of each tensor after every statement."""
+    """The autograd state of each tensor after every statement."""
     return difference("facts", fact_texts(torch["facts"]), fact_texts(model["facts"]))
 
 

@@ -1,4 +1,4 @@
-"""Modes and tensor subclasses: what ``__torch_dispatch__`` sees is what it sees in PyTorch."""
+"""Modes and tensor subclasses: ``__torch_dispatch__`` intercepts the same calls as in PyTorch."""
 
 from __future__ import annotations
 

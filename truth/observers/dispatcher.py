@@ -87,7 +87,7 @@ def _as_subclass(self: Any, cls: Any) -> Any:
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
-    """Does what PyTorch's does. That one refuses a tensor that Python has seen, and a watched ``detach`` has."""
+    """Does what PyTorch's does. That one raises for a tensor with a Python object, which a watched ``detach`` makes."""
     with torch._C.DisableTorchFunctionSubclass():
         detached = data.detach()
     if require_grad and not (detached.is_floating_point() or detached.is_complex()):
@@ -272,7 +272,7 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
 
 
 def profiled_calls(run: Run) -> list[list[Any]]:
-    """Runs a program; what PyTorch's profiler says was called, as [depth, operator]. Redispatches do not show."""
+    """Runs a program; the calls that PyTorch's profiler records, as [depth, operator]. Redispatches do not show."""
     names = C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:
         run.whole()

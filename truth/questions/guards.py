@@ -77,7 +77,7 @@ class Watched:
             return [*seen, self.sets()]
 
     def setter(self, name: str, key: str) -> list[Any]:
-        """The sets after on, on, off, off; and what the queries say of the key."""
+        """The sets after on, on, off, off; and what the queries return for the key."""
         query = getattr(self.C, name.replace("_set_", "_is_"))
         with self._fresh():
             seen: list[Any] = []

@@ -95,7 +95,7 @@ def seen_programs() -> dict[str, str]:
 
 
 def seen(source: str) -> list[str]:
-    """What a mode around a whole program sees, under whatever ``import torch`` gives; then how the program ended."""
+    """Calls that a mode around a whole program intercepts, on any torch; then how the program ended."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE, space)
     mode, end = space["Seen"](), "ended"
@@ -111,7 +111,7 @@ def seen(source: str) -> list[str]:
 
 
 def seen_by_wrappers(source: str) -> list[str]:
-    """What wrappers see if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
+    """Calls that wrappers intercept if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE + WRAPPED, space)
     wrapped, end = source.replace("torch.tensor(", "wrapped("), "ended"

@@ -164,7 +164,7 @@ def normalised(text: str) -> str:
 
 
 class History:
-    """Runs one history on a ``torch._C`` and looks at the operators afterwards."""
+    """Runs one history on a ``torch._C`` and dumps the operators afterwards."""
 
     def __init__(self, C: Any, number: int) -> None:
         self.C = C

@@ -30,7 +30,7 @@ BANNED = "are unsafe to autocast"
 
 
 class Stop(Exception):
-    """The first operator below the autocast kernel was seen."""
+    """The first operator below the autocast kernel was called."""
 
 
 class FirstCall(TorchDispatchMode):
@@ -42,7 +42,7 @@ class FirstCall(TorchDispatchMode):
 
 
 class OnDevice(torch.Tensor):
-    """A tensor that says it is on a device, and has no data; the mode above sees its calls first."""
+    """A tensor that says it is on a device, and has no data; the mode intercepts its calls first."""
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

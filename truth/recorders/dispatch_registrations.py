@@ -1,4 +1,4 @@
-"""What an installed PyTorch makes of registrations. Two parts:
+"""Dispatch tables after registrations on an installed PyTorch. Two parts:
 
 ``refusals``   cases of [steps, answers, dumps]. A step is [verb, ...] as in ``Steps`` below; its answer is the text of
                the error, or null. Dumps are those of ``ns::foo`` and ``ns::bar`` at the end.

@@ -132,7 +132,7 @@ def operator(name: str, structured: bool, cuda: list[Row]) -> Operator:
 
 
 def known_cuda() -> dict[str, list[Row]]:
-    """As a CUDA build was measured last; of a release that was not, what torchgen says."""
+    """As a CUDA build was measured last; of a release that was not, torchgen's registrations."""
     before = read() if PATH.exists() else None
     if before is not None and before.torch == RELEASE:
         return {operator.name: operator.cuda for operator in before.operators}

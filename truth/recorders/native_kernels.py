@@ -1,4 +1,4 @@
-"""What an installed PyTorch (CPU) answers to ``truth/questions/native_kernels``: a file a kind of question.
+"""Results of ``truth/questions/native_kernels`` on an installed PyTorch (CPU), a file a kind of expression.
 
 Calls are those of PyTorch's own profiler: full calls, no redispatches.
 """

@@ -1,4 +1,4 @@
-"""What an installed PyTorch answers about its ``torch._C``.
+"""Results of the expressions about ``torch._C`` on an installed PyTorch.
 
 ``answers`` are those to ``truth/questions/torch_c.py`` in their order, ``schemas`` what becomes of
 its schemas, ``guards``, ``dropped`` and ``setters`` those to ``guards.py``, ``signatures`` the first lines of

@@ -1,4 +1,4 @@
-"""What PyTorch answered, a file a record, and how it is read.
+"""The records of PyTorch, a file each, and how they are read.
 
 Programs are read one by one, when they are asked for (``programs()``), from one text file a subject
 (``truth/formats/program_records.py``). Everything else is JSON, packed where it changes with PyTorch's releases only

@@ -1,4 +1,4 @@
-"""The engine as Python sees it: ``Variable._execution_engine`` and the questions of ``torch._C`` about what runs.
+"""The engine in Python: ``Variable._execution_engine`` and the queries of ``torch._C`` about the running graph task.
 
 Mirrors ``torch/csrc/autograd/python_engine.cpp``, ``init.cpp`` and parts of ``torch/csrc/Module.cpp``.
 """
@@ -85,10 +85,10 @@ def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Anomaly mode is on."""
+    """Whether anomaly mode is on."""
     return anomaly_mode.is_enabled()
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """It looks for nan too, when it is on."""
+    """Whether anomaly mode checks for nan."""
     return anomaly_mode.checks_nan()

@@ -1,4 +1,4 @@
-"""Which arguments a transform differentiates by (``torch/_functorch/eager_transforms.py``)."""
+"""``argnums``: the arguments that a transform differentiates by (``torch/_functorch/eager_transforms.py``)."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _autograd_grad(
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """What ``func`` gives for tensors, and a function from cotangents of that to cotangents of them.
+    """The outputs of ``func``, and its vector-Jacobian product: from cotangents of the outputs to those of the inputs.
 
     ``has_aux``: ``func`` returns something beside its output, which comes third. RuntimeError with PyTorch's text for
     outputs or cotangents that do not fit.

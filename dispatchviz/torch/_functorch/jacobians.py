@@ -1,4 +1,4 @@
-"""``torch.func.jacrev``, ``jacfwd``, ``hessian`` (``torch/_functorch/eager_transforms.py``): whole matrices by vmap."""
+"""``torch.func.jacrev``, ``jacfwd``, ``hessian`` (``torch/_functorch/eager_transforms.py``): vmap over a basis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def jacrev(
     func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Function:  # fmt: skip
-    """A function that gives the derivatives of every output by some of the arguments, row by row at once.
+    """A function that returns the Jacobian by some of the arguments, all rows by reverse mode at once.
 
     ``chunk_size``: so many rows at once. ``_preallocate_and_copy``: chunks are copied into one tensor. ``has_aux``: as
     in ``vjp``. ValueError for a chunk size below 1, RuntimeError for complex tensors.
@@ -98,7 +98,7 @@ def _blocks_of_rows(stacked: list[Any], rows: _Rows, primals: list[Any]) -> list
 
 
 def jacfwd(func: Function, argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """The same as ``jacrev``, all columns at once. ``randomness``: as in ``vmap``. RuntimeError for complex tensors."""
+    """The Jacobian by forward mode, all columns at once; ``randomness`` as in ``vmap``. RuntimeError for complex."""
 
     @functools.wraps(func, updated=())
     def wrapper_fn(*args: Any) -> Any:
@@ -134,7 +134,7 @@ def _blocks_of_columns(columns: Any, primals: list[Any], numels: tuple[int, ...]
 
 
 def hessian(func: Function, argnums: ArgNums = 0) -> Function:
-    """A function that gives the second derivatives: the columns of the rows."""
+    """A function that returns the Hessian: forward mode over reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 

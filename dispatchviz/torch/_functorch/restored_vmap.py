@@ -1,4 +1,4 @@
-"""A function inside a level of vmap that is opened for it alone (``torch/_functorch/vmap.py``)."""
+"""``restore_vmap``: a function inside a level of vmap of its own (``torch/_functorch/vmap.py``)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from dispatchviz.torch.tags import Tag
 
 
 class Formula(Protocol):
-    """What a user gave for an operator; may change later."""
+    """The user's ``backward`` and ``setup_context`` of an operator; may change later."""
 
     _backward_fn: Callable[..., Any] | None
     _setup_context_fn: Callable[..., Any] | None
@@ -47,7 +47,7 @@ class _Call:
 
 @dataclass
 class _Structures:
-    """How inputs and outputs look that have lists of tensors in them."""
+    """Tree structures of inputs and outputs with lists of tensors in them."""
 
     inputs: Structure
     outputs: Structure = field(default_factory=Structure)

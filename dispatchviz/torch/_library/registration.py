@@ -39,7 +39,7 @@ def define(qualname: Any, schema: str, alias_analysis: str = "", *, lib: Library
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = names.parse_namespace(qualname)
-    used = lib or _kept(Library.made_at(names.DEFINE, namespace))
+    used = lib or _kept_alive(Library.made_at(names.DEFINE, namespace))
     if not _NAMELESS_SCHEMA.fullmatch(schema):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
@@ -57,7 +57,7 @@ def _define_and_implement(library: Library, schema: str, alias_analysis: str) ->
     return wrap
 
 
-def _kept(library: Library) -> Library:
+def _kept_alive(library: Library) -> Library:
     _keep_alive.append(library)
     return library
 
@@ -86,7 +86,7 @@ def _impl(qualname: str, types: str | Sequence[str], func: Function | None, lib:
 
     def register(function: Function) -> None:
         namespace, _ = names.parse_namespace(qualname)
-        used = lib or _kept(Library.made_at(names.IMPL, namespace))
+        used = lib or _kept_alive(Library.made_at(names.IMPL, namespace))
         for key in keys:
             used.impl(qualname, function, key)
 
@@ -111,7 +111,7 @@ def _resolved(op: Any, api: str) -> CustomOpDef | str:
 
 
 def _library_for(namespace: str, lib: Library | None) -> Library:
-    return lib or _kept(Library.made_at(names.REGISTRATION, namespace))
+    return lib or _kept_alive(Library.made_at(names.REGISTRATION, namespace))
 
 
 def register_kernel(

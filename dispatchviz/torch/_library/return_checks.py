@@ -25,7 +25,7 @@ def check_result(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> None:
-    """RuntimeError with PyTorch's text if the function did not return what its tags and its schema say."""
+    """RuntimeError with PyTorch's text if the function returned something else than its tags and its schema declare."""
     who = f"{name} (with implementation in {_MODULE}): "
     if Tag.inplace in tags:
         if result is not args[0]:

@@ -123,7 +123,7 @@ class Collector:
             self._read(recorded, index)
         for _, name in self._names:
             self._add(name, None)
-        _drop_doubles(self._calls)
+        _merge_redispatched_overloads(self._calls)
         return EventList(FunctionEvent(call.name) for call in self._calls)
 
     def _read(self, recorded: list[Any], index: int) -> None:
@@ -148,7 +148,7 @@ class Collector:
         return call
 
     def _around(self, recorded: list[Any], index: int | None) -> _Call | None:
-        """What was seen of the innermost event around."""
+        """The call of the innermost event around."""
         while index is not None and index >= self._first:
             if index in self._open:
                 return self._open[index]
@@ -165,7 +165,7 @@ class _Call:
         self.children: list[_Call] = []
 
 
-def _drop_doubles(calls: list[_Call]) -> None:
+def _merge_redispatched_overloads(calls: list[_Call]) -> None:
     """An overload that does nothing but call another one of its name counts once."""
     again = True
     while again:

@@ -17,7 +17,7 @@ _NOT_TOGETHER = (
 
 
 def jacfwd(func: Function, given: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The derivatives of every output by every input. NotImplementedError, RuntimeError for what PyTorch lacks too."""
+    """The Jacobian of every output by every input. NotImplementedError, RuntimeError for what PyTorch lacks too."""
     if create_graph:
         raise NotImplementedError(_NOT_TOGETHER.format("create_graph"))
     if strict:

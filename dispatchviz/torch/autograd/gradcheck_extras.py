@@ -114,7 +114,7 @@ def _grads_of_zeros(outputs: Any, inputs: list[Any]) -> Any:
 
 # -- undefined gradients -----------------------------------------------------------------------------------------------
 
-_SEE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+_UNDEFINED_GRADS_NOTE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 
 
 def try_undefined_backward(check: Check, outputs: tuple[Any, ...]) -> None:
@@ -143,12 +143,15 @@ def _check_undefined(outputs: list[Any], inputs: list[Any]) -> None:
         found = torch.autograd.grad(outputs, inputs, zeros, allow_unused=True)
     except RuntimeError as error:
         _warn()
-        raise GradcheckError(f"Expected backward function to handle undefined output grads. {_SEE}") from error
+        raise GradcheckError(
+            f"Expected backward function to handle undefined output grads. {_UNDEFINED_GRADS_NOTE}"
+        ) from error
     for gradient in found:
         if gradient is not None and not gradient.eq(0).all():
             _warn()
             raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _SEE
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                + _UNDEFINED_GRADS_NOTE
             )
 
 

@@ -81,7 +81,7 @@ If the test
 def not_close(
     analytical: Any, numerical: Any, output: int, input: int, part: str = "", is_forward_ad: bool = False
 ) -> str:
-    """Two Jacobians differ; ``part`` says of which part of something complex."""
+    """Two Jacobians differ; ``part``: real or imaginary, of complex tensors."""
     mode = "computed with forward mode " if is_forward_ad else ""
     return (
         f"{part}Jacobian {mode}mismatch for output {output} with respect to input {input},\n"

@@ -23,12 +23,12 @@ class Node(abc.ABC):
     @property
     @abc.abstractmethod
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where its gradients go: Nodes, and which of their inputs."""
+        """The edges: Nodes that its gradients flow to, and their input numbers."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def metadata(self) -> dict[str, Any]:
-        """A dict for the program."""
+        """A dict for the user."""
         raise NotImplementedError
 
     @abc.abstractmethod

@@ -21,7 +21,7 @@ from dispatchviz.torch.size import Size
 __all__ = ["Bernoulli", "Categorical"]
 
 
-class OfProbsOrLogits(Distribution):
+class ProbsOrLogits(Distribution):
     """Distributions with ``probs`` or ``logits``: one is given, the other follows from it."""
 
     has_enumerate_support = True
@@ -44,7 +44,7 @@ class OfProbsOrLogits(Distribution):
         return values.expand((-1, *self._batch_shape)) if expand else values
 
 
-class OfBinaryTrials(OfProbsOrLogits):
+class BinaryTrials(ProbsOrLogits):
     """Binary trials: ``probs`` or ``logits`` is given, the other one is computed when it is first read."""
 
     @lazy_property
@@ -58,7 +58,7 @@ class OfBinaryTrials(OfProbsOrLogits):
         return logits_to_probs(self.logits, is_binary=True)
 
 
-class Bernoulli(OfBinaryTrials):
+class Bernoulli(BinaryTrials):
     """Bernoulli distribution: 1 with probability ``probs``, else 0."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -119,7 +119,7 @@ class Bernoulli(OfBinaryTrials):
         return self._values(2, self._param.dtype, expand)
 
 
-class Categorical(OfProbsOrLogits):
+class Categorical(ProbsOrLogits):
     """Categorical distribution: classes from 0, with probabilities along the last dimension."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -11,14 +11,14 @@ from dispatchviz.torch.distributions.distribution import broadcast_all, is_numbe
 from dispatchviz.torch.distributions.transform_base import Transform
 
 
-class WithoutParameters(Transform):
+class ParameterFreeTransform(Transform):
     """All of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
 
-class _OfNumbers(WithoutParameters):
+class _IncreasingTransform(ParameterFreeTransform):
     """Increasing."""
 
     domain = constraints.real
@@ -26,7 +26,7 @@ class _OfNumbers(WithoutParameters):
     sign = 1
 
 
-class ExpTransform(_OfNumbers):
+class ExpTransform(_IncreasingTransform):
     """``exp(x)``"""
 
     codomain = constraints.positive
@@ -87,7 +87,7 @@ def clipped_sigmoid(x: Any) -> Any:
     return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
 
-class SigmoidTransform(_OfNumbers):
+class SigmoidTransform(_IncreasingTransform):
     """``sigmoid(x)``, neither 0 nor 1."""
 
     codomain = constraints.unit_interval
@@ -105,7 +105,7 @@ class SigmoidTransform(_OfNumbers):
         return -torch.nn.functional.softplus(-x) - torch.nn.functional.softplus(x)
 
 
-class SoftplusTransform(_OfNumbers):
+class SoftplusTransform(_IncreasingTransform):
     """``softplus(x)``"""
 
     codomain = constraints.positive
@@ -121,7 +121,7 @@ class SoftplusTransform(_OfNumbers):
         return -torch.nn.functional.softplus(-x)
 
 
-class TanhTransform(_OfNumbers):
+class TanhTransform(_IncreasingTransform):
     """``tanh(x)``"""
 
     codomain = constraints.interval(-1.0, 1.0)
@@ -137,7 +137,7 @@ class TanhTransform(_OfNumbers):
         return 2.0 * (math.log(2.0) - x - torch.nn.functional.softplus(-2.0 * x))
 
 
-class AbsTransform(WithoutParameters):
+class AbsTransform(ParameterFreeTransform):
     """``|x|``; back is itself."""
 
     domain = constraints.real

@@ -14,7 +14,7 @@ from dispatchviz.torch.size import Size
 __all__ = ["Cauchy", "Laplace", "StudentT"]
 
 
-class _OfLocAndScale(Distribution):
+class _LocScale(Distribution):
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
@@ -34,7 +34,7 @@ class _OfLocAndScale(Distribution):
         return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
 
-class Laplace(_OfLocAndScale):
+class Laplace(_LocScale):
     """Laplace distribution: two exponential ones, back to back."""
 
     @property
@@ -81,7 +81,7 @@ class Laplace(_OfLocAndScale):
         return 1 + torch.log(2 * self.scale)
 
 
-class Cauchy(_OfLocAndScale):
+class Cauchy(_LocScale):
     """Cauchy distribution: ratios of normal variables, which have no mean."""
 
     @property

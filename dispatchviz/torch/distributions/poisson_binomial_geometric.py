@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.bernoulli_categorical import OfBinaryTrials
+from dispatchviz.torch.distributions.bernoulli_categorical import BinaryTrials
 from dispatchviz.torch.distributions.distribution import (
     NONE,
     broadcast_all,
@@ -68,7 +68,7 @@ class Poisson(ExponentialFamily):
         return torch.exp(natural_params[0])
 
 
-class Binomial(OfBinaryTrials):
+class Binomial(BinaryTrials):
     """Binomial distribution: successes in ``total_count`` trials."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
@@ -151,7 +151,7 @@ class Binomial(OfBinaryTrials):
         return self._values(1 + self._one_count("enumerate_support"), self._param.dtype, expand)
 
 
-class Geometric(OfBinaryTrials):
+class Geometric(BinaryTrials):
     """Geometric distribution: failures before the first success."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -41,13 +41,13 @@ class TransformedDistribution(Distribution):
         else:
             raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
         whole = ComposeTransform(self.transforms)
-        forward_shape = self._take_base(base_distribution, whole)
+        forward_shape = self._expand_base(base_distribution, whole)
         given, taken, made = len(base_distribution.event_shape), whole.domain.event_dim, whole.codomain.event_dim
         cut = len(forward_shape) - max(made, given + made - taken)
         super().__init__(Size(forward_shape[:cut]), Size(forward_shape[cut:]), validate_args=validate_args)
 
-    def _take_base(self, base: Any, whole: Any) -> Any:
-        """The base, as large and of such events as the transforms need; the shape that comes out."""
+    def _expand_base(self, base: Any, whole: Any) -> Any:
+        """Expands the base to the shape and events that the transforms need; returns the output shape."""
         shape, event_dim = base.batch_shape + base.event_shape, len(base.event_shape)
         if len(shape) < whole.domain.event_dim:
             raise ValueError(

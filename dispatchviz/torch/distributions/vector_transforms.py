@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.elementwise_transforms import WithoutParameters, clipped_sigmoid
+from dispatchviz.torch.distributions.elementwise_transforms import ParameterFreeTransform, clipped_sigmoid
 
 
 def _need_dimensions(shape: Any, count: int = 1) -> None:
@@ -14,7 +14,7 @@ def _need_dimensions(shape: Any, count: int = 1) -> None:
         raise ValueError("Too few dimensions on input")
 
 
-class SoftmaxTransform(WithoutParameters):
+class SoftmaxTransform(ParameterFreeTransform):
     """``softmax(x)``; back are logarithms."""
 
     domain = constraints.real_vector
@@ -35,7 +35,7 @@ class SoftmaxTransform(WithoutParameters):
     inverse_shape = forward_shape
 
 
-class StickBreakingTransform(WithoutParameters):
+class StickBreakingTransform(ParameterFreeTransform):
     """Stick breaking: fractions that sum to 1, one more than there are inputs."""
 
     domain = constraints.real_vector
@@ -73,7 +73,7 @@ class StickBreakingTransform(WithoutParameters):
         return (*shape[:-1], shape[-1] - 1)
 
 
-class LowerCholeskyTransform(WithoutParameters):
+class LowerCholeskyTransform(ParameterFreeTransform):
     """A triangle with a positive diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
@@ -86,7 +86,7 @@ class LowerCholeskyTransform(WithoutParameters):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(WithoutParameters):
+class PositiveDefiniteTransform(ParameterFreeTransform):
     """Such a triangle times its transpose."""
 
     domain = constraints.independent(constraints.real, 2)

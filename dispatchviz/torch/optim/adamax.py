@@ -6,8 +6,8 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.foreach_optimizer import (
+    ForeachOptimizer,
     Lists,
-    SteppingOptimizer,
     check_betas,
     counter,
     decayed,
@@ -63,7 +63,7 @@ def _multi_tensor_adamax(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcdiv_(params, means, largest, [value_of(lr) / each * -1 for each in corrections])
 
 
-class Adamax(SteppingOptimizer):
+class Adamax(ForeachOptimizer):
     """Adam with the largest gradient in place of the mean of squares. ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_inf", "step")

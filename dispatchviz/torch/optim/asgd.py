@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.foreach_optimizer import Lists, SteppingOptimizer, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,
@@ -77,7 +77,7 @@ def _multi_tensor_asgd(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_copy_(mus, weights)
 
 
-class ASGD(SteppingOptimizer):
+class ASGD(ForeachOptimizer):
     """SGD with the mean of parameters kept in ``ax``. ValueError for options out of range."""
 
     _states = ("ax", "mu", "eta", "step")

@@ -15,8 +15,8 @@ Lists = tuple[list[Any], ...]
 Update = Callable[[Lists, dict[str, Any]], None]
 
 
-class SteppingOptimizer(Optimizer):
-    """Subclasses say what is kept, and how one group is updated.
+class ForeachOptimizer(Optimizer):
+    """Base: subclasses define the state of a parameter and the update of a group.
 
     NB: in PyTorch, lists are updated ``capturable`` too; here single tensors alone.
     """

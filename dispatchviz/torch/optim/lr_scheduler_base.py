@@ -48,7 +48,7 @@ def warn_of_epoch() -> None:
 
 
 class LRScheduler:
-    """Base: ``get_lr`` says the next rates.
+    """Base of schedulers: ``get_lr`` returns the next learning rates.
 
     TypeError for what is no optimizer, KeyError if one is to go on that was not begun.
     """
@@ -71,7 +71,7 @@ class LRScheduler:
                 )
         self.base_lrs = of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
-        _notice_steps(optimizer)
+        _patch_track_step_called(optimizer)
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -94,7 +94,7 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The rates of every group for ``last_epoch``. Subclasses say."""
+        """The rates of every group for ``last_epoch``. Defined by subclasses."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
@@ -153,8 +153,8 @@ class LRScheduler:
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 
-def _notice_steps(optimizer: Any) -> None:
-    """From now on the optimizer remembers that it has made a step."""
+def _patch_track_step_called(optimizer: Any) -> None:
+    """Wraps ``optimizer.step``, so that a scheduler can check that it was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     owner, function = weakref.ref(optimizer), optimizer.step.__func__

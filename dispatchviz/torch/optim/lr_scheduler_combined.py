@@ -152,7 +152,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One schedule after the other; ``milestones`` says when. ValueError unless all fit together."""
+    """One scheduler after the other, at ``milestones``. ValueError unless all fit together."""
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:

@@ -6,8 +6,8 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.foreach_optimizer import (
+    ForeachOptimizer,
     Lists,
-    SteppingOptimizer,
     check_betas,
     counter,
     decayed,
@@ -85,7 +85,7 @@ def _multi_tensor_nadam(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcdiv_(params, means, roots, of_means)
 
 
-class NAdam(SteppingOptimizer):
+class NAdam(ForeachOptimizer):
     """Adam with Nesterov's momentum. ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "mu_product", "step")

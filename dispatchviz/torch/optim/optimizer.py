@@ -13,7 +13,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.optimizer_state_dict import SavedState
+from dispatchviz.torch.optim.optimizer_state_dict import StateDictMixin
 
 Hook = Callable[..., Any]
 
@@ -57,7 +57,7 @@ def use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
     return stepping
 
 
-class Optimizer(SavedState):
+class Optimizer(StateDictMixin):
     """Base of all optimizers: ``params`` are parameters, pairs with names, or dicts with options of their own.
 
     TypeError for what is no parameter, ValueError for none, twice the same, or one that is no leaf.
@@ -96,7 +96,7 @@ class Optimizer(SavedState):
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update; a closure computes the loss again. Subclasses say how."""
+        """One update; a closure computes the loss again. Defined by subclasses."""
         raise NotImplementedError
 
     def _optimizer_step_code(self) -> None:

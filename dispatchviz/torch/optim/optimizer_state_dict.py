@@ -21,7 +21,7 @@ def _registered(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> Rem
     return handle
 
 
-class SavedState:
+class StateDictMixin:
     """The part of ``Optimizer`` that saves and loads."""
 
     defaults: dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.foreach_optimizer import (
+    ForeachOptimizer,
     Lists,
-    SteppingOptimizer,
     check_betas,
     counter,
     decayed,
@@ -108,8 +108,8 @@ def _multi_tensor_radam(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcmul_(params, means, buffer)
 
 
-class RAdam(SteppingOptimizer):
-    """Adam that waits until the mean of squares can be trusted. ValueError for options out of range."""
+class RAdam(ForeachOptimizer):
+    """Adam with rectified variance of the adaptive learning rate. ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "step")
     _single = _single_tensor_radam

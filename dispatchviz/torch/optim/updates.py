@@ -66,7 +66,7 @@ def allow_fused(optimizer: Any, fused: bool | None, foreach: bool | None, differ
 
 
 def check_no_scale(grad_scale: Any, found_inf: Any) -> None:
-    """AssertionError for a scale that only fused kernels know."""
+    """AssertionError for a ``grad_scale``, which only fused kernels take."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Expected grad_scale and found_inf to be None")
 
@@ -147,7 +147,7 @@ def view_as_real(params: list[Any], *states: list[Any]) -> None:
 def chosen(
     foreach: bool | None, fused: bool | None, params: list[Any], differentiable: bool = False
 ) -> tuple[bool, bool]:
-    """Which of both is meant."""
+    """Chooses single tensor, foreach or fused."""
     if foreach is None and fused is None:
         foreach = default_to_foreach(params, differentiable)
     return bool(foreach), bool(fused)

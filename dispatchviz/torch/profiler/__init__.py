@@ -17,7 +17,7 @@ from dispatchviz.torch.autograd.profiler import record_function as record_functi
 
 
 class ProfilerActivity(IntEnum):
-    """What PyTorch's profiler looks at."""
+    """What PyTorch's profiler records."""
 
     CPU = 0
     XPU = 1

@@ -125,7 +125,7 @@ def _disable_current_modes() -> Iterator[list[Any]]:
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What a wrapper's handler is to return, so that autograd sees the aliases that the schema promises.
+    """The outputs of a wrapper's handler with the aliasing that the schema declares.
 
     An operator that writes to arguments gives those very arguments back; the results of a view operator share the
     storage of the wrapper that they are views of.

@@ -249,7 +249,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _as_pytorchs() -> None:
-    """Functions say that they are in ``torch.nn.functional``, wherever they are written."""
+    """Sets ``__module__`` of the functions to ``torch.nn.functional``."""
     for value in list(globals().values()):
         if getattr(value, "__module__", "").startswith(f"{__name__}."):
             value.__module__ = "torch.nn.functional"

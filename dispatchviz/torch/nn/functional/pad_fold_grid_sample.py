@@ -60,7 +60,7 @@ def grid_sample(
 
 
 def _corners(align_corners: bool | None) -> bool:
-    """False, with a warning, where nothing is said."""
+    """``align_corners``: False, with a warning, where it is None."""
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "

@@ -319,7 +319,7 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """A leaky ReLU that learns its slope, one for all channels or one of each."""
+    """A leaky ReLU with a learned slope, one for all channels or one of each."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         self.num_parameters = num_parameters

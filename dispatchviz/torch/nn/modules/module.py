@@ -27,10 +27,10 @@ from dispatchviz.torch.nn.modules.global_hooks import (
     register_module_parameter_registration_hook,
 )
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
-from dispatchviz.torch.nn.modules.module_apply import Conversions
-from dispatchviz.torch.nn.modules.module_call import Calls
-from dispatchviz.torch.nn.modules.module_state_dict import State, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
-from dispatchviz.torch.nn.modules.named_members import Members
+from dispatchviz.torch.nn.modules.module_apply import ApplyMixin
+from dispatchviz.torch.nn.modules.module_call import CallMixin
+from dispatchviz.torch.nn.modules.module_state_dict import StateDictMixin, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
+from dispatchviz.torch.nn.modules.named_members import NamedMembersMixin
 
 __all__ = [
     "Module",
@@ -70,7 +70,7 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(Calls, Conversions, Members, State):
+class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
     """Base of everything in ``torch.nn``; users write ``__init__`` and ``forward``."""
 
     dump_patches: bool = False
@@ -323,7 +323,7 @@ def _zero(gradient: Any) -> None:
 
 def _named_as_one_class() -> None:
     """TypeErrors name ``Module``'s methods, wherever they are written."""
-    for part in (Calls, Conversions, Members, State):
+    for part in (CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         for name, value in vars(part).items():
             if inspect.isfunction(value) and value.__qualname__.startswith(part.__name__):
                 value.__qualname__ = f"Module.{name}"

@@ -11,7 +11,7 @@ from dispatchviz.torch._namespace import torch
 Convert = Callable[[Any], Any]
 
 
-class Conversions:
+class ApplyMixin:
     """The part of ``Module`` that replaces the data of its tensors."""
 
     _buffers: dict[str, Any]

@@ -42,7 +42,7 @@ class WrappedHook:
         return self.hook(module, *args, **kwargs)
 
 
-class Calls:
+class CallMixin:
     """The part of ``Module`` that registers hooks and runs them."""
 
     _backward_hooks: Any
@@ -108,7 +108,7 @@ class Calls:
             or self._backward_pre_hooks
             or self._forward_hooks
             or self._forward_pre_hooks
-            or everywhere.any_around_calls()
+            or everywhere.has_forward_or_backward_hooks()
         ):
             return self.forward(*args, **kwargs)
         call = _Call(self, args, kwargs)
@@ -169,7 +169,7 @@ class _Call:
         if backward_hook is not None:
             self._set_up_output(backward_hook)
         if old:
-            _hang_on_grad_fn(module, old, self.args, self.result)
+            _register_on_grad_fn(module, old, self.args, self.result)
         return self.result
 
     def _takes_kwargs(self, number: int) -> bool:
@@ -231,7 +231,7 @@ class _Call:
 # -- the old kind of backward hooks -----------------------------------------------------------------------------------
 
 
-def _hang_on_grad_fn(module: Any, hooks: list[Hook], args: Any, result: Any) -> None:
+def _register_on_grad_fn(module: Any, hooks: list[Hook], args: Any, result: Any) -> None:
     """As post hooks of the Node that made the first tensor of the output."""
     first = result
     while not isinstance(first, torch.Tensor):
@@ -254,7 +254,7 @@ _OLD = "deprecated and will be removed in future versions. This hook will be mis
 
 
 def _misses_gradients(args: Any, result: Any, node: Any) -> str:
-    """Why an old hook does not see all gradients of the module; empty if it does."""
+    """Why a non-full backward hook misses gradients of the module; empty if it does not."""
     outputs = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(output, torch.Tensor) for output in outputs):
         return (

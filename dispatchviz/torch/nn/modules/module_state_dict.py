@@ -38,7 +38,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-class State:
+class StateDictMixin:
     """The part of ``Module`` that saves and loads."""
 
     _buffers: dict[str, Any]
@@ -125,7 +125,7 @@ class State:
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         for name, value in self._saved():
             destination[prefix + name] = value if keep_vars else value.detach()
-        if type(self).get_extra_state is not State.get_extra_state:
+        if type(self).get_extra_state is not StateDictMixin.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _saved(self) -> Iterator[tuple[str, Any]]:
@@ -180,7 +180,7 @@ class State:
             elif strict:
                 missing_keys.append(key)
         extra = prefix + _EXTRA_STATE_KEY_SUFFIX
-        if type(self).set_extra_state is not State.set_extra_state:
+        if type(self).set_extra_state is not StateDictMixin.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
             elif strict:

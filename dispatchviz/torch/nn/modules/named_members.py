@@ -15,7 +15,7 @@ def joined(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-class Members:
+class NamedMembersMixin:
     """The part of ``Module`` that goes through what modules hold."""
 
     _buffers: dict[str, Any]

@@ -207,7 +207,7 @@ def _no_state(self: Any) -> Any:
     )
 
 
-def _give_own_class(module: Module) -> None:
+def _inject_new_class(module: Module) -> None:
     """A subclass for this module alone, on which properties can be set."""
     kind: Any = type(module)
     members: dict[str, Any] = {"__getstate__": _no_state}
@@ -250,7 +250,7 @@ def register_parametrization(
         parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
-            _give_own_class(module)
+            _inject_new_class(module)
             module.parametrizations = ModuleDict()
         _put_property(module, tensor_name)
         module.parametrizations[tensor_name] = parametrizations

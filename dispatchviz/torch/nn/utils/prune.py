@@ -362,7 +362,7 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """The module without what a mask says."""
+    """The module with a parameter pruned by a given mask."""
     CustomFromMask.apply(module, name, mask=mask)
     return module
 

@@ -1,4 +1,4 @@
-"""What was measured, and how it prints (``torch/utils/benchmark/utils/common.py``)."""
+"""``Measurement`` and its repr (``torch/utils/benchmark/utils/common.py``)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What was run."""
+    """The description of a measured statement."""
 
     stmt: str
     setup: str
@@ -72,7 +72,7 @@ class TaskSpec:
 
 @dataclass(eq=False, repr=False)
 class Measurement:
-    """Times of one statement; what the task says is read of it too."""
+    """Times of one statement; attributes of its ``TaskSpec`` too."""
 
     number_per_run: int
     raw_times: list[float]
