@@ -143,7 +143,7 @@ def debug_mode_adds(calls: int) -> Call | None:
 
 
 def untraced(both: bool) -> dict[str, float]:
-    """Seconds per add with gradients, nobody recording."""
+    """Seconds per add with gradients, without a recorder."""
     with package_without_seam() as seamless:
         add_without_seam = model_add(seamless, both)
     with hips_add(both) if there("autograd") else nullcontext() as hips:
@@ -204,10 +204,10 @@ def memory(calls: int = often(2_000)) -> tuple[float, float]:
             noted, _ = tracemalloc.get_traced_memory()
         events = len(trace)
         gc.collect()
-        told, _ = tracemalloc.get_traced_memory()
+        read, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    return noted / events, told / events
+    return noted / events, read / events
 
 
 # -- the report -------------------------------------------------------------------------------------------------------
@@ -235,12 +235,12 @@ def against_the_bars(adds: dict[str, float], took: Recorded, per_event: float) -
 
 def main() -> int:
     """Prints the numbers; 1 if a bar is missed."""
-    adds, took, (noted, told) = untraced(both=True), traced(), memory()
+    adds, took, (noted, read) = untraced(both=True), traced(), memory()
     print("\n".join(report("both operands", adds)))
     print("\n".join(report("one operand", untraced(both=False))))
     print(f"the same add recorded: {took.recorded * 1e6:.2f} us, {took.events} events")
-    print(f"memory: {noted:.0f} bytes per event while it records, {told:.0f} when all events have been looked at")
-    return judge(dict(against_the_bars(adds, took, told)), BARS, "autograd", "torch")
+    print(f"memory: {noted:.0f} bytes per event while it records, {read:.0f} when all events have been looked at")
+    return judge(dict(against_the_bars(adds, took, read)), BARS, "autograd", "torch")
 
 
 if __name__ == "__main__":

@@ -231,7 +231,7 @@ def measured(case: Case) -> Measured:
 
 # -- the block --------------------------------------------------------------------------------------------------------
 
-BATCHES, LENGTH, WORDS, WIDTH, HEADS = 4, 16, 65, 32, 4
+BATCHES, LENGTH, VOCABULARY, WIDTH, HEADS = 4, 16, 65, 32, 4
 """As in lessons: some sentences of some characters."""
 
 
@@ -243,11 +243,15 @@ def block(torch: ModuleType) -> Callable[[], Any]:
     def weight(*shape: int) -> Any:
         return (torch.randn(*shape) * 0.1).requires_grad_(True)
 
-    words, places = weight(WORDS, WIDTH), weight(LENGTH, WIDTH)
+    tokens, positions = weight(VOCABULARY, WIDTH), weight(LENGTH, WIDTH)
     q, k, v, out = (weight(WIDTH, WIDTH) for _ in range(4))
     up, up_bias, down, down_bias = weight(4 * WIDTH, WIDTH), weight(4 * WIDTH), weight(WIDTH, 4 * WIDTH), weight(WIDTH)
-    scales, shifts, head = [weight(WIDTH) for _ in range(3)], [weight(WIDTH) for _ in range(3)], weight(WORDS, WIDTH)
-    text = torch.randint(0, WORDS, (BATCHES, LENGTH + 1))
+    scales, shifts, head = (
+        [weight(WIDTH) for _ in range(3)],
+        [weight(WIDTH) for _ in range(3)],
+        weight(VOCABULARY, WIDTH),
+    )
+    text = torch.randint(0, VOCABULARY, (BATCHES, LENGTH + 1))
     mask = torch.full((LENGTH, LENGTH), float("-inf")).triu(1)
 
     def normed(x: Any, which: int) -> Any:
@@ -263,11 +267,11 @@ def block(torch: ModuleType) -> Callable[[], Any]:
         return nn.linear(mixed.transpose(1, 2).reshape(BATCHES, LENGTH, WIDTH), out)
 
     def step() -> Any:
-        x = torch.embedding(words, text[:, :-1]) + places
+        x = torch.embedding(tokens, text[:, :-1]) + positions
         x = x + attention(normed(x, 0))
         x = x + nn.linear(nn.gelu(nn.linear(normed(x, 1), up, up_bias)), down, down_bias)
         logits = nn.linear(normed(x, 2), head)
-        loss = nn.cross_entropy_loss(logits.reshape(-1, WORDS), text[:, 1:].reshape(-1), None, 1)  # the mean
+        loss = nn.cross_entropy_loss(logits.reshape(-1, VOCABULARY), text[:, 1:].reshape(-1), None, 1)  # the mean
         loss.backward()
         return loss
 
@@ -279,7 +283,7 @@ class Block(NamedTuple):
 
     plain: float
     recorded: float
-    told: float
+    events_made: float
     """Recorded, and all events made."""
     events: int
 
@@ -287,7 +291,7 @@ class Block(NamedTuple):
 def traced_block(rounds: int = often(5)) -> Block:
     """The best of some rounds, after one to warm up."""
     step = block(model)
-    plain, recorded, told, events = [], [], [], 0
+    plain, recorded, events_made, events = [], [], [], 0
     for _ in range(rounds + 1):
         start = time.perf_counter()
         step()
@@ -297,8 +301,8 @@ def traced_block(rounds: int = often(5)) -> Block:
             step()
         recorded.append(time.perf_counter() - start)
         events = len(trace)
-        told.append(time.perf_counter() - start)
-    return Block(min(plain[1:]), min(recorded[1:]), min(told[1:]), events)
+        events_made.append(time.perf_counter() - start)
+    return Block(min(plain[1:]), min(recorded[1:]), min(events_made[1:]), events)
 
 
 # -- the report -------------------------------------------------------------------------------------------------------
@@ -334,7 +338,7 @@ def results(found: list[Measured], took: Block) -> Iterator[tuple[str, float]]:
         known = [ratio for ratio in ratios if ratio is not None]
         if known:
             yield name, mean(known)
-    yield "seconds of the traced block", took.told
+    yield "seconds of the traced block", took.events_made
 
 
 def main() -> int:
@@ -345,8 +349,8 @@ def main() -> int:
     print(
         f"a transformer block, forward and backward: {took.plain * 1e3:.0f} ms; recorded {took.recorded * 1e3:.0f} ms;"
     )
-    told = f"{took.events / took.told:,.0f} events per second"
-    print(f"recorded, and its {took.events:,} events made: {took.told * 1e3:.0f} ms, {told}")
+    events_made = f"{took.events / took.events_made:,.0f} events per second"
+    print(f"recorded, and its {took.events:,} events made: {took.events_made * 1e3:.0f} ms, {events_made}")
     return judge(dict(results(found, took)), BARS, "autograd", "torch")
 
 

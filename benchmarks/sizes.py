@@ -1,4 +1,4 @@
-"""How much a benchmark measures, and what it says of contestants that are not installed.
+"""How much a benchmark measures, and its message for contestants that are not installed.
 
 ``--quick`` measures next to nothing: whether a benchmark runs at all is seen in a moment, and no bar is judged.
 """

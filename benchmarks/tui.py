@@ -62,7 +62,7 @@ class Terminal:
         os.close(other)
 
     def until(self, text: bytes, limit: float = 20) -> float:
-        """When the text has come out; TimeoutError with what came instead."""
+        """The time at which the text was printed; TimeoutError with the output."""
         seen, end = b"", time.perf_counter() + limit
         while time.perf_counter() < end:
             if select.select([self._main], [], [], 0.5)[0]:
@@ -72,7 +72,7 @@ class Terminal:
         raise TimeoutError(seen[-500:])
 
     def press(self, key: bytes) -> float:
-        """Presses a key and says when."""
+        """Presses a key; returns the time."""
         os.write(self._main, key)
         return time.perf_counter()
 

@@ -15,7 +15,7 @@ def test_the_package_reads_the_same() -> None:
     cpu, cuda = PyTorch("cpu"), PyTorch("cuda")
     for operator in read().operators:
         assert operator.schema == str(cpu.schema(operator.name))
-        assert operator.place == cpu.debug(operator.name)
+        assert operator.location == cpu.debug(operator.name)
         assert rows(cpu, operator.name) == sorted(operator.rows)
         assert rows(cuda, operator.name) == sorted([*operator.rows, *operator.cuda])
 

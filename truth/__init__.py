@@ -1,4 +1,4 @@
-"""What a real PyTorch does, written down: the model's tests compare with it.
+"""Records of a real PyTorch, which the model's tests compare with.
 
 ``programs``    what is run: small programs by subject, single expressions
 ``questions``   what else is asked, of any torch: about keys, registrations, the engine, printing

@@ -1,4 +1,4 @@
-"""When two records are the same: exactly, but numbers of tensors within rounding.
+"""Comparison of two records: exact, but numbers of tensors within rounding.
 
 Another processor, or NumPy instead of PyTorch, may round the last bit of an ``exp`` the other way.
 """

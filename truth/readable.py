@@ -45,8 +45,8 @@ def _states(changed: dict[str, Any]) -> Iterator[str]:
             yield f"{name}: {state['error']}"
         else:
             requires_grad, is_leaf, version, node, output_nr = state
-            words = ["requires_grad"] * requires_grad + ["leaf"] * is_leaf + [f"version {version}"]
-            yield f"{name}: {' '.join(words)}" + (f" {node}:{output_nr}" if node else "")
+            facts = ["requires_grad"] * requires_grad + ["leaf"] * is_leaf + [f"version {version}"]
+            yield f"{name}: {' '.join(facts)}" + (f" {node}:{output_nr}" if node else "")
 
 
 def _graph(graph: dict[str, Any]) -> Iterator[str]:

@@ -26,7 +26,7 @@ TORCH, CUPY = "PyTorch 2.13 (CPU)", "CuPy"
 
 
 class Recorder(NamedTuple):
-    """What a reader should know of one before it is run."""
+    """A recorder: its subject, what it needs, how long it takes."""
 
     about: str
     needs: str
@@ -86,7 +86,7 @@ def made(name: str, check: bool) -> list[str]:
         old = records.text(path) if path.exists() else ""
         different = _differences(module, path, old, text) if old else ["there is no record"]
         found += different
-        print(f"{_place(path)}: {_summary(different)}", flush=True)
+        print(f"{_location(path)}: {_summary(different)}", flush=True)
         if different and not check:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(records.packed(path, text))
@@ -127,12 +127,12 @@ def _summary(different: list[str]) -> str:
     return f"{len(different)} differ: {', '.join([*different[:SHOWN], *more])}"
 
 
-def _place(path: Path) -> str:
+def _location(path: Path) -> str:
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line. Of several records each has a process of its own: what one imports, another must not see."""
+    """The command line. Of several records each has a process of its own: what one imports must not affect another."""
     parser = argparse.ArgumentParser(
         prog="truth.record", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

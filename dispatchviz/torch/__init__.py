@@ -41,7 +41,7 @@ from dispatchviz.torch import amp as amp
 from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd
 from dispatchviz.torch import backends as backends
-from dispatchviz.torch import checks as _checks
+from dispatchviz.torch import check_functions as _check_functions
 from dispatchviz.torch import compiler as compiler
 from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
@@ -53,26 +53,26 @@ from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch import fx as fx
+from dispatchviz.torch import global_flags as _global_flags
 from dispatchviz.torch import hub as hub
 from dispatchviz.torch import jit as jit
 from dispatchviz.torch import legacy_constructors as _legacy_constructors
 from dispatchviz.torch import library as library
 from dispatchviz.torch import linalg as linalg
-from dispatchviz.torch import list_functions as _list_functions
 from dispatchviz.torch import masked as masked
-from dispatchviz.torch import missing as _missing
+from dispatchviz.torch import module_getattr as _module_getattr
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
 from dispatchviz.torch import profiler as profiler
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
-from dispatchviz.torch import removed_functions as _removed_functions
+from dispatchviz.torch import removed_linalg as _removed_linalg
 from dispatchviz.torch import serialization as serialization
 from dispatchviz.torch import signal as signal
 from dispatchviz.torch import special as special
+from dispatchviz.torch import split_meshgrid as _split_meshgrid
 from dispatchviz.torch import storage as storage
-from dispatchviz.torch import switches as _switches
 from dispatchviz.torch import symbolic_numbers as _symbolic_numbers
 from dispatchviz.torch import testing as testing
 from dispatchviz.torch import types as types
@@ -91,7 +91,7 @@ from dispatchviz.torch.amp import GradScaler as GradScaler
 from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.as_tensor import as_tensor as as_tensor
 from dispatchviz.torch.as_tensor import asarray as asarray
-from dispatchviz.torch.creation import tensor as tensor
+from dispatchviz.torch.class_names import install as _install_class_names
 from dispatchviz.torch.errors import AcceleratorError as AcceleratorError
 from dispatchviz.torch.errors import OutOfMemoryError as OutOfMemoryError
 from dispatchviz.torch.grad_modes import enable_grad as enable_grad
@@ -100,8 +100,6 @@ from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
 from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
-from dispatchviz.torch.numpy_memory import from_numpy as from_numpy
-from dispatchviz.torch.numpy_memory import frombuffer as frombuffer
 from dispatchviz.torch.random import default_generator as default_generator
 from dispatchviz.torch.random import get_rng_state as get_rng_state
 from dispatchviz.torch.random import initial_seed as initial_seed
@@ -110,12 +108,14 @@ from dispatchviz.torch.random import seed as seed
 from dispatchviz.torch.random import set_rng_state as set_rng_state
 from dispatchviz.torch.serialization import load as load
 from dispatchviz.torch.serialization import save as save
-from dispatchviz.torch.shown_names import install as _install_shown_names
 from dispatchviz.torch.size import Size as Size
 from dispatchviz.torch.storage import TypedStorage as TypedStorage
 from dispatchviz.torch.storage import UntypedStorage as UntypedStorage
 from dispatchviz.torch.tags import Tag as Tag
+from dispatchviz.torch.tensor_from_numpy import from_numpy as from_numpy
+from dispatchviz.torch.tensor_from_numpy import frombuffer as frombuffer
 from dispatchviz.torch.tensor_methods import install as _install
+from dispatchviz.torch.tensor_new import tensor as tensor
 from dispatchviz.torch.type_info import finfo as finfo
 from dispatchviz.torch.type_info import iinfo as iinfo
 
@@ -126,7 +126,7 @@ dtype = _dtype.DType
 globals().update({name: value for name, value in vars(_dtype).items() if isinstance(value, _dtype.DType)})
 globals().update({d.name: d for d in _dtype.ALL})
 globals().update(_autocast_functions.FUNCTIONS)
-globals().update(_checks.FUNCTIONS)
+globals().update(_check_functions.FUNCTIONS)
 half, float, double, cfloat, cdouble = (
     _dtype.float16,
     _dtype.float32,
@@ -149,9 +149,9 @@ _segment_reduce = globals().pop("segment_reduce")
 """Which PyTorch shows by this name only."""
 globals().update(_functionalization.NAMES)
 globals().update(_legacy_constructors.TYPES)
-globals().update(_list_functions.FUNCTIONS)
-globals().update(_removed_functions.FUNCTIONS)
-globals().update(_switches.FUNCTIONS)
+globals().update(_split_meshgrid.FUNCTIONS)
+globals().update(_removed_linalg.FUNCTIONS)
+globals().update(_global_flags.FUNCTIONS)
 globals().update(_symbolic_numbers.FUNCTIONS)
 globals().update(storage.LEGACY_CLASSES)
 globals().update(_unique_elements.FUNCTIONS)
@@ -160,7 +160,7 @@ lobpcg = _lobpcg.lobpcg
 pca_lowrank, svd_lowrank = _lowrank.pca_lowrank, _lowrank.svd_lowrank
 
 _install(Tensor)
-_install_shown_names()
+_install_class_names()
 
 
 def numel(input: Tensor) -> builtins.int:
@@ -262,6 +262,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"torch.{name} is not in dispatchviz's model of PyTorch {__version__}{hint}")
 
 
-_missing.install()
-_lazy_modules.when_loaded += [_missing.install, _install_shown_names]
+_module_getattr.install()
+_lazy_modules.when_loaded += [_module_getattr.install, _install_class_names]
 _garbage_collection.restore()

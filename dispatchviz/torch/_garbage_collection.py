@@ -1,4 +1,4 @@
-"""Python's garbage collector, held back while the package is imported.
+"""Thresholds of Python's garbage collector, raised while the package is imported.
 
 An import makes some hundred thousand objects, nearly all of which stay until the process ends. With its usual
 thresholds the collector goes through them again and again while they are made, and finds nothing: a sixth of the whole

@@ -1,4 +1,4 @@
-"""Modules of the package that few programs use: there from the start, and loaded when first used.
+"""Lazily loaded modules: in ``sys.modules`` from the start, executed when first used.
 
 An import of ``dispatchviz.torch`` puts an empty module into ``sys.modules`` for each name of the table, under which
 everyone finds it as if it had been imported: ``from torch import distributions``, ``hasattr(torch, "fx")`` and
@@ -88,14 +88,14 @@ def is_unloaded(module: ModuleType) -> bool:
 
 
 def attribute_of(package: ModuleType, name: str) -> Any:
-    """What stands under a name of ``ATTRIBUTES``, which is the package's own from now on. KeyError for other names."""
+    """The value of a name of ``ATTRIBUTES``, which becomes an attribute of the package. KeyError for other names."""
     module = sys.modules[f"{_ROOT}.{ATTRIBUTES[package.__name__][name]}"]
     value = vars(package)[name] = getattr(module, name)
     return value
 
 
 def names_of(package: ModuleType) -> list[str]:
-    """What ``dir`` says of a package: also the names that it has in modules not loaded yet."""
+    """``dir`` of a package, with the names that it has in modules not loaded yet."""
     return sorted({*vars(package), *ATTRIBUTES.get(package.__name__, ())})
 
 

@@ -1,4 +1,4 @@
-"""Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``). B stands for the scalar product."""
+"""Bases of the space that ``lobpcg`` searches (``torch/_lobpcg.py``). B represents the inner product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products and factors of matrices where None stands for the identity (``torch/_linalg_utils.py``)."""
+"""Products and factors of matrices where None represents the identity (``torch/_linalg_utils.py``)."""
 
 from __future__ import annotations
 

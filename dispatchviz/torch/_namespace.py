@@ -16,7 +16,7 @@ class _TorchNamespace:
     and what is assigned to one is there in the other."""
 
     def __getattr__(self, name: str) -> Any:
-        """A name that is not in the dictionary yet, or that the module itself looks up when asked.
+        """A name that is not in the dictionary yet, or that the module's own ``__getattr__`` finds.
 
         Raises AttributeError as the module does.
         """

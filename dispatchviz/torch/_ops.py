@@ -84,7 +84,7 @@ def overload_of(entry: OperatorEntry) -> OpOverload:
 
 
 def refresh(qualified_name: str) -> None:
-    """A packet that somebody has already learns of a new overload."""
+    """Adds a new overload to a packet that exists already."""
     namespace, _, base = qualified_name.partition("::")
     packet = vars(getattr(ops, namespace)).get(base)
     if packet is not None:

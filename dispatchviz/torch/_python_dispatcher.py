@@ -1,4 +1,4 @@
-"""``torch._python_dispatcher``: what the table of an operator becomes, asked by registering kernels that do nothing.
+"""``torch._python_dispatcher``: the dispatch table of an operator whose registered kernels do nothing.
 
 PyTorch keeps this class for explaining the dispatcher; it has one key of each kind of use.
 """

@@ -1,4 +1,4 @@
-"""``torch._utils``: how tensors are made of what a file says (``torch/_utils.py``).
+"""``torch._utils``: rebuilding tensors from pickles (``torch/_utils.py``).
 
 NB: in PyTorch, ``empty`` and ``set_`` are called; here no operator is.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.deepcopy_reduce_ex import rebuilt
 from dispatchviz.torch.storage import TypedStorage
-from dispatchviz.torch.tensor_copies import rebuilt
 
 
 def _rebuild_tensor_v2(

@@ -17,8 +17,8 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.warning import issue
-from dispatchviz.torch.creation import COPY, DataBinding, copied_data, new_from_data
-from dispatchviz.torch.numpy_memory import from_numpy
+from dispatchviz.torch.tensor_from_numpy import from_numpy
+from dispatchviz.torch.tensor_new import COPY, DataBinding, copied_data, new_from_data
 
 
 def _as_tensor(data: Any, dtype: DType | None, device: Device | None, requires_grad: bool) -> Tensor:

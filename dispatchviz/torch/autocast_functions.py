@@ -74,9 +74,9 @@ def autocast_decrement_nesting() -> int:
     return autocast_mode.decrement_nesting()
 
 
-def _checked(name: str, value: Any, kind: type, words: str) -> Any:
+def _checked(name: str, value: Any, kind: type, expected: str) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {words} (got {type(value).__name__})")
+        raise TypeError(f"{name} must be {expected} (got {type(value).__name__})")
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dispatchviz.torch.switches import compile as compile  # noqa: A004  its name in PyTorch
+from dispatchviz.torch.global_flags import compile as compile  # noqa: A004  its name in PyTorch
 
 _T = TypeVar("_T")
 
@@ -82,5 +82,5 @@ def set_default_backend(backend: Any) -> None:
 
 
 def get_default_backend() -> Any:
-    """``inductor`` unless said otherwise."""
+    """``inductor`` by default."""
     return _default_backend

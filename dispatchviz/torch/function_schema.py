@@ -42,7 +42,7 @@ class JitType:
 
 
 class AliasInfo:
-    """What an annotation like ``(a! -> b)`` says."""
+    """The alias annotation of an argument, like ``(a! -> b)``."""
 
     def __init__(self, inside: str) -> None:
         before, _, after = inside.partition(" -> ")

@@ -11,9 +11,9 @@ from dispatchviz.core.generated import nn_functions, python_bindings
 from dispatchviz.core.tensor.dtype import Category, int64
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.creation import tensor
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.tensor_new import tensor
 
 __all__ = [
     "broadcast_shapes",
@@ -172,7 +172,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """Both factors in one matrix, the pivots, and ``info`` if asked for. TypeError for a wrong number of outputs."""
+    """Both factors in one matrix, the pivots, and ``info`` if requested. TypeError for a wrong number of outputs."""
     if has_torch_function((A,)):
         return handle_torch_function(lu, (A,), A, pivot=pivot, get_infos=get_infos, out=out)
     result = python_bindings._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
@@ -230,14 +230,14 @@ def _last_and_first(dims: int) -> tuple[list[int], list[int]]:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The places along each dimension of elements that are counted through. TypeError, ValueError for a wrong shape."""
+    """The coordinates of flat indices, a tensor for each dimension. TypeError, ValueError for a wrong shape."""
     if has_torch_function((indices,)):
         return tuple(handle_torch_function(unravel_index, (indices,), indices, shape=shape))
     sizes = _checked_shape(indices, shape)
     steps = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
     options = {"device": indices.device, "dtype": int64}
-    places = indices.unsqueeze(-1).floor_divide(tensor(steps, **options)) % tensor(list(sizes), **options)
-    return tuple(places.unbind(-1))
+    coordinates = indices.unsqueeze(-1).floor_divide(tensor(steps, **options)) % tensor(list(sizes), **options)
+    return tuple(coordinates.unbind(-1))
 
 
 def _checked_shape(indices: Any, shape: Any) -> Size:
@@ -290,5 +290,5 @@ def stft(
         rank, half = input.dim(), n_fft // 2
         input = nn_functions.pad(input.view((*(1,) * (3 - rank), *input.size())), (half, half), pad_mode)
         input = input.view(input.shape[-rank:])
-    words = hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
-    return python_bindings.stft(input, n_fft, *words)
+    settings = hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    return python_bindings.stft(input, n_fft, *settings)

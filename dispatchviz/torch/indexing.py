@@ -35,7 +35,7 @@ from dispatchviz.core.tensor.dtype import bool_, uint8
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread import warning
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.torch.creation import indexing_tensor, lifted
+from dispatchviz.torch.tensor_new import indexing_tensor, lifted
 
 _FILE = "torch/csrc/autograd/python_variable_indexing.cpp"
 _LONGEST_TUPLE = 32
@@ -43,14 +43,14 @@ _LONGEST_TUPLE = 32
 
 
 class _SubscriptBinding(Binding):
-    """What Python calls for a subscript. No argument parser: any object may be an index."""
+    """The binding of a subscript. No argument parser: any object may be an index."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As the function that it stands for."""
+        """As the function that it implements."""
         if type(args[0]) is not Tensor or mode_enabled():
-            seers = overloaded_args(flattened(args, kwargs))
-            if seers or mode_enabled():
-                return self.overridden(seers, args, kwargs)
+            overloaded = overloaded_args(flattened(args, kwargs))
+            if overloaded or mode_enabled():
+                return self.overridden(overloaded, args, kwargs)
         if recorder.active is None:
             return self._run[0](*args)
         return self._parsed_and_recorded(recorder.active, 0, list(args))
@@ -132,9 +132,9 @@ def _treat_sequence_as_tuple(index: Any) -> bool:
         return False
     if length >= _LONGEST_TUPLE:
         return False
-    for place in range(length):
+    for position in range(length):
         try:
-            part = index[place]
+            part = index[position]
         except Exception:
             return False
         if isinstance(part, (Tensor, slice)) or _is_sequence(part):
@@ -166,11 +166,11 @@ def _specified_dims(indices: Sequence[Any]) -> int:
 def _apply_slicing(self: Tensor, indices: tuple[Any, ...]) -> MultiDimIndexing:
     """All views, and the tensors that are left to be read at."""
     indexing = MultiDimIndexing(self, _specified_dims(indices))
-    for place, index in enumerate(indices):
+    for position, index in enumerate(indices):
         if index is Ellipsis:
             indexing.handle_ellipsis()
         else:
-            indexing.handle(_converted(self, index), place)
+            indexing.handle(_converted(self, index), position)
     return indexing
 
 
@@ -199,12 +199,12 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _value_to_tensor(self: Tensor, value: Any) -> Tensor:
-    """What is written. TypeError for anything but tensors and numbers."""
+    """The value as a tensor. TypeError for anything but tensors and numbers."""
     if isinstance(value, Tensor):
         return value
     if not (_is_long(value) or isinstance(value, (bool, float, complex))):
-        place = "torch.cuda." if self._device.type == "cuda" else "torch."
-        raise TypeError(f"can't assign a {type_name(value)} to a {place}{self._dtype.legacy}Tensor")
+        namespace = "torch.cuda." if self._device.type == "cuda" else "torch."
+        raise TypeError(f"can't assign a {type_name(value)} to a {namespace}{self._dtype.legacy}Tensor")
     number = _unpack_long(value) if _is_long(value) else int(value) if isinstance(value, bool) else value
     with AutoDispatchBelowADInplaceOrView():
         tensor = scalar_to_tensor(number, self._dtype, self._device)

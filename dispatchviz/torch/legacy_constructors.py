@@ -21,9 +21,9 @@ from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import UNSET, Tensor, legacy_constructor
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.creation import new_from_data
-from dispatchviz.torch.numpy_memory import from_numpy
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.tensor_from_numpy import from_numpy
+from dispatchviz.torch.tensor_new import new_from_data
 
 _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device")
 
@@ -74,7 +74,7 @@ _SIZE = Parameter("size", "tuple of SymInts", None, True, False, 0, False)
 
 
 def _construct(tensor: Tensor) -> None:
-    """Makes of a half-made tensor, whose fields are a user's arguments, what the user has asked for."""
+    """Initializes a half-made tensor, whose fields are a user's arguments."""
     given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not UNSET)
     made = new(given, None, CPU)
     for name in Tensor.__struct_fields__:

@@ -66,7 +66,7 @@ class OpOverload(OperatorBase):
 
     @property
     def tags(self) -> list[Tag]:
-        """What it was defined with."""
+        """The tags of its definition."""
         return self._tags
 
     @cached_property
@@ -75,7 +75,7 @@ class OpOverload(OperatorBase):
 
     @property
     def op(self) -> Any:
-        """What a call runs."""
+        """The callable of the overload."""
         return self._op
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ defined_in_python: set[str] = set()
 
 
 def results(op: OperatorEntry, stack: list[Any]) -> Any:
-    """What a call from Python gives: nothing is None, one value is itself, several are a tuple.
+    """The return value of a call in Python: nothing is None, one value is itself, several are a tuple.
 
     Dtypes come out as their numbers: to TorchScript they are ints.
     """
@@ -189,7 +189,7 @@ class OpOverloadPacket:
         return iter(self._dir)
 
     def overloads(self) -> list[str]:
-        """``default`` stands for the empty overload."""
+        """``default`` is the empty overload name."""
         return [name or "default" for name in self._overload_names]
 
     def op_overloads(self) -> list[OpOverload]:

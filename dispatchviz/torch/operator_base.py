@@ -1,4 +1,4 @@
-"""What operators in Python have in common, and the handle of an operator in C++.
+"""``OperatorBase``: the base of operators in Python, and the handle of an operator in C++.
 
 Mirrors ``OperatorBase`` of ``torch/_ops.py``.
 
@@ -53,9 +53,9 @@ class OperatorBase:
 
         RuntimeError for a second one under a key, AssertionError for what is neither and for the key Python.
         """
-        return lambda function: self._keep(k, function)
+        return lambda function: self._register_python_kernel(k, function)
 
-    def _keep(self, k: Any, function: Function) -> Function:
+    def _register_python_kernel(self, k: Any, function: Function) -> Function:
         if isinstance(k, type):
             _check(k not in self.python_key_table, f"{k} already registered in python_key_table")
             self.python_key_table[k] = function

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode or one of these values wants to see a call."""
+    """Whether a mode or one of these values overrides a call."""
     return torch_function.mode_enabled() or bool(torch_function.overloaded_args(relevant_args))
 
 
@@ -43,14 +43,14 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Lets them see it. TypeError if nobody knows what to do."""
-    seers = torch_function.overloaded_args(relevant_args, plain=True)
-    result = torch_function.handled(public_api, seers, args, kwargs)
+    """Calls their ``__torch_function__``. TypeError if all return NotImplemented."""
+    overloaded = torch_function.overloaded_args(relevant_args, plain=True)
+    result = torch_function.handled(public_api, overloaded, args, kwargs)
     if result is not NotImplemented:
         return result
     message = (
         f"no implementation found for '{public_api.__module__}.{public_api.__name__}' on types that implement "
-        f"__torch_function__: {[type(seer) for seer in seers]}"
+        f"__torch_function__: {[type(arg) for arg in overloaded]}"
     )
     if torch_function.mode_enabled():
         message += f" nor in mode {_get_current_function_mode()}"
@@ -82,7 +82,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the model that its tensors may override; parameters with a default are handed on by name."""
+    """A function of the model, overridable by ``__torch_function__``; parameters with a default are passed by name."""
     return _overridable(function, by_name=False)
 
 
@@ -129,7 +129,7 @@ def _by_signature(
 
 
 class TorchFunctionMode:
-    """Sees every function of ``torch`` that is called inside ``with mode:``.
+    """Intercepts every function of ``torch`` that is called inside ``with mode:``.
 
     Subclasses define ``__torch_function__(self, func, types, args=(), kwargs=None)``; what it calls does not come back
     to the same mode.

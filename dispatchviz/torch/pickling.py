@@ -48,14 +48,14 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._storages: list[tuple[Storage, DType]] = []
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Keys and bytes of the storages met."""
+        """Keys and bytes of the storages that were pickled."""
         for key, (storage, _) in enumerate(self._storages):
             buffer = storage.buffer
             host = buffer.get() if hasattr(buffer, "get") else buffer
             yield str(key), b"" if host is None else host.tobytes()
 
     def persistent_id(self, obj: Any) -> Any:
-        """Of a storage. RuntimeError if it was met with another dtype."""
+        """Of a storage. RuntimeError if it was pickled with another dtype."""
         if not isinstance(obj, TypedStorage):
             return None
         storage = obj.untyped()._storage

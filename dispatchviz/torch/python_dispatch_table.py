@@ -1,4 +1,4 @@
-"""How the Python dispatcher chooses: ``resolve_key`` and ``OpOverload._get_dispatch`` of ``torch/_ops.py``.
+"""How the Python dispatcher resolves a kernel: ``resolve_key`` and ``OpOverload._get_dispatch`` of ``torch/_ops.py``.
 
 The rules are those of the dispatcher's own table, asked of kernels registered in C++ and in Python (``py_impl``) alike.
 Importing this module makes it the Python dispatcher of the machine.

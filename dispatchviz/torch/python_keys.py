@@ -40,12 +40,12 @@ _RestorePythonTLSSnapshot = RestorePythonTLSSnapshot
 
 
 def _push_on_torch_dispatch_stack(mode: Any) -> None:
-    """The mode is the first to see calls from here on."""
+    """Pushes a mode, which intercepts calls first from here on."""
     dispatch_modes.push(mode)
 
 
 def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
-    """The newest mode, taken off. RuntimeError if there is none."""
+    """Pops the newest mode. RuntimeError if there is none."""
     return dispatch_modes.pop()
 
 
@@ -55,7 +55,7 @@ def _len_torch_dispatch_stack() -> int:
 
 
 def _get_dispatch_stack_at(index: int) -> Any:
-    """A mode by its place, the oldest is 0. RuntimeError if there are fewer."""
+    """A mode by its index, the oldest is 0. RuntimeError if there are fewer."""
     return dispatch_modes.mode_at(index)
 
 
@@ -63,7 +63,7 @@ def _get_dispatch_stack_at(index: int) -> Any:
 
 
 class _DisableTorchDispatch(ExcludeDispatchKeyGuard):
-    """Inside, no mode and no subclass sees a call."""
+    """Inside, no mode and no subclass intercepts a call."""
 
     __slots__ = ()
 
@@ -187,7 +187,7 @@ def _legacy_new(cls: Any, *args: Any) -> Any:
     """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a float tensor with these values."""
     from dispatchviz.core.generated.python_bindings import empty
     from dispatchviz.core.tensor.dtype import float32
-    from dispatchviz.torch.creation import tensor
+    from dispatchviz.torch.tensor_new import tensor
 
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _make_subclass(cls, args[0])
@@ -202,11 +202,11 @@ def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any
         return NotImplemented
     with torch_function.disabled(torch_function.SUBCLASSES_DISABLED):
         result = func(*args, **(kwargs or {}))
-    return result if func in _left_alone() else tensor_subclass.converted(result, cls)
+    return result if func in _default_nowrap_functions() else tensor_subclass.converted(result, cls)
 
 
 @cache
-def _left_alone() -> tuple[Any, ...]:
+def _default_nowrap_functions() -> tuple[Any, ...]:
     """``get_default_nowrap_functions``"""
     return tuple(vars(Tensor)[name].__get__ for name in ("_base", "grad"))
 

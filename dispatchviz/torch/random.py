@@ -14,17 +14,17 @@ default_generator: Generator = default_generators["cpu"]
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Puts the CPU's default generator where a state says."""
+    """Sets the state of the CPU's default generator."""
     default_generator.set_state(new_state)
 
 
 def get_rng_state() -> Tensor:
-    """Where the CPU's default generator is: a tensor of bytes."""
+    """The state of the CPU's default generator: a tensor of bytes."""
     return default_generator.get_state()
 
 
 def seed() -> int:
-    """Starts all default generators over from a seed that nobody knows; returns it."""
+    """Seeds all default generators with a nondeterministic number; returns it."""
     value = default_generator.seed()
     default_generators["cuda"].manual_seed(value)
     return value
@@ -43,7 +43,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str | None = None,
 ) -> Iterator[None]:
-    """What is drawn inside leaves the generators as they were.
+    """Restores the generators' states after the block.
 
     RuntimeError for a kind of device that the model does not have.
     """

@@ -69,7 +69,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Reads what ``save`` wrote; ``map_location`` says where tensors go.
+    """Reads what ``save`` wrote; ``map_location`` remaps devices.
 
     UnpicklingError for anything but tensors and plain containers, unless ``weights_only`` is False.
     """
@@ -127,10 +127,10 @@ class _Unpickler(pickle.Unpickler):
         content = bytearray(self._file.read(f"{self._folder}data/{key}"))
         buffer = numpy.frombuffer(content, dtype.numpy, count)
         on_cpu = UntypedStorage(Storage(buffer), Device("cpu"))
-        return UntypedStorage(on_cpu._storage, _placed(self._map_location, location, on_cpu))
+        return UntypedStorage(on_cpu._storage, _restore_location(self._map_location, location, on_cpu))
 
 
-def _placed(map_location: Any, location: str, storage: UntypedStorage) -> Device:
+def _restore_location(map_location: Any, location: str, storage: UntypedStorage) -> Device:
     """The device that a saved storage goes to."""
     if map_location is None:
         return Device(location)

@@ -46,9 +46,9 @@ class Size(tuple[int, ...], metaclass=DeclaredInC, name="torch.Size"):
         return Size(found) if isinstance(index, slice) else found
 
 
-def _whole(place: int, value: Any) -> int:
+def _whole(index: int, value: Any) -> int:
     try:
         return int(operator.index(value))
     except TypeError:
-        message = f"torch.Size() takes an iterable of 'int' (item {place} is '{type_name(value)}')"
+        message = f"torch.Size() takes an iterable of 'int' (item {index} is '{type_name(value)}')"
         raise TypeError(message) from None

@@ -71,11 +71,11 @@ class UntypedStorage:
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Whether other processes see it: on the GPU, or where somebody has said so."""
+        """Whether it is in shared memory: on the GPU, or after ``share_memory_``."""
         return self.is_cuda or self._storage.kind == "shared"
 
     def share_memory_(self) -> Any:
-        """Says that other processes may see it. NB: there are no others."""
+        """Marks it as shared between processes. NB: there are no others."""
         if not self.is_cuda:
             self._storage.kind = "shared"
         return self
@@ -91,8 +91,8 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self.nbytes()
 
-    def __getitem__(self, place: Any) -> Any:
-        return int(self._bytes()[place])
+    def __getitem__(self, index: Any) -> Any:
+        return int(self._bytes()[index])
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -148,7 +148,7 @@ class TypedStorage:
         return self._untyped_storage.is_cuda
 
     def is_shared(self) -> bool:
-        """Whether other processes see it."""
+        """Whether it is in shared memory."""
         return self._untyped_storage.is_shared()
 
     def is_pinned(self, device: object = "cuda") -> bool:
@@ -158,8 +158,8 @@ class TypedStorage:
     def __len__(self) -> int:
         return self.size()
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.tolist()[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -180,7 +180,7 @@ LEGACY_CLASSES: dict[str, type] = {
 
 
 def legacy_class(dtype: DType) -> type:
-    """The class that stands for a dtype in a file."""
+    """The legacy storage class that represents a dtype in a file."""
     return LEGACY_CLASSES[f"{_LEGACY[dtype]}Storage"]
 
 

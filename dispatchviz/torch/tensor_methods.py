@@ -32,24 +32,24 @@ from dispatchviz.core.tensor.tensor_meta import root_of
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch import (
+    deepcopy_reduce_ex,
     indexing,
     legacy_constructors,
-    missing_methods,
-    python_functions,
-    removed_functions,
+    python_variable_methods,
+    removed_linalg,
     storage,
-    tensor_copies,
-    tensor_kinds,
+    tensor_getattr,
+    tensor_properties,
     to_numpy,
     unique_elements,
 )
 from dispatchviz.torch.as_tensor import new_tensor_like
-from dispatchviz.torch.creation import lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
-from dispatchviz.torch.list_functions import split_method
-from dispatchviz.torch.printing import formatted, text
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.split_meshgrid import split_method
+from dispatchviz.torch.tensor_new import lifted
+from dispatchviz.torch.tensor_repr import formatted, text
 
 _SHORTHANDS = {
     "bool": dtypes.bool_,
@@ -95,7 +95,7 @@ _OPERATORS = {
 
 
 def install(cls: type[Tensor]) -> None:
-    """Makes Tensor the class that users know."""
+    """Installs the attributes and methods of Tensor."""
     bind(vars(bindings), cls)
     bind(vars(manual), cls)
     bind(manual.shorthands(_SHORTHANDS), cls)
@@ -106,24 +106,20 @@ def install(cls: type[Tensor]) -> None:
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
-    _give_names(cls)
-    _let_subclasses_see(cls)
+    _set_names(cls)
+    _make_overridable(cls)
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
 
 
-def _give_names(cls: type[Tensor]) -> None:
-    """The functions behind methods are called as PyTorch's: ``__torch_function__`` may look."""
+def _set_names(cls: type[Tensor]) -> None:
+    """Sets ``__name__`` and ``__qualname__`` of the methods as in PyTorch, for ``__torch_function__``."""
     for name, value in (_METHODS | indexing.METHODS).items():
         given = getattr(value, "__name__", name)
-        if (
-            isinstance(value, FunctionType)
-            and given != name
-            and (given in _NAMED_OTHERWISE or re.match("_[^_]|<", given))
-        ):
+        if isinstance(value, FunctionType) and given != name and (given in _RENAMED or re.match("_[^_]|<", given)):
             value.__name__, value.__qualname__ = name, f"Tensor.{name}"
 
 
-_NAMED_OTHERWISE = (
+_RENAMED = (
     "method",
     "operator",
     "new_tensor_like",
@@ -136,20 +132,20 @@ _NAMED_OTHERWISE = (
 )
 
 
-def _let_subclasses_see(cls: type[Tensor]) -> None:
+def _make_overridable(cls: type[Tensor]) -> None:
     """Attributes and plain methods of subclasses go through their ``__torch_function__``.
 
     NB: in PyTorch, modes see those of plain tensors too.
     """
     root = root_of(cls)
     for name, value in _PROPERTIES.items():
-        setattr(root, name, _seen_property(name, value))
+        setattr(root, name, _overridable_property(name, value))
     for name, value in (_METHODS | indexing.METHODS).items():
-        if not name.startswith("__") or name in _SEEN_BY_SUBCLASSES:
-            setattr(root, name, _seen_method(name, value))
+        if not name.startswith("__") or name in _OVERRIDABLE:
+            setattr(root, name, _overridable_method(name, value))
 
 
-_SEEN_BY_SUBCLASSES = {
+_OVERRIDABLE = {
     *("__repr__", "__format__", "__len__", "__contains__", "__reversed__", "__dir__", "__array__", "__array_wrap__"),
     *("__bool__", "__float__", "__int__", "__complex__", "__index__", "__invert__", "__deepcopy__", "__reduce_ex__"),
     *("__rsub__", "__rdiv__", "__rtruediv__", "__rpow__", "__rmod__", "__floordiv__", "__rfloordiv__"),
@@ -161,7 +157,7 @@ _POSITIONAL = {"split": 1} | dict.fromkeys(("norm", "unique", "backward", "__rep
 """Written in Python there: how many arguments are handed over by position; all others are, by name, given or not."""
 
 
-def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
+def _torch_function_arguments(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
     if name not in _POSITIONAL:
         return args, kwargs
     bound = inspect.signature(plain).bind(None, *args, **kwargs)
@@ -171,15 +167,15 @@ def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -
     return tuple(value for _, value in given[:count]), dict(given[count:])
 
 
-def _seen_property(name: str, plain: property) -> property:
+def _overridable_property(name: str, plain: property) -> property:
     def read(self: Tensor) -> Any:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            return _handed_over(f"{name}.__get__", plain.__get__, self, ())
+            return _call_torch_function(f"{name}.__get__", plain.__get__, self, ())
         return plain.__get__(self)
 
     def write(self: Tensor, value: Any) -> None:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            _handed_over(f"{name}.__set__", plain.__set__, self, (value,))
+            _call_torch_function(f"{name}.__set__", plain.__set__, self, (value,))
         else:
             plain.__set__(self, value)
 
@@ -193,18 +189,18 @@ def _refusing(name: str) -> Callable[[Tensor, Any], None]:
     return refuse
 
 
-def _seen_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+def _overridable_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            return _handed_over(name, plain, self, *_as_handed_over(name, plain, args, kwargs))
+            return _call_torch_function(name, plain, self, *_torch_function_arguments(name, plain, args, kwargs))
         return plain(self, *args, **kwargs)
 
     method.__name__ = name
     return method
 
 
-def _handed_over(name: str, function: Any, self: Tensor, args: tuple[Any, ...], kwargs: Any = None) -> Any:
+def _call_torch_function(name: str, function: Any, self: Tensor, args: tuple[Any, ...], kwargs: Any = None) -> Any:
     result = handled(function, [self], (self, *args), kwargs or {})
     if result is NotImplemented:
         raise multiple_dispatch_failed(f"torch.Tensor.{name}", [self])
@@ -239,7 +235,7 @@ _PROPERTIES: dict[str, Any] = {
     "ndim": property(lambda self: len(self._size)),
     "is_cuda": property(lambda self: self._device.type == "cuda"),
     "is_meta": property(lambda self: self._device.type == "meta"),
-    **tensor_kinds.PROPERTIES,
+    **tensor_properties.PROPERTIES,
     "nbytes": property(lambda self: numel(self._size) * self._dtype.itemsize),
     "itemsize": property(lambda self: self._dtype.itemsize),
     "requires_grad": property(variable.requires_grad, _set_requires_grad),
@@ -265,7 +261,7 @@ _PROPERTIES |= {name: property(each.fget, _refusing(name)) for name, each in _PR
 
 
 def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[..., Any]:
-    """A method that says what PyTorch's says when it is given something."""
+    """A method without arguments, with PyTorch's error for any."""
 
     def method(self: Tensor, *args: Any) -> Any:
         if args:
@@ -330,7 +326,7 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The old name of a tensor's kind; with a dtype, a type or a type's name, the tensor brought to it."""
+    """``Tensor.type``: the legacy type name; with a dtype, a type or a type's name, the converted tensor."""
     if dtype is None:
         return type_string(self)
     if isinstance(dtype, dtypes.DType):
@@ -381,7 +377,7 @@ def _index(self: Tensor) -> int:
 
 
 def _dimension(name: str, values: tuple[int, ...], given: Any) -> int:
-    """One of them. PyTorch unpacks the argument twice, so a tensor is asked twice for its number."""
+    """One of them. PyTorch unpacks the argument twice, so ``item`` of a tensor is called twice."""
     _, (dim,) = _DIM[name].parse((given,), {})
     if isinstance(given, Tensor):
         _DIM[name].parse((given,), {})
@@ -442,7 +438,7 @@ _METHODS: dict[str, Any] = {
     "storage_offset": lambda self: self._offset,
     "storage": storage.storage,
     "untyped_storage": storage.untyped_storage,
-    **tensor_kinds.METHODS,
+    **tensor_properties.METHODS,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,
     "is_signed": _no_arguments("is_signed", lambda self: self._dtype.is_signed),
@@ -454,19 +450,19 @@ _METHODS: dict[str, Any] = {
     "stft": stft,
     "get_device": lambda self: -1 if self._device.type == "cpu" else self._device.index,
     "ndimension": lambda self: len(self._size),
-    "data_ptr": python_functions.data_ptr,
-    "const_data_ptr": python_functions.data_ptr,
+    "data_ptr": python_variable_methods.data_ptr,
+    "const_data_ptr": python_variable_methods.data_ptr,
     "new": lambda self, *args: legacy_constructors.new(args, self._dtype, self._device),
     "new_tensor": new_tensor_like,
-    "apply_": python_functions.apply_,
-    "map_": python_functions.map_,
-    "map2_": python_functions.map2_,
-    "dim_order": python_functions.dim_order,
-    **removed_functions.METHODS,
+    "apply_": python_variable_methods.apply_,
+    "map_": python_variable_methods.map_,
+    "map2_": python_variable_methods.map2_,
+    "dim_order": python_variable_methods.dim_order,
+    **removed_linalg.METHODS,
     "__array__": to_numpy.array,
-    "__copy__": tensor_copies.shallow,
-    "__deepcopy__": tensor_copies.deepcopy,
-    "__reduce_ex__": tensor_copies.reduce_ex,
+    "__copy__": deepcopy_reduce_ex.shallow,
+    "__deepcopy__": deepcopy_reduce_ex.deepcopy,
+    "__reduce_ex__": deepcopy_reduce_ex.reduce_ex,
     "backward": _backward,
     "register_hook": _register_hook,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
@@ -481,7 +477,7 @@ _METHODS: dict[str, Any] = {
     "__int__": lambda self: int(_real_number(self, "int64_t")),
     "__complex__": lambda self: complex(_python_number(_warned_of(self))),
     "__index__": _index,
-    "__getattr__": missing_methods.getattr_,
+    "__getattr__": tensor_getattr.getattr_,
     "__repr__": text,
     "__dir__": _dir,
     "__format__": _format,

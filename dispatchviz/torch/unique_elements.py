@@ -1,4 +1,4 @@
-"""``torch.unique`` and ``torch.unique_consecutive`` (``torch/functional.py``): what was asked for."""
+"""``torch.unique`` and ``torch.unique_consecutive`` (``torch/functional.py``): the requested outputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function_unary
 
 
-def _asked(found: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
+def _requested(found: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
     """The elements alone, or a tuple with the others that are wanted."""
     output, inverse, counts = found
     if not (return_inverse or return_counts):
@@ -29,7 +29,7 @@ def unique(
     if has_torch_function_unary(input):
         return handle_torch_function(unique, (input,), input, **how, dim=dim)
     found = bindings._unique2(input, **how) if dim is None else bindings.unique_dim(input, dim, **how)
-    return _asked(found, return_inverse, return_counts)
+    return _requested(found, return_inverse, return_counts)
 
 
 def unique_consecutive(
@@ -39,7 +39,7 @@ def unique_consecutive(
     how = {"return_inverse": return_inverse, "return_counts": return_counts, "dim": dim}
     if has_torch_function_unary(input):
         return handle_torch_function(unique_consecutive, (input,), input, **how)
-    return _asked(bindings.unique_consecutive(input, **how), return_inverse, return_counts)
+    return _requested(bindings.unique_consecutive(input, **how), return_inverse, return_counts)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique, "unique_consecutive": unique_consecutive}

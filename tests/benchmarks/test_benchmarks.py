@@ -36,11 +36,11 @@ def runs(name: str) -> str:
 
 @pytest.mark.parametrize("name", benchmarks())
 def test_it_runs(name: str) -> None:
-    said = runs(name)
-    assert said.count("\n") > 3
+    output = runs(name)
+    assert output.count("\n") > 3
     if name in ("dispatch", "engine", "operators"):
         for rival, line in sizes.RIVALS.items():
-            assert (line in said) is not sizes.there(rival), "who is missing is said, with the command that brings it"
+            assert (line in output) is not sizes.there(rival), "who is missing is said, with the command that brings it"
 
 
 @pytest.mark.torch
@@ -51,8 +51,8 @@ def test_it_runs_beside_pytorch(name: str) -> None:
 
 def test_a_missed_bar_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert sizes.judge({"a": 1.0, "b": 3.0}, {"a": 2.0, "b": 2.0}) == 1
-    told = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert told == [["a", "1.00", "bar", "2"], ["b", "3.00", "bar", "2", "MISSED"]]
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows == [["a", "1.00", "bar", "2"], ["b", "3.00", "bar", "2", "MISSED"]]
     assert sizes.judge({"a": 1.0}, {"a": 2.0}) == 0
 
 

@@ -120,7 +120,7 @@ def _others(T: Any) -> dict[str, Callable[[], Any]]:
 
 
 def answer(T: Any, call: str, kind: str) -> str:
-    """What becomes of a call: the result or the error, in words."""
+    """What becomes of a call: the result or the error, as text."""
     T.manual_seed(3)
     names = {"T": T, "F": T.nn.functional, "numpy": numpy, "v": kinds(T)[kind]()}
     names |= {"x": T.arange(12.0).reshape(3, 4).clone(), "i": T.arange(3), "w": T.ones(2, 2, 2, 2)}
@@ -134,16 +134,16 @@ def answer(T: Any, call: str, kind: str) -> str:
 
 
 def _same_everywhere(text: str) -> str:
-    """Without the place where a release was built, and the stack that it found itself in."""
+    """Without the path where a release was built, and the C++ stack trace."""
     return text.split("\nException raised")[0].rstrip('"').replace("/__w/pytorch/pytorch/", "")
 
 
 def described(value: Any) -> str:
-    """A result in words: of tensors shape, dtype, numbers to four digits."""
+    """A result as text: of tensors shape, dtype, numbers to four digits."""
     if hasattr(value, "detach"):
         numbers = value.detach().reshape(-1)[:8].tolist() if value.numel() else []
-        words = " ".join(f"{number + 0:.4g}" for number in numbers)
-        return f"{value.dtype} {tuple(value.shape)} {value.requires_grad}: {words}"
+        text = " ".join(f"{number + 0:.4g}" for number in numbers)
+        return f"{value.dtype} {tuple(value.shape)} {value.requires_grad}: {text}"
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__}({', '.join(map(described, value))})"
     return f"{type(value).__name__} {value!r}".split(" at 0x")[0]

@@ -95,23 +95,23 @@ def function_programs(draw: st.DrawFn) -> str:
 
 
 def _forward(draw: st.DrawFn, own_setup: bool, y: str, z: str, dirty: str) -> list[str]:
-    said = ["ctx.z = z"] if z else []
-    said += [f"ctx.mark_dirty({dirty})"] if dirty else []
+    ctx_calls = ["ctx.z = z"] if z else []
+    ctx_calls += [f"ctx.mark_dirty({dirty})"] if dirty else []
     mark = draw(st.sampled_from(MARKS)).format(" " * 8)
-    said += [mark] if mark else []
+    ctx_calls += [mark] if mark else []
     saved = draw(st.sampled_from(SAVED))
-    said += [f"ctx.save_for_backward({saved})"] if saved and (z or "z" not in saved) else []
+    ctx_calls += [f"ctx.save_for_backward({saved})"] if saved and (z or "z" not in saved) else []
     body = [f"{dirty}.mul_(2)"] if dirty else []
     body += [f"y = {y}", *([f"z = {z}"] if z else [])]
     result = "y, z" if z else "y"
-    said = [line for line in said if line != "ctx.z = z"]
+    ctx_calls = [line for line in ctx_calls if line != "ctx.z = z"]
     if not own_setup:
-        text = ["@staticmethod", "def forward(ctx, a, b):", *(f"    {line}" for line in (*body, *said))]
+        text = ["@staticmethod", "def forward(ctx, a, b):", *(f"    {line}" for line in (*body, *ctx_calls))]
         return [f"    {line}" for line in (*text, f"    return {result}")]
     unpacked = ["a, b = inputs", f"{result} = output"]
     text = ["@staticmethod", "def forward(a, b):", *(f"    {line}" for line in body), f"    return {result}"]
     text += ["@staticmethod", "def setup_context(ctx, inputs, output):"]
-    return [f"    {line}" for line in (*text, *(f"    {line}" for line in (*unpacked, *said)))]
+    return [f"    {line}" for line in (*text, *(f"    {line}" for line in (*unpacked, *ctx_calls)))]
 
 
 def _backward(draw: st.DrawFn) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a parameter takes, and what it says of the rest: 150 calls with 90 kinds of arguments, on both sides."""
+"""Which arguments a parameter accepts, and the errors for others: 150 calls with 90 kinds, on both sides."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ KNOWN = (
 
 def is_known(call: str, real: str, model: str) -> bool:
     """Whether a difference is allowed."""
-    return any(re.search(where, call) and re.search(words, f"{real} | {model}") for where, words, _ in KNOWN)
+    return any(re.search(where, call) and re.search(pattern, f"{real} | {model}") for where, pattern, _ in KNOWN)
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_arguments_are_taken_alike(call: str) -> None:
-    """The same results, the same errors with the same words."""
+    """The same results, the same errors with the same text."""
     differing = []
     for kind in kinds(torch):
         real, model = answer(torch, call, kind), answer(model_torch, call, kind)

@@ -103,13 +103,13 @@ WITH_TRITON = {
 
 
 @pytest.mark.long
-def test_torchgen_says_the_same() -> None:
+def test_torchgen_registers_the_same() -> None:
     """Which kernels there are, what they are called, whether they take symbolic sizes: of both builds."""
-    told = in_a_fresh_process(
+    generated = in_a_fresh_process(
         "from truth.observers import torchgen; print(json.dumps(torchgen.Generator().everything()))"
     )
     compiled = {
-        key: found for key, found in told.items() if re.fullmatch(r".*(CPU|CUDA|Meta|HPU)|Z.*|Composite.*", key)
+        key: found for key, found in generated.items() if re.fullmatch(r".*(CPU|CUDA|Meta|HPU)|Z.*|Composite.*", key)
     }
     assert len(compiled) == 22
     for key, found in compiled.items():

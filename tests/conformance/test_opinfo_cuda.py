@@ -78,7 +78,7 @@ def difference(kind: str, called: Callable[..., Any], sample: Any) -> str:
 
 
 def numbers_on(kind: str, called: Callable[..., Any], sample: Any) -> Any:
-    """What comes out of a call on one kind of CUDA and its gradients, as NumPy arrays, or the error."""
+    """The result of a call on one kind of CUDA and its gradients, as NumPy arrays, or the error."""
     with cuda_is(kind):
         model_torch.manual_seed(7)
         return outcome(lambda: computed(called, calls(sample)[1]))

@@ -39,7 +39,7 @@ def test_every_impl_function_is_pytorchs(compiled: frozenset[str]) -> None:
 @pytest.mark.parametrize(
     ("operator", "arguments"), [("add.Tensor", 2), ("gt.Tensor", 2), ("atan2.default", 2), ("sqrt.default", 1)]
 )
-def test_pytorch_casts_before_it_asks_for_the_output(operator: str, arguments: int) -> None:
+def test_pytorch_casts_before_it_allocates_the_output(operator: str, arguments: int) -> None:
     """The default for backends gets its memory by a call, so that the order shows."""
     base, _, overload = operator.partition(".")
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)

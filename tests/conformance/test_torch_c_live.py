@@ -14,21 +14,21 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[tuple[questions.Asked, questions.Asked]]:
-    pair = questions.Asked(model_torch), questions.Asked(torch)
+def both() -> Iterator[tuple[questions.TorchC, questions.TorchC]]:
+    pair = questions.TorchC(model_torch), questions.TorchC(torch)
     yield pair
-    for asked in pair:
-        asked.close()
+    for answered in pair:
+        answered.close()
 
 
 @pytest.mark.parametrize("expression", questions.all_expressions())
-def test_the_answer_is_pytorchs(both: tuple[questions.Asked, questions.Asked], expression: str) -> None:
+def test_the_answer_is_pytorchs(both: tuple[questions.TorchC, questions.TorchC], expression: str) -> None:
     ours, theirs = both
     assert ours.answer(expression) == theirs.answer(expression)
 
 
 @pytest.mark.parametrize("text", questions.expressions(questions.SCHEMAS))
-def test_schemas_are_read_as_by_pytorch(both: tuple[questions.Asked, questions.Asked], text: str) -> None:
+def test_schemas_are_read_as_by_pytorch(both: tuple[questions.TorchC, questions.TorchC], text: str) -> None:
     ours, theirs = both
     assert ours.schema(text) == theirs.schema(text)
 

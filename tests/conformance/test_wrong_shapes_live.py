@@ -1,4 +1,4 @@
-"""Shapes, numbers and dtypes that cannot be: the errors are PyTorch's, in type and words, and never NumPy's."""
+"""Shapes, numbers and dtypes that cannot be: the errors are PyTorch's, in type and text, and never NumPy's."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from truth.readable import fact_texts, graph_texts, log_texts
 DIFFERENT_INSIDE: dict[str, str] = {}
 """Programs whose logs are known to differ from PyTorch's, with the reason; ``docs/differences.md`` lists them."""
 
-LEAST_SHARE = 0.98
+LEAST_RATIO = 0.98
 """Of PyTorch's dispatch steps over all programs, how many the model has to meet in PyTorch's order."""
 
 PROGRAMS: Mapping[str, Any] = records.programs()
@@ -34,7 +34,7 @@ def logs(torch: Record, model: Record) -> str:
 
 
 def states(torch: Record, model: Record) -> str:
-    """What autograd knows of each tensor after every statement."""
+    """The autograd state of each tensor after every statement."""
     return difference("facts", fact_texts(torch["facts"]), fact_texts(model["facts"]))
 
 
@@ -85,13 +85,13 @@ def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
-def test_share_of_steps_met_in_order() -> None:
+def test_ratio_of_steps_met_in_order() -> None:
     """A program that is not on the list meets them all, or its own test fails; shown with ``-rA``."""
     watched = {name: len(torch["log"]) for name, torch in PROGRAMS.items() if torch["log"] is not None}
     steps = sum(watched.values())
     met = sum(met_by_the_model(name) if name in DIFFERENT_INSIDE else count for name, count in watched.items())
     print(f"{met} of PyTorch's {steps} dispatch steps in {len(watched)} programs are met in order: {met / steps:.2%}")
-    assert met >= LEAST_SHARE * steps
+    assert met >= LEAST_RATIO * steps
 
 
 def met_by_the_model(name: str) -> int:

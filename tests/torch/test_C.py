@@ -25,13 +25,13 @@ def as_json(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, list[list[str]]]:
-    """Asked once, in order: some questions change what later ones see."""
-    asked = questions.Asked(torch)
+    """Evaluated once, in order: some expressions change what later ones see."""
+    answered = questions.TorchC(torch)
     found = {
-        "answers": [[text, asked.answer(text)] for text in questions.all_expressions()],
-        "schemas": [[text, asked.schema(text)] for text in questions.expressions(questions.SCHEMAS)],
+        "answers": [[text, answered.answer(text)] for text in questions.all_expressions()],
+        "schemas": [[text, answered.schema(text)] for text in questions.expressions(questions.SCHEMAS)],
     }
-    asked.close()
+    answered.close()
     return found
 
 
@@ -48,7 +48,7 @@ def test_schemas_are_read_as_by_pytorch(answers: dict[str, list[list[str]]], num
 def test_all_questions_are_recorded() -> None:
     assert [text for text, _ in DATA["answers"]] == questions.all_expressions()
     assert [text for text, _ in DATA["guards"]] == list(GUARDS)
-    assert [tuple(words) for *words, _ in DATA["setters"]] == list(SETTERS)
+    assert [tuple(setting) for *setting, _ in DATA["setters"]] == list(SETTERS)
 
 
 # -- guards -----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_a_kernel_may_register_and_undo_kernels_of_its_own_operator() -> None:
     first.impl("foo", "CPU", older)
     library.def_name_t_t("late", "CPU")
     before = C._dispatch_dump("reentrant::foo"), C._dispatch_dump_table("reentrant::foo")
-    with pytest.warns(UserWarning, match="Overriding a previously registered kernel"), _nothing_said():
+    with pytest.warns(UserWarning, match="Overriding a previously registered kernel"), _nothing_warned():
         assert torch.ops.reentrant.foo(torch.ones(1)).item() == 4
     assert (C._dispatch_dump("reentrant::foo"), C._dispatch_dump_table("reentrant::foo")) == before
     C._dispatch_check_invariants("reentrant::foo")
@@ -232,7 +232,7 @@ def test_bad_input_gives_one_clear_error_and_leaves_the_tables_alone(what: str) 
     assert C._dispatch_find_dangling_impls() == []
 
 
-def _nothing_said() -> Any:
+def _nothing_warned() -> Any:
     from dispatchviz.core.thread import warning
 
     return warning.reset_warnings()

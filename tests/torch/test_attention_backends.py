@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: which kernel runs, and masks that stand for themselves. The words are PyTorch's."""
+"""``torch.nn.attention``: which kernel runs, and causal bias masks. The texts are PyTorch's."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def library() -> Iterator[torch.library.Library]:
         yield made
 
 
-def _told(trace: Trace, *kinds: type[ev.Event]) -> list[str]:
+def _shown(trace: Trace, *kinds: type[ev.Event]) -> list[str]:
     return [type(event).__name__ for event in trace if isinstance(event, kinds)]
 
 
@@ -54,7 +54,7 @@ def test_boxed_call_of_a_python_kernel_takes_values_off_the_stack_and_puts_them_
         x = torch.ones(2)
         with dispatchviz.record() as trace:
             torch.ops.custom_operators.f(x)
-    assert _told(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
+    assert _shown(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
         "KernelEntered",
         "Unboxed",
         "Boxed",
@@ -69,7 +69,7 @@ def test_typed_call_of_a_python_kernel_boxes_first() -> None:
         x = torch.ones(2)
         with dispatchviz.record() as trace:
             torch.neg(x)
-    assert _told(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
+    assert _shown(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
         "KernelEntered",
         "Boxed",
         "Unboxed",
@@ -93,7 +93,7 @@ def test_the_key_set_of_a_kernel_is_what_the_trace_says(library: torch.library.L
     assert received == entered == [0x1000010001]
 
 
-def test_autograd_of_a_custom_op_is_told_as_a_node_of_pytorchs_name() -> None:
+def test_autograd_of_a_custom_op_is_recorded_as_a_node_of_pytorchs_name() -> None:
     def double(x: Tensor) -> Tensor:
         result: Tensor = torch.mul(x, 2)
         return result

@@ -1,4 +1,4 @@
-"""Modules that learn their shapes from the first input. What they print and say was read off PyTorch 2.13."""
+"""Lazy modules, whose shapes are inferred from the first input. Reprs and errors are PyTorch 2.13's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modes and tensor subclasses: what ``__torch_dispatch__`` sees is what it sees in PyTorch."""
+"""Modes and tensor subclasses: ``__torch_dispatch__`` intercepts the same calls as in PyTorch."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
 def test_answers_are_those_of_pytorch() -> None:
     """In a process of its own: what a program leaves in the interpreter must not matter."""
     pytest.importorskip("torch")
-    asked = "import json; from truth.questions.python_keys import *; import torch; torch.set_num_threads(1)"
+    program = "import json; from truth.questions.python_keys import *; import torch; torch.set_num_threads(1)"
     loop = "print(json.dumps({name: printed(source) for name, source in programs().items()}))"
-    done = subprocess.run([sys.executable, "-c", f"{asked}\n{loop}"], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", f"{program}\n{loop}"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == ANSWERS

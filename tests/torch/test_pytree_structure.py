@@ -1,4 +1,4 @@
-"""Structures print as PyTorch's do, and a smaller tree can stand for a larger one (``vmap``'s in_dims)."""
+"""Structures print as PyTorch's do, and a smaller tree broadcasts to a larger one (``vmap``'s in_dims)."""
 
 from __future__ import annotations
 

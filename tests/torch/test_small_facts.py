@@ -1,4 +1,4 @@
-"""Small things of PyTorch's that a script can tell: asked of the model, and live of PyTorch, by the same questions."""
+"""Small facts that a script can query: evaluated on the model, and live on PyTorch, by the same expressions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(question: Callable[[], Any]) -> str:
 def answers(torch: Any) -> list[str]:
     device = torch.device("cuda:0")
     rows = torch.tensor([[1.0, 3.0], [5.0, 2.0]])
-    values, places = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
     questions: list[Callable[[], Any]] = [
         lambda: isinstance(device, tuple),
         lambda: device == ("cuda", 0),
@@ -31,8 +31,8 @@ def answers(torch: Any) -> list[str]:
         lambda: {device: "found"}[torch.device("cuda", 0)],
         lambda: setattr(device, "type", "cpu"),
         lambda: setattr(device, "anything", 1),
-        lambda: [found.tolist() for found in torch.max(rows, 0, out=(values, places))],
-        lambda: (values.tolist(), places.tolist()),
+        lambda: [found.tolist() for found in torch.max(rows, 0, out=(values, indices))],
+        lambda: (values.tolist(), indices.tolist()),
         lambda: unknown_to_python(torch),
     ]
     return [answer(question) for question in questions]

@@ -1,4 +1,4 @@
-"""The records are of what is asked, and each has a recorder; who compares with one says how to make it again."""
+"""Each record has a recorder and is of the stored programs; a failing comparison prints how to make it again."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ SHARED = {"tests/chains.py", "tests/core/experiments.py", "tests/cupy_stand_in/r
 
 def test_who_compares_with_a_record_bears_its_mark() -> None:
     for path in TESTS.rglob("*.py"):
-        place, text = f"tests/{path.relative_to(TESTS).as_posix()}", path.read_text(encoding="utf-8")
-        if place not in SHARED and path != Path(__file__):
+        test_file, text = f"tests/{path.relative_to(TESTS).as_posix()}", path.read_text(encoding="utf-8")
+        if test_file not in SHARED and path != Path(__file__):
             read = {name.removesuffix("_seen") for name in READS.findall(text)}
-            assert read <= set(MARKS.findall(text)), place
+            assert read <= set(MARKS.findall(text)), test_file
 
 
 def test_marks_name_recorders() -> None:
@@ -64,7 +64,7 @@ def test_marks_name_recorders() -> None:
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_says_what_each_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_what_each_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0].partition("/")[0] for line in lines] == list(record.RECORDERS)
@@ -77,7 +77,7 @@ def test_a_record_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[s
     assert "no record is called programms/views" in capsys.readouterr().err
 
 
-def test_a_failing_test_says_how_to_make_its_record_again(pytester: pytest.Pytester) -> None:
+def test_a_failing_test_prints_how_to_make_its_record_again(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("from tests.conftest import pytest_runtest_makereport")
     pytester.makeini('[pytest]\nmarkers = ["record(name)"]\n')
     pytester.makepyfile("""

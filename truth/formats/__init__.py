@@ -1,1 +1,1 @@
-"""How records are written down: as text that a person reads and that changes line by line."""
+"""Formats of records: text that a person reads and that changes line by line."""

@@ -57,7 +57,7 @@ class SetNames:
 
 
 def read_table(lines: Iterable[str]) -> dict[str, Sets]:
-    """Name to what it stands for."""
+    """Name to what it represents."""
     found = {}
     for line in lines:
         name, *sets = line.split(" ")

@@ -2,11 +2,11 @@
 
 The parts of a line are separated by tabs:
 
-    schema, place of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
+    schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
 
 They come after a head, whose lines name the release, the keys, the texts of places, the owners of namespaces and the
 fallbacks. A registration is KEY.TEXT.LINE.FLAGS, key and text by number, line 0 for none, in the order of PyTorch's
-dump; a place is TEXT.LINE. Flags: 1 boxed, 2 unboxed, 4 fallthrough, 8 it has a C++ signature. Needs nothing.
+dump; a location is TEXT.LINE. Flags: 1 boxed, 2 unboxed, 4 fallthrough, 8 it has a C++ signature. Needs nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Operator(NamedTuple):
     """All facts of one."""
 
     schema: str
-    place: str
+    location: str
     alias_analysis: str
     """Empty for FROM_SCHEMA."""
     structured: bool
@@ -56,17 +56,17 @@ class Contents(NamedTuple):
 def text(contents: Contents) -> str:
     """The file."""
     keys: dict[str, int] = {}
-    places: dict[str, int] = {}
+    locations: dict[str, int] = {}
 
-    def place(debug: str) -> str:
-        words, line = re.fullmatch(r"(.*?)(?::(\d+))?", debug).groups()  # type: ignore[union-attr]
-        return f"{places.setdefault(words, len(places))}.{line or 0}"
+    def location(debug: str) -> str:
+        text, line = re.fullmatch(r"(.*?)(?::(\d+))?", debug).groups()  # type: ignore[union-attr]
+        return f"{locations.setdefault(text, len(locations))}.{line or 0}"
 
     def rows(found: Iterable[Row]) -> str:
-        return " ".join(f"{keys.setdefault(key, len(keys))}.{place(debug)}.{flags}" for key, debug, flags in found)
+        return " ".join(f"{keys.setdefault(key, len(keys))}.{location(debug)}.{flags}" for key, debug, flags in found)
 
     body = [
-        "\t".join((o.schema, place(o.place), o.alias_analysis, "s" * o.structured, rows(o.rows), rows(o.cuda)))
+        "\t".join((o.schema, location(o.location), o.alias_analysis, "s" * o.structured, rows(o.rows), rows(o.cuda)))
         for o in contents.operators
     ]
     head = [
@@ -74,7 +74,7 @@ def text(contents: Contents) -> str:
         ("fallbacks", rows(contents.fallbacks)),
         ("owners", *(f"{namespace} {where}" for namespace, where in contents.owners.items())),
         ("keys", *keys),
-        ("places", *places),
+        ("places", *locations),
     ]
     return "".join(f"{line}\n" for line in [*map("\t".join, head), "", *body])
 
@@ -84,18 +84,18 @@ def read() -> Contents:
     head, _, body = PATH.read_text(encoding="utf-8").partition("\n\n")
     parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
 
-    def place(words: str, line: str) -> str:
-        return parts["places"][int(words)] + f":{line}" * (line != "0")
+    def location(text: str, line: str) -> str:
+        return parts["places"][int(text)] + f":{line}" * (line != "0")
 
-    def rows(words: str) -> list[Row]:
-        split = (word.split(".") for word in words.split())
-        return [Row(parts["keys"][int(key)], place(at, line), int(flags)) for key, at, line, flags in split]
+    def rows(text: str) -> list[Row]:
+        split = (word.split(".") for word in text.split())
+        return [Row(parts["keys"][int(key)], location(at, line), int(flags)) for key, at, line, flags in split]
 
     owners = dict(owned.split(" ", 1) for owned in parts["owners"])
-    operators = [_operator(line, place, rows) for line in body.splitlines()]
+    operators = [_operator(line, location, rows) for line in body.splitlines()]
     return Contents(parts["torch"][0], owners, rows(parts["fallbacks"][0]), operators)
 
 
-def _operator(line: str, place: Callable[[str, str], str], rows: Callable[[str], list[Row]]) -> Operator:
+def _operator(line: str, location: Callable[[str, str], str], rows: Callable[[str], list[Row]]) -> Operator:
     schema, defined, alias, marks, own, cuda = line.split("\t")
-    return Operator(schema, place(*defined.split(".")), alias, "s" in marks, rows(own), rows(cuda))
+    return Operator(schema, location(*defined.split(".")), alias, "s" in marks, rows(own), rows(cuda))

@@ -1,1 +1,1 @@
-"""How a run of a program is watched, on a real torch or a modelled one."""
+"""Observers of a run of a program, on a real torch or the model."""

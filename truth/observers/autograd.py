@@ -67,5 +67,5 @@ def _lines(record: Record) -> list[str]:
     lines = [f"after line {line}: {changed}" for line, changed in record["facts"]]
     for graph in record["graphs"]:
         lines.append(f"roots {graph['roots']} order {graph['order']}")
-        lines += [f"{place}: {node_text(node)}" for place, node in enumerate(graph["nodes"])]
+        lines += [f"{index}: {node_text(node)}" for index, node in enumerate(graph["nodes"])]
     return lines

@@ -26,7 +26,7 @@ FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
     "FuncTorchDynamicLayerBackMode",
 )
-CALLING_ANEW = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
+CALLING_AGAIN = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
 """Kernels there never redispatch: whatever they do is a call."""
 WATCHED = (
     *FUNCTORCH,
@@ -87,7 +87,7 @@ def _as_subclass(self: Any, cls: Any) -> Any:
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
-    """Does what PyTorch's does. That one refuses a tensor that Python has seen, and a watched ``detach`` has."""
+    """Does what PyTorch's does. That one raises for a tensor with a Python object, which a watched ``detach`` makes."""
     with torch._C.DisableTorchFunctionSubclass():
         detached = data.detach()
     if require_grad and not (detached.is_floating_point() or detached.is_complex()):
@@ -151,7 +151,7 @@ def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
         if _watch.steps is None:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         _watch.steps.append(_described(operator, key, keys))
-        _watch.open.append(("" if key in CALLING_ANEW else operator, key))
+        _watch.open.append(("" if key in CALLING_AGAIN else operator, key))
         try:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         finally:
@@ -176,7 +176,7 @@ def _described(operator: str, key: str, keys: Any) -> Step:
 
 
 def _goes_on(operator: str, key: str) -> bool:
-    """The innermost open step passed the call on; at its own key it would have called anew, as forward formulas do."""
+    """The innermost open step passed the call on; at its own key it would have called again, as forward formulas do."""
     return bool(_watch.open) and _watch.open[-1][0] == operator and _watch.open[-1][1] != key
 
 
@@ -189,7 +189,7 @@ def _program_line() -> int:
 
 
 class _Slots:
-    """Where an operator's tensors are: a wrapped number is handed to a Python kernel as a plain number."""
+    """Where an operator's tensors are: a wrapped number reaches a Python kernel as a plain number."""
 
     def __init__(self, operator: str) -> None:
         name, _, overload = operator.partition(".")
@@ -272,7 +272,7 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
 
 
 def profiled_calls(run: Run) -> list[list[Any]]:
-    """Runs a program; what PyTorch's profiler says was called, as [depth, operator]. Redispatches do not show."""
+    """Runs a program; the calls that PyTorch's profiler records, as [depth, operator]. Redispatches do not show."""
     names = C._profiler._ExperimentalConfig(capture_overload_names=True)
     with torch.autograd.profiler.profile(experimental_config=names) as profiler:
         run.whole()

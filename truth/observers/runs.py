@@ -1,4 +1,4 @@
-"""Runs a small program on a torch, real or modelled, and reads off what autograd can tell in Python.
+"""Runs a small program on a torch, real or modelled, and reads the autograd state that Python can query.
 
 Everything here uses only PyTorch's own Python interface, so the same code observes both. What differs between them
 (how the dispatcher is watched, where the engine is entered) is in ``watch_torch.py`` and in the tests of the model.
@@ -171,7 +171,7 @@ def encoded(value: Any) -> Any:
 
 
 def _data(tensor: Any) -> Any:
-    """The elements; where there are none to read (zero tensors), PyTorch's words."""
+    """The elements; where there are none to read (zero tensors), PyTorch's error text."""
     try:
         return _numbers(tensor.tolist())
     except RuntimeError as error:
@@ -194,7 +194,7 @@ def readable_value(tensor: Any) -> Any:
 
 
 def autograd_state(tensor: Any) -> State:
-    """requires_grad, is_leaf, version, name of grad_fn, output_nr; a stale view makes a Node when asked."""
+    """requires_grad, is_leaf, version, name of grad_fn, output_nr; reading the grad_fn of a stale view makes a Node."""
     try:
         node = tensor.grad_fn
         version = None if tensor.is_inference() else tensor._version
@@ -277,7 +277,7 @@ def preorder(roots: list[Any]) -> list[Any]:
 
 
 def longest_path(node: Any, known: dict[Any, int]) -> int:
-    """The topological number: edges on the longest way to a node without any."""
+    """The topological number: edges on the longest path to a node without any."""
     if node not in known:
         targets = [target for target, _ in node.next_functions if target is not None]
         known[node] = max((longest_path(target, known) + 1 for target in targets), default=0)

@@ -1,4 +1,4 @@
-"""What PyTorch's own generator says that a build registers: every ``Register<key>_*.cpp``, also of keys not built here.
+"""What torchgen registers in a build: every ``Register<key>_*.cpp``, also of keys not built here.
 
 Needs torch, which packages torchgen and ``native_functions.yaml``.
 """

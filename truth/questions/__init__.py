@@ -1,1 +1,1 @@
-"""What PyTorch and the model are both asked, beside whole programs."""
+"""Queries of both PyTorch and the model, beside whole programs."""

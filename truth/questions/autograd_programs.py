@@ -365,10 +365,10 @@ class Writer:
             gone = self.dice.choice(self.handles)
             self.lines.append(f"{gone}.remove() if {gone} else None")
             return
-        node, asked = f"{x.name}.grad_fn", f"{leaf.name}.requires_grad"
+        node, requires_grad = f"{x.name}.grad_fn", f"{leaf.name}.requires_grad"
         both = f"{x.name}.requires_grad and {x.name}.is_leaf in (True, False) and {leaf.name}.requires_grad"
         fresh = f"{x.name}.requires_grad and ({x.name}.is_leaf or {node})"  # PyTorch crashes on hooks of stale views
-        conditions = (fresh, node, node, asked, f"{asked} and {leaf.name}.is_leaf", both)
+        conditions = (fresh, node, node, requires_grad, f"{requires_grad} and {leaf.name}.is_leaf", both)
         text, condition = self.dice.choices(list(zip(kinds, conditions, strict=True)), (6, 3, 3, 3, 2, 1))[0]
         self.lines.append(f"{name} = {text} if {condition} else None")
         self.handles.append(name)

@@ -1,4 +1,4 @@
-"""What the engine leaves behind, in cases that a program's text alone does not show: errors, nesting, threads.
+"""The state after runs of the engine in special cases: errors, nested backwards, threads.
 
 Each question is a function of a torch, real or modelled, that answers in plain values.
 """

@@ -1,4 +1,4 @@
-"""What the guards of ``torch._C`` do to the thread's key sets, asked of PyTorch and of the model.
+"""What the guards of ``torch._C`` do to the thread's key sets, on PyTorch and on the model.
 
 This module needs neither torch nor dispatchviz.
 """
@@ -50,7 +50,7 @@ class Watched:
         return hex(C._dispatch_tls_local_include_set().raw_repr()), hex(C._dispatch_tls_local_exclude_set().raw_repr())
 
     def _fresh(self) -> Any:
-        """Around a question: whatever it leaves behind is put back."""
+        """Restores the thread's state after a query."""
         return self.C._PreserveDispatchKeyGuard()
 
     def guard(self, text: str) -> list[Sets]:
@@ -77,13 +77,13 @@ class Watched:
             return [*seen, self.sets()]
 
     def setter(self, name: str, key: str) -> list[Any]:
-        """The sets after on, on, off, off; and what the queries say of the key."""
-        asked = getattr(self.C, name.replace("_set_", "_is_"))
+        """The sets after on, on, off, off; and what the queries return for the key."""
+        query = getattr(self.C, name.replace("_set_", "_is_"))
         with self._fresh():
             seen: list[Any] = []
             for state in (True, True, False, False):
                 getattr(self.C, name)(key, state)
-                seen.append([self.sets(), asked(key)])
+                seen.append([self.sets(), query(key)])
             return seen
 
     def meta(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What is printed on PyTorch and on the model: random tensors under random print options, tensors inside transforms.
+"""Reprs on PyTorch and on the model: random tensors under random print options, tensors inside transforms.
 
 A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch is asked.
 """

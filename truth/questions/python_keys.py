@@ -1,4 +1,4 @@
-"""Programs with modes and tensor subclasses (``python_keys.txt``), and how what they see is noted.
+"""Programs with modes and tensor subclasses (``python_keys.txt``), and how the calls they intercept are recorded.
 
 Nothing here imports torch at the top: ``import torch`` in a program gives the real one or the model.
 """
@@ -85,17 +85,17 @@ def wrapped(data, **options):
     return Wrapper(torch.tensor(data, **options))
 """
 
-NOT_ASKED = ("cuda", "torch.library", "vmap", "_C", "autocast")
+EXCLUDED = ("cuda", "torch.library", "vmap", "_C", "autocast")
 """Words of programs that are not run under a mode: no CUDA here, and things with keys above Python of their own."""
 
 
 def seen_programs() -> dict[str, str]:
     """The programs that the model and PyTorch are compared on anyway, those that can run under a mode."""
-    return {name: text for name, text in PROGRAMS.items() if not any(word in text for word in NOT_ASKED)}
+    return {name: text for name, text in PROGRAMS.items() if not any(word in text for word in EXCLUDED)}
 
 
 def seen(source: str) -> list[str]:
-    """What a mode around a whole program sees, under whatever ``import torch`` gives; then how the program ended."""
+    """Calls that a mode around a whole program intercepts, on any torch; then how the program ended."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE, space)
     mode, end = space["Seen"](), "ended"
@@ -111,7 +111,7 @@ def seen(source: str) -> list[str]:
 
 
 def seen_by_wrappers(source: str) -> list[str]:
-    """What wrappers see if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
+    """Calls that wrappers intercept if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(PRELUDE + WRAPPED, space)
     wrapped, end = source.replace("torch.tensor(", "wrapped("), "ended"

@@ -164,7 +164,7 @@ def normalised(text: str) -> str:
 
 
 class History:
-    """Runs one history on a ``torch._C`` and looks at the operators afterwards."""
+    """Runs one history on a ``torch._C`` and dumps the operators afterwards."""
 
     def __init__(self, C: Any, number: int) -> None:
         self.C = C
@@ -193,9 +193,9 @@ class History:
             return text.replace("ns", self.namespace).replace("other", f"other_{self.namespace}")
         return re.sub(r"^other::", f"other_{self.namespace}::", re.sub(r"^ns::", f"{self.namespace}::", text))
 
-    def _attempt(self, verb: str, *words: str) -> str | None:
+    def _attempt(self, verb: str, *args: str) -> str | None:
         try:
-            getattr(self, f"do_{verb}")(*map(self._own, words))
+            getattr(self, f"do_{verb}")(*map(self._own, args))
         except (RuntimeError, TypeError) as error:
             text = f"{type(error).__name__}: {self._shown(str(error))}"
             return ONE_OF_THEM.sub("\n    a kernel\n  reason", text) if verb.startswith("def") else text
@@ -223,28 +223,28 @@ class History:
         if namespace == "_":
             self.wildcards.add(name)
 
-    def _call(self, name: str, verb: str, *words: Any) -> None:
+    def _call(self, name: str, verb: str, *args: Any) -> None:
         if name in self.libraries:
-            getattr(self.libraries[name], verb)(*words)
+            getattr(self.libraries[name], verb)(*args)
 
-    def do_def_(self, name: str, *words: str) -> None:
-        self._call(name, "def_", *words)
+    def do_def_(self, name: str, *args: str) -> None:
+        self._call(name, "def_", *args)
 
-    def do_def_legacy(self, name: str, *words: str) -> None:
-        self._call(name, "def_legacy", *words)
+    def do_def_legacy(self, name: str, *args: str) -> None:
+        self._call(name, "def_legacy", *args)
 
-    def do_define(self, name: str, *words: str) -> None:
-        self._call(name, "define", *words)
+    def do_define(self, name: str, *args: str) -> None:
+        self._call(name, "define", *args)
 
-    def do_def_name_t_t(self, name: str, *words: str) -> None:
-        self._call(name, "def_name_t_t", *words)
+    def do_def_name_t_t(self, name: str, *args: str) -> None:
+        self._call(name, "def_name_t_t", *args)
 
-    def do_def_schema_t_t(self, name: str, *words: str) -> None:
-        self._call(name, "def_schema_t_t", *words)
+    def do_def_schema_t_t(self, name: str, *args: str) -> None:
+        self._call(name, "def_schema_t_t", *args)
 
-    def do_impl_t_t(self, name: str, operator: str, *words: str) -> None:
+    def do_impl_t_t(self, name: str, operator: str, *args: str) -> None:
         if not self._would_crash(name, operator):
-            self._call(name, "impl_t_t", operator, *words)
+            self._call(name, "impl_t_t", operator, *args)
 
     def do_impl(self, name: str, operator: str, key: str) -> None:
         if not self._would_crash(name, operator):

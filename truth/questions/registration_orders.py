@@ -51,9 +51,9 @@ class Orders:
     def make(self, number: int) -> str | None:
         """Registers one; the text of the error, if there is one."""
         library = self.libraries[number] = self.C._dispatch_library("FRAGMENT", "orders", "")
-        verb, *words = self.registrations[number]
+        verb, *args = self.registrations[number]
         try:
-            getattr(library, verb)(*words)
+            getattr(library, verb)(*args)
         except RuntimeError as error:
             return str(error)
         return None
@@ -70,7 +70,7 @@ class Orders:
 
 
 def by_subset(C: Any, registrations: Sequence[list[str]]) -> dict[str, list[str] | str]:
-    """Numbers of the registrations that are there -> what is seen, or the error that the last of them gave."""
+    """Numbers of the active registrations -> the dumps, or the error of the last of them."""
     count = len(registrations)
     subsets = (chosen for size in range(count + 1) for chosen in combinations(range(count), size))
     return {_name(chosen): _one(Orders(C, registrations), chosen) for chosen in subsets}
@@ -82,7 +82,7 @@ def _one(orders: Orders, chosen: Sequence[int]) -> list[str] | str:
 
 
 def every_order(C: Any, registrations: Sequence[list[str]]) -> Iterator[tuple[str, list[str] | str]]:
-    """Makes them in every order and undoes them in two: what is there, and what is seen, after every step.
+    """Registers in every order and deregisters in two: what is active, and the dumps, after every step.
 
     After an error the registration that was refused is not there.
     """

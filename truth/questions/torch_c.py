@@ -1,4 +1,4 @@
-"""Expressions about ``torch._C``, asked of PyTorch's and of the model's; answers are compared as text.
+"""Expressions about ``torch._C``, evaluated on PyTorch's and on the model's; results are compared as text.
 
 ``C`` is ``torch._C``, ``K`` and ``S`` its DispatchKey and DispatchKeySet, ``x`` a tensor, ``lib`` a library of the
 namespace ``q`` with the operators ``q::foo(Tensor x) -> Tensor`` (typed kernel at CPU) and ``q::bar.o``, and a kernel
@@ -132,7 +132,7 @@ CLASSES = ("DispatchKeySet", "_DispatchModule", "_SafeKernelFunction", "_Dispatc
 
 
 def all_expressions() -> list[str]:
-    """In the order in which they are to be asked: some change what later ones see."""
+    """In the order in which they are to be evaluated: some change what later ones see."""
     return [text for group in (KEYS, SETS, FUNCTIONS, OPERATORS, LIBRARIES) for text in expressions(group)]
 
 
@@ -141,8 +141,8 @@ def expressions(text: str) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\s\|\s", text)]
 
 
-class Asked:
-    """Asks one PyTorch."""
+class TorchC:
+    """One ``torch._C``, PyTorch's or the model's, with the names that expressions use."""
 
     def __init__(self, torch: Any) -> None:
         C = torch._C

@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 
 
 class Call(NamedTuple):
-    """A call whose way to its first cell is looked at."""
+    """A call whose path to its first cell is recorded."""
 
     operator: str
     setup: str
@@ -112,7 +112,7 @@ class Given:
             return int(self.torch._C._dispatch_keys(tensor).raw_repr())
 
     def mode_class(self) -> Any:
-        """A mode that notes the sets in its handler."""
+        """A mode that records the sets in its handler."""
         from importlib import import_module
 
         base = import_module(f"{self.torch.__name__}.utils._python_dispatch").TorchDispatchMode

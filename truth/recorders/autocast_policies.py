@@ -1,4 +1,4 @@
-"""Which cast policy each operator has under autocast, asked of an installed PyTorch (CPU).
+"""The cast policy of each operator under autocast, measured on an installed PyTorch (CPU).
 
 PyTorch does not tell policies, so each operator is called under autocast with tensors that the policies treat
 differently, and the first cast that it makes is read off; what the operator does with its nonsensical arguments
@@ -30,7 +30,7 @@ BANNED = "are unsafe to autocast"
 
 
 class Stop(Exception):
-    """The first operator below the autocast kernel was seen."""
+    """The first operator below the autocast kernel was called."""
 
 
 class FirstCall(TorchDispatchMode):
@@ -42,7 +42,7 @@ class FirstCall(TorchDispatchMode):
 
 
 class OnDevice(torch.Tensor):
-    """A tensor that says it is on a device, and has no data; the mode above sees its calls first."""
+    """A tensor that says it is on a device, and has no data; the mode intercepts its calls first."""
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

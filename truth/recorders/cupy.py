@@ -1,4 +1,4 @@
-"""What an installed CuPy has: by it ``tests/cupy_stand_in`` refuses what CuPy refuses. No GPU is needed to ask.
+"""Names and signatures of an installed CuPy, for the checks of ``tests/cupy_stand_in``. No GPU is needed.
 
 Needs ``cupy-cuda12x`` or another of CuPy's packages, and ``ml_dtypes``, without which CuPy shows no loops for bfloat16.
 """

@@ -1,4 +1,4 @@
-"""What an installed PyTorch says about keys and key sets. Raw integers are decimal."""
+"""Keys and key sets of an installed PyTorch. Raw integers are decimal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _parses(name: str) -> bool:
 
 
 def behind_autograd() -> dict[str, int]:
-    """Of every runtime key, the backend keys that it looks at before it takes a composite kernel."""
+    """Of every runtime key, the backend keys that are checked before a composite kernel is chosen."""
     keys = [key for key in (C.DispatchKey(value) for value in range(LAST_KEY)) if not C._dispatch_is_alias_key(key)]
     found = {C._dispatch_key_name(key): C._dispatch_get_backend_keyset_from_autograd(key).raw_repr() for key in keys}
     return {name: raw for name, raw in found.items() if raw}
@@ -95,7 +95,7 @@ def tensors() -> dict[str, int]:
 
 
 def named_sets() -> dict[str, int]:
-    """Sets that PyTorch tells."""
+    """Key sets that PyTorch exposes."""
     return {
         "FULL": C._dispatch_keyset_full().raw_repr(),
         "autogradother_backends": C._dispatch_autogradother_backends.raw_repr(),

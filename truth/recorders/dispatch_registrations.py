@@ -1,4 +1,4 @@
-"""What an installed PyTorch makes of registrations. Two parts:
+"""Dispatch tables after registrations on an installed PyTorch. Two parts:
 
 ``refusals``   cases of [steps, answers, dumps]. A step is [verb, ...] as in ``Steps`` below; its answer is the text of
                the error, or null. Dumps are those of ``ns::foo`` and ``ns::bar`` at the end.
@@ -48,7 +48,7 @@ def normalised(text: str) -> str:
 
 
 class Steps:
-    """Runs the steps of a refusal case; libraries are told by name."""
+    """Runs the steps of a refusal case; libraries are referred to by name."""
 
     def __init__(self) -> None:
         self.libraries: dict[str, Any] = {}
@@ -57,9 +57,9 @@ class Steps:
         """The error of each step, or None."""
         return [self._attempt(*step) for step in steps]
 
-    def _attempt(self, verb: str, *words: str) -> str | None:
+    def _attempt(self, verb: str, *args: str) -> str | None:
         try:
-            getattr(self, verb)(*words)
+            getattr(self, verb)(*args)
         except RuntimeError as error:
             return normalised(str(error))
         return None
@@ -150,11 +150,11 @@ class Sequence:
         return f"{self.namespace}::op"
 
     def run(self, steps: list[list[Any]]) -> None:
-        for verb, *words in steps:
+        for verb, *args in steps:
             if verb == "+":
-                self.put(*words)
+                self.put(*args)
             else:
-                self.kernels[words[0]]._destroy()
+                self.kernels[args[0]]._destroy()
 
     def put(self, key: str, fallthrough: bool) -> None:
         """Every kernel has a library of its own, so that it can be taken away alone."""
@@ -186,7 +186,7 @@ class Sequence:
 
     def failure(self, name: str, text: str) -> str:
         """Which cell raised such an error; behind a fallback it may be a cell further down."""
-        mark = next((mark for words, mark in FAILURES.items() if words in text), "")
+        mark = next((mark for message, mark in FAILURES.items() if message in text), "")
         if mark:
             return "?" if mark == ">" and name in FALLING_BACK else mark
         return "*" if name in NAMEABLE else "."

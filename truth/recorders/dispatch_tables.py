@@ -111,7 +111,7 @@ def dumps(name: str) -> list[str]:
 
 
 def contents() -> Contents:
-    """Of the package data, as far as this build can tell."""
+    """Of the package data, as far as this build has it."""
     return measured() if torch.version.cuda is None else with_measured_cuda(read())
 
 
@@ -132,7 +132,7 @@ def operator(name: str, structured: bool, cuda: list[Row]) -> Operator:
 
 
 def known_cuda() -> dict[str, list[Row]]:
-    """As a CUDA build was measured last; of a release that was not, what torchgen says."""
+    """As a CUDA build was measured last; of a release that was not, torchgen's registrations."""
     before = read() if PATH.exists() else None
     if before is not None and before.torch == RELEASE:
         return {operator.name: operator.cuda for operator in before.operators}

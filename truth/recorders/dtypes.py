@@ -1,4 +1,4 @@
-"""How dtypes promote and cast, asked of an installed PyTorch.
+"""How dtypes promote and cast on an installed PyTorch.
 
 The file is JSON: ``torch`` (release); ``promote_types`` and ``can_cast``, first dtype -> second -> answer;
 ``result_type``, ``[first, second, answer]`` of operands such as ``float16[2]`` (a tensor with dimensions),
@@ -25,7 +25,7 @@ NUMBERS = ("True", "3", "2.5", "1j")
 
 
 def operand(text: str, namespace: Any = torch) -> Any:
-    """What a text like ``float16[2]`` stands for, in a torch-shaped module."""
+    """What a text like ``float16[2]`` represents, in a torch-shaped module."""
     if text in NUMBERS:
         return eval(text)
     dtype, _, size = text.partition("[")

@@ -1,4 +1,4 @@
-"""What an installed PyTorch answers to ``truth/questions/engine.py``."""
+"""Results of ``truth/questions/engine.py`` on an installed PyTorch."""
 
 from __future__ import annotations
 

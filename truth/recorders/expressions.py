@@ -1,4 +1,4 @@
-"""What the single calls of ``truth/programs/expressions.txt`` give on a real PyTorch (CPU), or the errors they raise.
+"""Results or errors of the single calls of ``truth/programs/expressions.txt`` on a real PyTorch (CPU).
 
 The file is JSON with ``torch`` (release) and ``expressions``: each to ``["value", repr]`` or ``["error", type,
 message]``.

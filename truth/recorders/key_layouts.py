@@ -1,4 +1,4 @@
-"""How past releases laid out their key sets: ``dispatchviz/explain/key_layouts.json``.
+"""Bit layouts of key sets of past releases: ``dispatchviz/explain/key_layouts.json``.
 
     python -m truth.record key_layouts/HEADER ...
 
@@ -52,7 +52,7 @@ def _before_end(enumerators: list[tuple[str, str | None]]) -> list[tuple[str, st
 
 
 def _aliases(code: str) -> list[str]:
-    """Alias keys: they stand after the keys, up to the end that is named after them."""
+    """Alias keys: they come after the keys, up to the end that is named after them."""
     names = [name for name, value in _enumerators(code, "DispatchKey") if value is None]
     if "Autograd" not in names or not re.search(r"\bEndOfAliasKeys\b", code):
         return []

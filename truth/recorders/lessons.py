@@ -1,4 +1,4 @@
-"""What the lessons of ``examples/lessons`` print and dispatch on a real PyTorch (CPU), a file a lesson.
+"""Output and dispatch steps of ``examples/lessons`` on a real PyTorch (CPU), a file a lesson.
 
 A record (``truth/formats/program_records.py``) has the ``output`` and the ``log``, nothing else.
 """

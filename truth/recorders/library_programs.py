@@ -1,4 +1,4 @@
-"""What the programs of ``truth/programs/library`` note on a real PyTorch.
+"""Output of the programs of ``truth/programs/library`` on a real PyTorch.
 
 Each runs in a process of its own: registrations and warnings that come once belong to the process. The file is JSON
 with ``torch`` (release) and ``programs``: name -> lines.

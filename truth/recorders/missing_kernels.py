@@ -39,11 +39,11 @@ def _text(case: Callable[[], object]) -> str:
     try:
         case()
     except (RuntimeError, NotImplementedError) as error:
-        return _without_places(f"{type(error).__name__}: {error}")
+        return _without_paths(f"{type(error).__name__}: {error}")
     raise AssertionError("nothing was raised")
 
 
-def _without_places(text: str) -> str:
+def _without_paths(text: str) -> str:
     """Without the folders of the machines that built and ran it, and without the lines of this file."""
     text = re.sub(r"(missing_kernels\.py):\d+", r"\1:1", text)
     return re.sub(r"(?<=[ \"])/(?:[^/\s\"]+/)*?(?=aten/|torch/|build/|truth/)", "", text)

@@ -78,7 +78,7 @@ def _object_paths(found: Library) -> dict[int, str]:
 
 
 def _between(of: Object, sure: dict[int, str], numbers: list[int]) -> str:
-    """An object that stands in its place between two of one folder is of that folder."""
+    """An object that is linked between two of one folder is of that folder."""
     after = bisect_right(numbers, of.number)
     if not 0 < after < len(numbers):
         return ""
@@ -86,7 +86,7 @@ def _between(of: Object, sure: dict[int, str], numbers: list[int]) -> str:
     return f"{folder}/{of.name}" if before == folder and first <= of.name <= last else ""
 
 
-def places() -> dict[str, str]:
+def files_by_function() -> dict[str, str]:
     """Function, without its namespace, to its file; those of which two files remain are left out."""
     found = library()
     files = Files(found)
@@ -130,4 +130,4 @@ def lines(found: dict[str, str]) -> Iterator[str]:
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
     """The file and its text."""
-    yield TARGET, "\n".join(lines(places())) + "\n"
+    yield TARGET, "\n".join(lines(files_by_function())) + "\n"

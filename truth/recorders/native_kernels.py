@@ -1,4 +1,4 @@
-"""What an installed PyTorch (CPU) answers to ``truth/questions/native_kernels``: a file a kind of question.
+"""Results of ``truth/questions/native_kernels`` on an installed PyTorch (CPU), a file a kind of expression.
 
 Calls are those of PyTorch's own profiler: full calls, no redispatches.
 """
@@ -53,7 +53,7 @@ def answer(expression: str) -> Answer:
 
 def gradient_answer(gradient: str) -> Answer:
     """To a line of gradients: also the Node and what it saved."""
-    program, node = questions.asked(torch, gradient, questions.tensors(torch))
+    program, node = questions.gradient_program(torch, gradient, questions.tensors(torch))
     calls, result, error = profiled(program)
     grads = [None if grad is None else questions.described(grad, _is_tensor) for grad in result or ()]
     return {**_answer(calls, grads, error), "node": node()}

@@ -1,4 +1,4 @@
-"""What a real PyTorch prints: random tensors, and tensors inside transforms."""
+"""Reprs on a real PyTorch: random tensors, and tensors inside transforms."""
 
 from __future__ import annotations
 

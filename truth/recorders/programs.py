@@ -1,4 +1,4 @@
-"""What the small programs of ``truth/programs`` do on a real PyTorch (CPU), a file a subject.
+"""Records of the small programs of ``truth/programs`` on a real PyTorch (CPU), a file a subject.
 
 Per program there are three runs, each in a thread of its own, where sequence numbers start at 0: one profiled, one
 statement by statement that reads every tensor's autograd state after each one and every graph just before it goes

@@ -1,4 +1,4 @@
-"""What ``__torch_dispatch__`` sees on an installed PyTorch, in two files.
+"""The calls that ``__torch_dispatch__`` intercepts on an installed PyTorch, in two files.
 
 ``python_keys.json`` has what the programs of ``truth/questions/python_keys.txt`` print; ``python_keys_seen.json`` what
 a mode sees of the programs in ``truth/programs``, and what wrappers see of those that make tensors.

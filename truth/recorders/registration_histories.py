@@ -1,4 +1,4 @@
-"""What an installed PyTorch makes of random registration histories.
+"""Results of random registration histories on an installed PyTorch.
 
 The file has ``torch``, its version, and ``seen``: for each of the histories of seed 0 what
 ``truth/questions/registration_histories.py`` saw; and ``orders``: for each of the cases of ``registration_orders`` what

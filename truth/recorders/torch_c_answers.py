@@ -1,4 +1,4 @@
-"""What an installed PyTorch answers about its ``torch._C``.
+"""Results of the expressions about ``torch._C`` on an installed PyTorch.
 
 ``answers`` are those to ``truth/questions/torch_c.py`` in their order, ``schemas`` what becomes of
 its schemas, ``guards``, ``dropped`` and ``setters`` those to ``guards.py``, ``signatures`` the first lines of
@@ -27,14 +27,14 @@ def signatures(holder: Any) -> dict[str, str]:
 
 def contents() -> dict[str, Any]:
     """What is stored."""
-    asked, watched = questions.Asked(torch), Watched(torch._C)
+    answered, watched = questions.TorchC(torch), Watched(torch._C)
     return {
         "torch": torch.__version__.partition("+")[0],
-        "answers": [[text, asked.answer(text)] for text in questions.all_expressions()],
-        "schemas": [[text, asked.schema(text)] for text in questions.expressions(questions.SCHEMAS)],
+        "answers": [[text, answered.answer(text)] for text in questions.all_expressions()],
+        "schemas": [[text, answered.schema(text)] for text in questions.expressions(questions.SCHEMAS)],
         "guards": [[text, watched.guard(text)] for text in GUARDS],
         "dropped": [[text, watched.dropped(text)] for text in GUARDS],
-        "setters": [[*words, watched.setter(*words)] for words in SETTERS],
+        "setters": [[*setting, watched.setter(*setting)] for setting in SETTERS],
         "meta": watched.meta(),
         "signatures": {name: line for name, line in signatures(torch._C).items() if "dispatch" in name.lower()},
         "members": {name: signatures(getattr(torch._C, name)) for name in questions.CLASSES},

@@ -1,4 +1,4 @@
-"""What PyTorch answered, a file a record, and how it is read.
+"""The records of PyTorch, a file each, and how they are read.
 
 Programs are read one by one, when they are asked for (``programs()``), from one text file a subject
 (``truth/formats/program_records.py``). Everything else is JSON, packed where it changes with PyTorch's releases only
@@ -50,7 +50,7 @@ def read_programs(name: str) -> RecordFile:
 
 
 class ProgramRecords(Mapping[str, Record]):
-    """The records of all programs by name; files are opened and records read when they are asked for."""
+    """The records of all programs by name; files are opened and records parsed when they are looked up."""
 
     def __init__(self) -> None:
         self.subjects = {name: subject for subject, programs in SUBJECTS.items() for name in programs}

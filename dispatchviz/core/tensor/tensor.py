@@ -5,7 +5,7 @@ library would normalise them; the array behind it is a view of the storage's fla
 stands for the undefined tensor everywhere in ``core``.
 
 Not here: what the fields mean to autograd (``autograd/variables/variable.py``), methods for users
-(``generated/python_bindings`` installs them on this class), how many bytes are printed (``torch/printing.py``).
+(``generated/python_bindings`` installs them on this class), how many bytes are printed (``torch/tensor_repr.py``).
 """
 
 from __future__ import annotations

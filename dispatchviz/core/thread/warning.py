@@ -146,11 +146,11 @@ def delay_within(function: Callable[..., object]) -> None:
 
 
 _COMPILED_IN_PYTORCH = (
-    *("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "dispatchviz.torch.tensor_kinds"),
-    *("dispatchviz.torch.creation", "dispatchviz.torch.as_tensor", "dispatchviz.torch.sequence_data"),
+    *("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "dispatchviz.torch.tensor_properties"),
+    *("dispatchviz.torch.tensor_new", "dispatchviz.torch.as_tensor", "dispatchviz.torch.infer_scalar_type"),
     *("dispatchviz.torch.legacy_constructors", "contextlib"),
 )
 _HANDLING = (
     *("dispatchviz.core.bindings.binding", "dispatchviz.torch.indexing"),
-    *("dispatchviz.torch.tensor_kinds", "dispatchviz.torch.tensor_methods"),
+    *("dispatchviz.torch.tensor_properties", "dispatchviz.torch.tensor_methods"),
 )

@@ -1,4 +1,4 @@
-"""The engine as Python sees it: ``Variable._execution_engine`` and the questions of ``torch._C`` about what runs.
+"""The engine in Python: ``Variable._execution_engine`` and the queries of ``torch._C`` about the running graph task.
 
 Mirrors ``torch/csrc/autograd/python_engine.cpp``, ``init.cpp`` and parts of ``torch/csrc/Module.cpp``.
 """
@@ -55,7 +55,7 @@ def _will_engine_execute_node(node: Any) -> bool:
 
 
 def _increment_version(tensors: Iterable[Tensor]) -> None:
-    """Counts a write that no operator did. RuntimeError for anything but tensors."""
+    """Bumps the version of a tensor written to without an operator. RuntimeError for anything but tensors."""
     if not hasattr(type(tensors), "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for tensor in tensors:
@@ -85,10 +85,10 @@ def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Anomaly mode is on."""
+    """Whether anomaly mode is on."""
     return anomaly_mode.is_enabled()
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """It looks for nan too, when it is on."""
+    """Whether anomaly mode checks for nan."""
     return anomaly_mode.checks_nan()

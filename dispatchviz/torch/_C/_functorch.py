@@ -1,4 +1,4 @@
-"""``torch._C._functorch``: levels, and what BatchedTensors hide (``torch/csrc/functorch/init.cpp``)."""
+"""``torch._C._functorch``: levels and wrappers of transforms (``torch/csrc/functorch/init.cpp``)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def are_transforms_active() -> bool:
 
 
 def _unwrap_batched(self: Tensor, level: int) -> tuple[Tensor, int | None]:
-    """The value and the hidden dimension, if this level hides one."""
+    """The value and the batch dimension (bdim), if the tensor is batched at this level."""
     return unwrap_at_level(self, level)
 
 
@@ -88,7 +88,7 @@ def _unwrap_for_grad(self: Tensor, level: int) -> Tensor:
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
-    """Whether it hides a dimension."""
+    """Whether it is a BatchedTensor."""
     return maybe_get_batched_impl(tensor) is not None
 
 
@@ -117,7 +117,7 @@ def maybe_get_level(tensor: Tensor) -> int:
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
-    """The hidden dimension; -1 without one."""
+    """The batch dimension (bdim); -1 without one."""
     impl = maybe_get_batched_impl(tensor)
     return -1 if impl is None else impl.bdim
 

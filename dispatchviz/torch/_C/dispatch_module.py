@@ -66,7 +66,7 @@ class _DispatchModule:
     __module__ = "torch._C"
 
     _library: Library
-    _place: str
+    _debug: str
 
     def __init__(self, *_: object) -> None:
         raise TypeError("torch._C._DispatchModule: No constructor defined!")
@@ -106,7 +106,7 @@ class _DispatchModule:
     @bound("def_name_t_t(self: object, name: str, dispatch: str = '', debug: str = 'default_def_name_t_t') -> object")
     def def_name_t_t(self, name: str, dispatch: str = "", debug: str = "") -> _DispatchModule:
         key = _key(dispatch)
-        self._library.def_(name, _returns_its_argument("def_name_t_t", debug or self._place), key)
+        self._library.def_(name, _returns_its_argument("def_name_t_t", debug or self._debug), key)
         return self
 
     @bound(
@@ -116,7 +116,7 @@ class _DispatchModule:
     def def_schema_t_t(self, name: str, dispatch: str = "", alias: str = "", debug: str = "") -> _DispatchModule:
         key, kind = _key(dispatch), _alias_analysis(alias)
         FunctionSchema.parse(name, trusted=False)  # the name alone is not enough here
-        self._library.def_(name, _returns_its_argument("def_schema_t_t", debug or self._place), key, kind)
+        self._library.def_(name, _returns_its_argument("def_schema_t_t", debug or self._debug), key, kind)
         return self
 
     # -- kernels
@@ -124,7 +124,7 @@ class _DispatchModule:
     @bound("impl_t_t(self: object, name: str, dispatch: str = '', debug: str = 'impl_t_t') -> object")
     def impl_t_t(self, name: str, dispatch: str = "", debug: str = "") -> _DispatchModule:
         key = _key(dispatch)
-        self._library.impl(name, _returns_its_argument("impl_t_t", debug or self._place), key)
+        self._library.impl(name, _returns_its_argument("impl_t_t", debug or self._debug), key)
         return self
 
     @bound("impl(self: object, name: str, dispatch: c10::DispatchKey, func: object, with_keyset: bool = False) -> None")
@@ -136,20 +136,20 @@ class _DispatchModule:
         from dispatchviz.torch.library import fallthrough_kernel  # which is made of what is defined here
 
         if function is fallthrough_kernel:
-            return fallthrough(self._place)
-        return python_kernel(function, self._place, with_keyset, overload_of if with_op else None)
+            return fallthrough(self._debug)
+        return python_kernel(function, self._debug, with_keyset, overload_of if with_op else None)
 
     @bound("register_ad_inplace_or_view_fallback(self: object, name: str) -> None")
     def register_ad_inplace_or_view_fallback(self, name: str) -> None:
         fallback = autograd_not_implemented_inplace_or_view_fallback
-        kernel = Kernel(fallback.__name__, fallback, self._place, boxed=True, pointer=fallback)
+        kernel = Kernel(fallback.__name__, fallback, self._debug, boxed=True, pointer=fallback)
         self._library.impl(name, kernel, DispatchKey.ADInplaceOrView)
 
     # -- fallbacks
 
     @bound("fallback_fallthrough(self: object, dispatch: str = '') -> object")
     def fallback_fallthrough(self, dispatch: str = "") -> _DispatchModule:
-        self._library.fallback(fallthrough(self._place), _key(dispatch))
+        self._library.fallback(fallthrough(self._debug), _key(dispatch))
         return self
 
     @bound("fallback(self: object, dispatch: c10::DispatchKey, func: object, with_keyset: bool = False) -> None")
@@ -167,7 +167,7 @@ def _dispatch_library(kind: str, name: str, dispatch: str, file: str = "", linen
     key = _key(dispatch)
     made = _DispatchModule.__new__(_DispatchModule)
     made._library = Library(kind, name, key, where=f"{file}:{linenum}")
-    made._place = f"registered at {file}:{linenum}"
+    made._debug = f"registered at {file}:{linenum}"
     alive.add(made)
     return made
 

@@ -17,7 +17,7 @@ def _exit_dual_level(*, level: int) -> None:
 
 
 def _is_fwd_grad_enabled() -> bool:
-    """Whether this thread sees tangents."""
+    """Whether forward mode AD is enabled in this thread."""
     return thread.state.fw_grad_mode
 
 

@@ -20,7 +20,7 @@ K = DispatchKey
 
 
 class _ContextManager:
-    """A guard that takes effect in ``with``."""
+    """A context manager guard that takes effect in ``with``."""
 
     _made: AbstractContextManager[Any] | None = None
 
@@ -37,14 +37,14 @@ class _ContextManager:
             made.__exit__(kind, error, at)
 
 
-class _FromTheStart(_ContextManager):
-    """A guard that takes effect when it is made."""
+class _RAIIGuard(_ContextManager):
+    """A RAII guard that takes effect when it is constructed."""
 
     def __init__(self) -> None:
         super().__enter__()
 
     def __enter__(self) -> None:
-        """It is in effect already, or for good over."""
+        """It is in effect already, or over."""
 
     def __del__(self) -> None:
         self.__exit__(None, None, None)
@@ -64,7 +64,7 @@ class _ExcludeDispatchKeyGuard(_ContextManager):
         return guards.ExcludeDispatchKeyGuard(self._keys)
 
 
-class ExcludeDispatchKeyGuard(_FromTheStart):
+class ExcludeDispatchKeyGuard(_RAIIGuard):
     @bound(_class("ExcludeDispatchKeyGuard", "DispatchKeySet"), "torch._C.ExcludeDispatchKeyGuard")
     def __init__(self, keys: Any) -> None:
         self._keys = keys.raw_repr()
@@ -104,7 +104,7 @@ class _PreserveDispatchKeyGuard(_ContextManager):
 
 
 class _SetExcludeDispatchKeyGuard(_ContextManager):
-    """Excludes a key, or stops to; its end asks with the key and leaves the backend's bit behind."""
+    """Excludes or includes a key; its exit queries with the key and leaves the backend's bit behind."""
 
     @bound(
         "__init__(self: torch._C._SetExcludeDispatchKeyGuard, arg0: torch._C.DispatchKey, arg1: bool) -> None",
@@ -121,7 +121,7 @@ class _SetExcludeDispatchKeyGuard(_ContextManager):
         guards.set_dispatch_key_excluded(self._key, self._before)
 
 
-class _AutoDispatchBelowAutograd(_FromTheStart):
+class _AutoDispatchBelowAutograd(_RAIIGuard):
     @bound(_class("_AutoDispatchBelowAutograd"), "torch._C._AutoDispatchBelowAutograd")
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class _AutoDispatchBelowADInplaceOrView(_ContextManager):
         return guards.AutoDispatchBelowADInplaceOrView()
 
 
-class _DisableTorchDispatch(_FromTheStart):
+class _DisableTorchDispatch(_RAIIGuard):
     @bound(_class("_DisableTorchDispatch"), "torch._C._DisableTorchDispatch")
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class _DisableTorchDispatch(_FromTheStart):
         return python_keys._DisableTorchDispatch()
 
 
-class _EnablePythonDispatcher(_FromTheStart):
+class _EnablePythonDispatcher(_RAIIGuard):
     @bound(_class("_EnablePythonDispatcher"), "torch._C._EnablePythonDispatcher")
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class _EnablePythonDispatcher(_FromTheStart):
         return python_keys._EnablePythonDispatcher()
 
 
-class _DisablePythonDispatcher(_FromTheStart):
+class _DisablePythonDispatcher(_RAIIGuard):
     @bound(_class("_DisablePythonDispatcher"), "torch._C._DisablePythonDispatcher")
     def __init__(self) -> None:
         super().__init__()

@@ -157,7 +157,7 @@ def _dispatch_check_invariants(name: str) -> None:
 
 @bound("_dispatch_check_all_invariants() -> None")
 def _dispatch_check_all_invariants() -> None:
-    """Of every operator that somebody has asked for; the others have no stored table that could be stale."""
+    """Of every operator that was looked up; the others have no stored table that could be stale."""
     for op in list(process.operators.made()):
         dump.check_invariants(op)
 

@@ -25,7 +25,7 @@ def _set_neg(tensor: Tensor, neg: bool) -> None:
 
 @bound("_set_autograd_fallback_mode(arg0: str) -> None")
 def _set_autograd_fallback_mode(mode: str) -> None:
-    """``nothing`` or ``warn``. RuntimeError for ``error`` and for other words."""
+    """``nothing`` or ``warn``. RuntimeError for ``error`` and for other strings."""
     autograd_fallback.set_autograd_fallback_mode(mode)
 
 

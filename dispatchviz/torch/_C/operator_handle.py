@@ -24,7 +24,7 @@ pybind.CONVERTERS["torch._C._DispatchOperatorHandle"] = pybind.instances_of(_Dis
 
 
 class _SafeKernelFunction:
-    """The kernel that a cell had when it was asked for."""
+    """The kernel that a cell of the dispatch table had when it was looked up."""
 
     __module__ = "torch._C"
 

@@ -1,4 +1,4 @@
-"""``enable_python_dispatcher`` and its relatives (``torch/_dispatch/python.py``)."""
+"""``enable_python_dispatcher`` and the like (``torch/_dispatch/python.py``)."""
 
 from __future__ import annotations
 

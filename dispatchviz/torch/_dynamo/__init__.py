@@ -1,4 +1,4 @@
-"""``torch._dynamo``: what programs ask of the compiler that is not here (``torch/_dynamo/__init__.py``)."""
+"""``torch._dynamo``: functions of the compiler, which is not here (``torch/_dynamo/__init__.py``)."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def vmap(
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of ``func``, which must return a 0-dim tensor, by some of its arguments.
+    """A function that returns the gradient of ``func``, which must return a 0-dim tensor, by some of its arguments.
 
     ``has_aux``: ``func`` returns something beside it, which comes back with the gradient. Nests.
     """
@@ -52,7 +52,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the gradient and the value of ``func``."""
+    """A function that returns the gradient and the value of ``func``."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:

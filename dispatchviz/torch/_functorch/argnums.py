@@ -1,4 +1,4 @@
-"""Which arguments a transform differentiates by (``torch/_functorch/eager_transforms.py``)."""
+"""``argnums``: the arguments that a transform differentiates by (``torch/_functorch/eager_transforms.py``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def slice_argnums(args: tuple[Any, ...], argnums: ArgNums, as_tuple: bool = Fals
 
 
 def replace_args(old_args: tuple[Any, ...], new_args: tuple[Any, ...], argnums: ArgNums) -> tuple[Any, ...]:
-    """The arguments with new ones in those places; negative numbers name none, as in PyTorch."""
+    """The arguments with new ones at those argnums; negative ones replace none, as in PyTorch."""
     if isinstance(argnums, int):
         if len(new_args) != 1:
             raise RuntimeError(f"new_args should be of size 1, was of size {len(new_args)}")

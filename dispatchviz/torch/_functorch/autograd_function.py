@@ -1,4 +1,4 @@
-"""A custom Function inside transforms (``torch/_functorch/autograd_function.py``).
+"""Custom Functions inside functorch transforms (``torch/_functorch/autograd_function.py``).
 
 The call goes from layer to layer, without the dispatcher. A layer of ``grad`` or ``jvp`` calls a Function made for it,
 which unwraps its arguments, hands the call to the layer below and wraps what comes back; so each level has a Node of
@@ -38,14 +38,14 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """What a user's ``vmap`` receives."""
+    """The argument ``info`` of a user's ``vmap``."""
 
     batch_size: int
     randomness: str
 
 
 def custom_function_call(function: Any, *operands: Any) -> Any:
-    """To the layer on top; below the last one, the Function itself."""
+    """Calls the Function at the top interpreter; below the last one, the Function itself."""
     if not are_transforms_active():
         return function.apply(*operands)
     operands = tree_map_only(Tensor, unwrap_if_dead, operands)
@@ -62,7 +62,7 @@ def custom_function_call(function: Any, *operands: Any) -> Any:
 
 @contextmanager
 def _lower(interpreter: ADInterpreter) -> Iterator[None]:
-    """Below the transform, in the mode that was on outside of it."""
+    """Lowers to the level below the transform, in the grad mode outside of it."""
     with ExitStack() as stack:
         if not interpreter.prev_mode:
             stack.enter_context(interpreter.mode_below())

@@ -1,4 +1,4 @@
-"""Batch norm for ``vmap``, which running statistics stand against (``torch/_functorch/batch_norm_replacement.py``)."""
+"""Batch norm without running statistics, for ``vmap`` (``torch/_functorch/batch_norm_replacement.py``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dispatchviz.torch._namespace import torch
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """``root``, all of whose batch norms forget their running statistics and do without."""
+    """``root``, all of whose batch norms lose their running statistics."""
     for module in root.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
             module.running_mean = None

@@ -43,7 +43,7 @@ def _to(tensor: Any, dtype: DType) -> Any:
 @pw_cast_for_opmath
 def mse_loss_backward(grad_output: Any, input: Any, target: Any, reduction: int) -> Any:
     """2 * (input - target) * grad, divided by the count for a mean."""
-    return _share(2.0, input, reduction) * (input - target) * grad_output
+    return _reduction_scale(2.0, input, reduction) * (input - target) * grad_output
 
 
 @pw_cast_for_opmath
@@ -51,21 +51,21 @@ def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction:
     """The difference over beta where it is small, else its sign."""
     difference = self - target
     distance = torch.abs(difference)
-    grad = _share(1.0, self, reduction) * grad_output
+    grad = _reduction_scale(1.0, self, reduction) * grad_output
     return torch.where(distance < beta, grad * difference / beta, grad * torch.sign(difference))
 
 
 @pw_cast_for_opmath
 def huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     """The difference where it is small, else delta with its sign."""
-    share = _share(1.0, self, reduction)
+    scale = _reduction_scale(1.0, self, reduction)
     difference = self - target
-    below, lower = difference < -delta, -share * grad_output * delta
-    above, upper = difference > delta, share * grad_output * delta
-    return torch.where(below, lower, torch.where(above, upper, share * difference * grad_output))
+    below, lower = difference < -delta, -scale * grad_output * delta
+    above, upper = difference > delta, scale * grad_output * delta
+    return torch.where(below, lower, torch.where(above, upper, scale * difference * grad_output))
 
 
-def _share(factor: float, self: Any, reduction: int) -> float:
+def _reduction_scale(factor: float, self: Any, reduction: int) -> float:
     return factor / self.numel() if reduction == MEAN else factor
 
 
@@ -79,15 +79,15 @@ def _nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignor
         w = weight if self.dim() < 2 else weight.view(_shape_of_weight(self, weight, channel))
         self = self * w
     safe_target = torch.where(target != ignore_index, target, 0)
-    place = safe_target.unsqueeze(channel)
-    result = -torch.gather(self, channel, place).squeeze(channel)
+    index = safe_target.unsqueeze(channel)
+    result = -torch.gather(self, channel, index).squeeze(channel)
     result = torch.where(target != ignore_index, result, 0)
     if reduction == NONE and self.dim() > 1:
         return result, self.new_full((), 0.0)
     if w is None:
         total_weight = (target != ignore_index).sum().to(self)
     else:
-        weights = torch.gather(w.expand(self.shape), channel, place).squeeze(channel)
+        weights = torch.gather(w.expand(self.shape), channel, index).squeeze(channel)
         total_weight = torch.where(target != ignore_index, weights, 0).sum()
     if reduction == SUM:
         result = result.sum()

@@ -105,12 +105,12 @@ def _autograd_grad(
     create_graph: bool = True,
 ) -> list[Any]:
     """Zeros for inputs that no output depends on."""
-    places = [place for place, out in enumerate(outputs) if out.requires_grad]
-    if not places:
+    indices = [index for index, out in enumerate(outputs) if out.requires_grad]
+    if not indices:
         return [torch.zeros_like(tensor) for tensor in inputs]
-    given = None if grad_outputs is None else [grad_outputs[place] for place in places]
+    given = None if grad_outputs is None else [grad_outputs[index] for index in indices]
     found = torch.autograd.grad(
-        [outputs[place] for place in places],
+        [outputs[index] for index in indices],
         inputs,
         given,
         retain_graph=retain_graph,
@@ -124,7 +124,7 @@ def _autograd_grad(
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """What ``func`` gives for tensors, and a function from cotangents of that to cotangents of them.
+    """The outputs of ``func``, and its vector-Jacobian product: from cotangents of the outputs to those of the inputs.
 
     ``has_aux``: ``func`` returns something beside its output, which comes third. RuntimeError with PyTorch's text for
     outputs or cotangents that do not fit.

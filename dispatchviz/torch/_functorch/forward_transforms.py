@@ -35,7 +35,7 @@ def jvp_increment_nesting() -> Iterator[int]:
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """What ``func`` gives for a tuple of tensors, and the tangents of that for tangents of them.
+    """The outputs of ``func``, and its Jacobian-vector product: their tangents for tangents of the inputs.
 
     ``strict``: an output must depend on the inputs. ``has_aux``: ``func`` returns something beside its output, which
     comes third. RuntimeError with PyTorch's text for what does not fit.
@@ -88,7 +88,7 @@ def _checked(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], TreeSpe
 
 
 def _unpacked(result: Any, level: int, strict: bool, has_aux: bool) -> Any:
-    """Outputs and their tangents as the level below knows them."""
+    """Outputs and their tangents, unwrapped to the level below."""
     aux = None
     if has_aux:
         if not (isinstance(result, tuple) and len(result) == 2):

@@ -1,4 +1,4 @@
-"""``torch.func.jacrev``, ``jacfwd``, ``hessian`` (``torch/_functorch/eager_transforms.py``): whole matrices by vmap."""
+"""``torch.func.jacrev``, ``jacfwd``, ``hessian`` (``torch/_functorch/eager_transforms.py``): vmap over a basis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def jacrev(
     func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Function:  # fmt: skip
-    """A function that gives the derivatives of every output by some of the arguments, row by row at once.
+    """A function that returns the Jacobian by some of the arguments, all rows by reverse mode at once.
 
     ``chunk_size``: so many rows at once. ``_preallocate_and_copy``: chunks are copied into one tensor. ``has_aux``: as
     in ``vjp``. ValueError for a chunk size below 1, RuntimeError for complex tensors.
@@ -71,7 +71,7 @@ class _Rows:
         found = [self._as_rows(chunk) for chunk in self.chunks()]
         if len(found) == 1:
             return found[0]
-        return [torch.cat(tuple(chunk[place] for chunk in found), 0) for place in range(inputs)]
+        return [torch.cat(tuple(chunk[index] for chunk in found), 0) for index in range(inputs)]
 
     def copied(self, primals: list[Any]) -> list[Any]:
         """The same, copied chunk by chunk into a tensor made before."""
@@ -79,9 +79,9 @@ class _Rows:
         if self.chunk_size is None or self.chunk_size >= total:
             return self._as_rows(next(self.chunks()))
         stacked = [primal.new_zeros(total, *primal.shape) for primal in primals]
-        for place, chunk in enumerate(self.chunks()):
+        for index, chunk in enumerate(self.chunks()):
             for rows, whole in zip(chunk, stacked, strict=True):
-                whole[place * self.chunk_size : (place + 1) * self.chunk_size].copy_(rows)
+                whole[index * self.chunk_size : (index + 1) * self.chunk_size].copy_(rows)
         return stacked
 
 
@@ -98,7 +98,7 @@ def _blocks_of_rows(stacked: list[Any], rows: _Rows, primals: list[Any]) -> list
 
 
 def jacfwd(func: Function, argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """The same as ``jacrev``, all columns at once. ``randomness``: as in ``vmap``. RuntimeError for complex tensors."""
+    """The Jacobian by forward mode, all columns at once; ``randomness`` as in ``vmap``. RuntimeError for complex."""
 
     @functools.wraps(func, updated=())
     def wrapper_fn(*args: Any) -> Any:
@@ -134,7 +134,7 @@ def _blocks_of_columns(columns: Any, primals: list[Any], numels: tuple[int, ...]
 
 
 def hessian(func: Function, argnums: ArgNums = 0) -> Function:
-    """A function that gives the second derivatives: the columns of the rows."""
+    """A function that returns the Hessian: forward mode over reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -149,20 +149,20 @@ def standard_basis(
     if not chunk_size or chunk_size >= total:
         chunk_size = total
     counts = [min(chunk_size, total - begin) for begin in range(0, total, chunk_size)] if total else [0]
-    before = [-sum(numels[:place]) for place in range(len(numels))]
-    for place, count in enumerate(counts):
+    before = [-sum(numels[:index]) for index in range(len(numels))]
+    for index, count in enumerate(counts):
         chunks = [tensor.new_zeros(count, numel) for tensor, numel in zip(tensors, numels, strict=True)]
         for chunk, start in zip(chunks, before, strict=True):
-            chunk.diagonal(start + place * chunk_size).fill_(1)
+            chunk.diagonal(start + index * chunk_size).fill_(1)
         yield tuple(chunk.view(count, *tensor.shape) for chunk, tensor in zip(chunks, tensors, strict=True))
 
 
 def _error_if_complex(name: str, args: Any, is_input: bool) -> None:
-    for place, arg in enumerate(tree_leaves(args)):
+    for index, arg in enumerate(tree_leaves(args)):
         if isinstance(arg, Tensor) and arg._dtype.is_complex:
             raise RuntimeError(
                 f"{name}: Expected all {'inputs' if is_input else 'outputs'} to be real but received complex tensor at "
-                f"flattened input idx: {place}"
+                f"flattened input idx: {index}"
             )
 
 

@@ -1,4 +1,4 @@
-"""A function inside a level of vmap that is opened for it alone (``torch/_functorch/vmap.py``)."""
+"""``restore_vmap``: a function inside a level of vmap of its own (``torch/_functorch/vmap.py``)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def restore_vmap(
 
 
 def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
-    """Every tensor with its dimension hidden; None: it has none."""
+    """Every tensor wrapped as batched along its in_dim; None: not batched."""
     flat, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(bdims, spec)
     assert dims is not None, "dims and arguments have the same structure"
@@ -33,7 +33,7 @@ def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
 
 
 def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
-    """What is hidden, and the dimensions in the same structure."""
+    """The unwrapped values, and their batch dimensions in the same structure."""
     flat, spec = tree_flatten(args)
     if not flat:
         return args, ()

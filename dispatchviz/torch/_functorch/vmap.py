@@ -1,4 +1,4 @@
-"""What ``vmap`` does around the function (``torch/_functorch/vmap.py``): checks, wraps, calls, unwraps."""
+"""``vmap`` around a function (``torch/_functorch/vmap.py``): checks, wraps, calls, unwraps."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _noted(ctx: Any, name: str, generated: Any, value: Any) -> None:
 
 
 class WrappedCtx:
-    """A ctx that looks like another, but for some attributes. RuntimeError if the user has these already."""
+    """A wrapper around a ctx with some attributes of its own. RuntimeError if the user has these already."""
 
     _pt_reserved_attrs: tuple[str, ...] = ("_pt_reserved_attrs", "_pt_inner_ctx")
 
@@ -125,7 +125,7 @@ class CtxWithSavedTensors(WrappedCtx):
 
 
 class CtxCustomSave(WrappedCtx):
-    """Saves what is hidden, and keeps where the batch dimensions are."""
+    """Saves the unwrapped tensors and their batch dimensions."""
 
     _pt_reserved_attrs = ("_pt_saved_tensors_bdims", "_pt_current_level", *WrappedCtx._pt_reserved_attrs)
 

@@ -1,4 +1,4 @@
-"""Tensors go into a transform wrapped and come out unwrapped (``torch/_functorch/eager_transforms.py``)."""
+"""Wrapping tensors for a level of a transform, and unwrapping (``torch/_functorch/eager_transforms.py``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def create_differentiable(value: Any) -> Any:
 
 
 def undo_create_differentiable(tree: Any, level: int) -> Any:
-    """Every tensor as the level below knows it. RuntimeError for what is no tensor."""
+    """Every tensor unwrapped to the level below. RuntimeError for what is no tensor."""
 
     def unwrapped(value: Any) -> Any:
         if not isinstance(value, Tensor):

@@ -37,12 +37,12 @@ TYPES: tuple[tuple[Any, str, str], ...] = (
 def _compounds(python: Any, schema: str, allowed: str) -> Iterator[tuple[Any, str]]:
     yield python, schema
     yield typing.Optional[python], f"{schema}?"  # noqa: UP045  PyTorch's table is keyed by these very objects
-    words = allowed.split(", ")
-    if "list" in words:
+    names = allowed.split(", ")
+    if "list" in names:
         yield from ((sequence, f"{schema}[]") for sequence in _sequences(python))
-    if "list of optionals" in words:
+    if "list of optionals" in names:
         yield from ((sequence, f"{schema}?[]") for sequence in _sequences(typing.Optional[python]))  # noqa: UP045
-    if "optional list" in words:
+    if "optional list" in names:
         yield from ((typing.Optional[sequence], f"{schema}[]?") for sequence in _sequences(python))  # noqa: UP045
 
 

@@ -23,7 +23,7 @@ from dispatchviz.torch.tags import Tag
 
 
 class Formula(Protocol):
-    """What a user gave for an operator; may change later."""
+    """The user's ``backward`` and ``setup_context`` of an operator; may change later."""
 
     _backward_fn: Callable[..., Any] | None
     _setup_context_fn: Callable[..., Any] | None
@@ -39,7 +39,7 @@ class Info:
 
 @dataclass
 class _Call:
-    """Goes along as the last input of the Function."""
+    """Passed along as the last input of the Function."""
 
     keyset: DispatchKeySet
     keyword_only: dict[str, Any]
@@ -47,7 +47,7 @@ class _Call:
 
 @dataclass
 class _Structures:
-    """How inputs and outputs look that have lists of tensors in them."""
+    """Tree structures of inputs and outputs with lists of tensors in them."""
 
     inputs: Structure
     outputs: Structure = field(default_factory=Structure)
@@ -139,7 +139,7 @@ class _AutogradKernel:
     # -- lists of tensors ---------------------------------------------------------------------------------------------
 
     def _apply_to_lists(self, *args: Any) -> Any:
-        """A Function takes and returns tensors, so lists of them are spread out around it."""
+        """A Function takes and returns tensors, so lists of them are flattened before and unflattened after it."""
         flat, structure = flatten(args)
         structures = _Structures(structure)
         outputs = unflatten(list(self._function.apply(*flat, structures)), structures.outputs)

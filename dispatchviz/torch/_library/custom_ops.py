@@ -24,7 +24,7 @@ from dispatchviz.torch._library import qualified_names as names
 from dispatchviz.torch._library import schema_properties as properties
 from dispatchviz.torch._library.autograd import make_autograd_impl
 from dispatchviz.torch._library.libraries import Library
-from dispatchviz.torch._library.returned import check_result
+from dispatchviz.torch._library.return_checks import check_result
 from dispatchviz.torch._ops import OpOverload
 from dispatchviz.torch.tags import Tag, Tags, normalized
 
@@ -173,7 +173,7 @@ class CustomOpDef:
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """Inside the block the kernel of a device type is on or off; off, the first function runs in its place."""
+        """Inside the block the kernel of a device type is on or off; off, the first function runs instead."""
         was_disabled = device_type in self._disabled_kernel
         action = "enable" if enabled else "disable"
         if device_type not in self._backend_fns:
@@ -250,7 +250,7 @@ _libraries: dict[str, Library] = {}
 
 
 def _library_allowing_overwrite(qualname: str) -> Library:
-    """A second custom operator of one name takes the place of the first."""
+    """A second custom operator of one name replaces the first."""
     previous = _libraries.pop(qualname, None)
     if previous is not None:
         previous._destroy()

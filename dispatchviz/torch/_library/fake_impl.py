@@ -83,7 +83,7 @@ class FakeImplHolder:
 
 
 class _Context:
-    """What ``get_ctx`` asks."""
+    """The context that ``get_ctx`` returns."""
 
     getter: Callable[[], Any] = staticmethod(lambda: None)
 
@@ -93,7 +93,7 @@ _holders: dict[str, FakeImplHolder] = {}
 
 
 def fake_impl_of(qualname: str) -> FakeImplHolder:
-    """The holder of an operator, made when first asked for."""
+    """The holder of an operator, made at the first query."""
     return _holders.setdefault(qualname, FakeImplHolder(qualname))
 
 

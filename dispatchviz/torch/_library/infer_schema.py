@@ -72,14 +72,14 @@ class _Inference:
             self._check_inplace(parameters)
         returned = self._return(parameters)
         kinds = [parameter.kind for parameter in self._signature.parameters.values()]
-        words = [parameter.declaration for parameter in parameters]
+        arguments = [parameter.declaration for parameter in parameters]
         if inspect.Parameter.KEYWORD_ONLY in kinds:
-            words.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
-        return f"{name}({', '.join(words)}) -> {returned}"
+            arguments.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+        return f"{name}({', '.join(arguments)}) -> {returned}"
 
     def _fail(self, what: str) -> NoReturn:
         text = f"infer_schema(func): {what} Got func with signature {self._signature})"
-        raise ValueError(_in_pytorchs_words(text))
+        raise ValueError(_with_pytorch_class_names(text))
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class _Inference:
 
 
 def _as_list(annotation: Any) -> str:
-    """The list to use in place of a tuple, if there is a supported one."""
+    """The list annotation to use instead of a tuple, if there is a supported one."""
     parts = typing.get_args(annotation)
     if len(parts) == 2 and parts[1] is Ellipsis:
         parts = parts[:1]
@@ -249,7 +249,7 @@ def _as_list(annotation: Any) -> str:
     return f"For example, {candidate}.\n\n" if candidate in SUPPORTED_PARAM_TYPES else "\n\n"
 
 
-def _in_pytorchs_words(text: str) -> str:
+def _with_pytorch_class_names(text: str) -> str:
     """Our classes under the names that they have in PyTorch."""
     for ours, theirs in ((Tensor, "Tensor"), (DType, "dtype"), (Device, "device")):
         text = re.sub(rf"\b{re.escape(f'{ours.__module__}.{ours.__qualname__}')}\b", f"torch.{theirs}", text)

@@ -30,7 +30,7 @@ _reserved_namespaces = ["prim"]
 
 
 def fallthrough_kernel(*_: Any) -> None:
-    """Stands for a fallthrough where a kernel is asked for. NotImplementedError if it is called."""
+    """Represents a fallthrough where a kernel is expected. NotImplementedError if it is called."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 

@@ -1,4 +1,4 @@
-"""Names of operators as users write them, and where in PyTorch a library was made for the user.
+"""Qualified names of operators, and where in PyTorch a library was made for the user.
 
 Mirrors ``torch/_library/utils.py``.
 """

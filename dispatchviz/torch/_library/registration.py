@@ -39,7 +39,7 @@ def define(qualname: Any, schema: str, alias_analysis: str = "", *, lib: Library
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = names.parse_namespace(qualname)
-    used = lib or _kept(Library.made_at(names.DEFINE, namespace))
+    used = lib or _kept_alive(Library.made_at(names.DEFINE, namespace))
     if not _NAMELESS_SCHEMA.fullmatch(schema):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
@@ -57,7 +57,7 @@ def _define_and_implement(library: Library, schema: str, alias_analysis: str) ->
     return wrap
 
 
-def _kept(library: Library) -> Library:
+def _kept_alive(library: Library) -> Library:
     _keep_alive.append(library)
     return library
 
@@ -81,12 +81,12 @@ def _implement(library: Library, name: str, dispatch_key: str) -> Callable[[Func
 
 
 def _impl(qualname: str, types: str | Sequence[str], func: Function | None, lib: Library | None) -> Any:
-    words = (types,) if isinstance(types, str) else types
-    keys = dict.fromkeys(word if _C._parse_dispatch_key(word) is not None else _key_of(word) for word in words)
+    requested = (types,) if isinstance(types, str) else types
+    keys = dict.fromkeys(one if _C._parse_dispatch_key(one) is not None else _key_of(one) for one in requested)
 
     def register(function: Function) -> None:
         namespace, _ = names.parse_namespace(qualname)
-        used = lib or _kept(Library.made_at(names.IMPL, namespace))
+        used = lib or _kept_alive(Library.made_at(names.IMPL, namespace))
         for key in keys:
             used.impl(qualname, function, key)
 
@@ -111,7 +111,7 @@ def _resolved(op: Any, api: str) -> CustomOpDef | str:
 
 
 def _library_for(namespace: str, lib: Library | None) -> Library:
-    return lib or _kept(Library.made_at(names.REGISTRATION, namespace))
+    return lib or _kept_alive(Library.made_at(names.REGISTRATION, namespace))
 
 
 def register_kernel(
@@ -217,7 +217,7 @@ def register_torch_dispatch(
 
 
 def get_kernel(op: Operator, dispatch_key: Any) -> _C._SafeKernelFunction:
-    """The kernel in a cell of an operator's table, to be called from a kernel that takes its place.
+    """The kernel in a cell of an operator's table, to be called from a kernel that overrides it.
 
     ValueError for what is no operator or no key, RuntimeError for an unknown operator, an alias and an empty cell.
     """

@@ -1,4 +1,4 @@
-"""What custom operators ask of their schemas (``torch/_library/utils.py``)."""
+"""Properties of schemas that custom operators query (``torch/_library/utils.py``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_mutable(schema: FunctionSchema) -> bool:
 
 
 def is_view(schema: FunctionSchema) -> bool:
-    """Some argument is shared, and none is written to."""
+    """Some argument is aliased by an output, and none is written to."""
     return not is_mutable(schema) and any(argument.alias is not None for argument in schema.arguments)
 
 

@@ -1,4 +1,4 @@
-"""What the tags ``out`` and ``inplace`` ask of a schema (``_validate_out_schema`` of ``torch/library.py``)."""
+"""What the tags ``out`` and ``inplace`` require of a schema (``_validate_out_schema`` of ``torch/library.py``)."""
 
 from __future__ import annotations
 

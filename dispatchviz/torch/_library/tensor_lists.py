@@ -1,4 +1,4 @@
-"""Values with lists of tensors in them, spread out and put together again (``supports_tensorlist``).
+"""Values with lists of tensors in them, flattened and unflattened (``supports_tensorlist``).
 
 NB: in PyTorch, trees of any depth are spread out (``torch.utils._pytree``); here a list among the values is, which is
 all that schemas have.
@@ -26,8 +26,8 @@ def _printed(length: int | None) -> str:
     return "*" if length is None else f"TreeSpec(list, None, [{_joined(['*'] * length)}])".replace("\n", "\n  ")
 
 
-def _joined(words: list[str]) -> str:
-    return ",\n  ".join(words)
+def _joined(items: list[str]) -> str:
+    return ",\n  ".join(items)
 
 
 def flatten(values: Sequence[Any], gradients: bool = False) -> tuple[list[Any], Structure]:
@@ -35,9 +35,9 @@ def flatten(values: Sequence[Any], gradients: bool = False) -> tuple[list[Any], 
     flat: list[Any] = []
     structure: list[int | None] = []
     for value in values:
-        spread = isinstance(value, list) and all(_is_tensor(member, gradients) for member in value)
-        structure.append(len(value) if spread else None)
-        flat.extend(value if spread else (value,))
+        flattened = isinstance(value, list) and all(_is_tensor(member, gradients) for member in value)
+        structure.append(len(value) if flattened else None)
+        flat.extend(value if flattened else (value,))
     return flat, Structure(structure)
 
 

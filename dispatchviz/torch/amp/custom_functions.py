@@ -1,4 +1,4 @@
-"""``custom_fwd`` and ``custom_bwd`` (``torch/amp/autocast_mode.py``): custom Functions that know of autocast."""
+"""``custom_fwd`` and ``custom_bwd`` (``torch/amp/autocast_mode.py``): autocast in custom Functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _check(device_type: Any) -> None:
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """A forward that remembers how autocast stood, or runs without it on inputs that are cast.
+    """A forward that saves the autocast state, or runs with autocast off on inputs that are cast.
 
     ValueError for a device type that is no string.
     """
@@ -55,7 +55,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
-    """A backward that runs with autocast as its forward ran. ValueError for a device type that is no string."""
+    """A backward under the autocast state of its forward. ValueError for a device type that is no string."""
     _check(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

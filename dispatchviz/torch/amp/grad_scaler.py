@@ -15,7 +15,7 @@ _REASON = "This may indicate your script did not use scaler.scale(loss or output
 
 
 class _MultiDeviceReplicator:
-    """A number, copied once to every device that asks for it."""
+    """A tensor, copied once to every device that requests it."""
 
     def __init__(self, master_tensor: Any) -> None:
         self.master = master_tensor
@@ -28,7 +28,7 @@ class _MultiDeviceReplicator:
 
 
 class OptState(Enum):
-    """What was done with an optimizer since the last ``update``."""
+    """State of an optimizer since the last ``update``."""
 
     READY = 0
     UNSCALED = 1
@@ -175,7 +175,7 @@ class GradScaler:
             )
             kwargs["grad_scaler"] = self
         else:
-            self._hand_over(optimizer, state)
+            self._pass_scale(optimizer, state)
         result = optimizer.step(*args, **kwargs)
         state["stage"] = OptState.STEPPED
         if not takes_scaler:
@@ -183,7 +183,7 @@ class GradScaler:
             del optimizer.found_inf
         return result
 
-    def _hand_over(self, optimizer: Any, state: dict[str, Any]) -> None:
+    def _pass_scale(self, optimizer: Any, state: dict[str, Any]) -> None:
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
         scale, flags = self._get_scale_async(), state["found_inf_per_device"].values()

@@ -22,7 +22,7 @@ class _Anomaly:
 
 
 class detect_anomaly(_Anomaly):
-    """Inside the block Nodes remember the lines that made them, and those that fail say so; warns that this is slow."""
+    """Inside the block Nodes record the stack that created them, for errors in backward; warns that this is slow."""
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(check_nan)

@@ -19,14 +19,14 @@ _current_level = -1
 
 
 def exchange_current_level(level: int) -> int:
-    """Another current level; gives back what was the current one."""
+    """Sets the current level; returns the one before."""
     global _current_level
     before, _current_level = _current_level, level
     return before
 
 
 def enter_dual_level() -> int:
-    """Opens a level and gives its number. RuntimeError if one is open."""
+    """Enters a dual level and returns its number. RuntimeError if one is open."""
     global _current_level
     new_level = _enter_dual_level()
     if new_level != _current_level + 1:
@@ -39,7 +39,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Closes a level: its tangents are gone. RuntimeError if it is not the innermost."""
+    """Exits a dual level and clears its tangents. RuntimeError if it is not the innermost."""
     global _current_level
     if level is None:
         level = _current_level
@@ -52,7 +52,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of ``tensor`` that has a tangent. RuntimeError without a level, ValueError for integers."""
+    """A dual tensor: a view of ``tensor`` with a tangent. RuntimeError without a level, ValueError for integers."""
     level = _current_level if level is None else level
     if level < 0:
         raise RuntimeError(
@@ -65,14 +65,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What ``unpack_dual`` gives."""
+    """The return value of ``unpack_dual``."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A view of the tensor without its tangent, and the tangent, if it has one; the tensor itself without a level."""
+    """The primal, a view without tangent, and the tangent or None; the tensor itself without a level."""
     level = _current_level if level is None else level
     if level < 0:
         return UnpackedDualTensor(tensor, None)

@@ -1,4 +1,4 @@
-"""``torch.autograd.Function`` and what users meet of it (``torch/autograd/function.py``).
+"""``torch.autograd.Function`` and its ctx (``torch/autograd/function.py``).
 
 A Function is a class of static methods; its metaclass makes a second class, ``_backward_cls``, whose instances are the
 ``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/custom_function.py``
@@ -72,7 +72,7 @@ _NEEDS_SETUP = (
 
 
 class FunctionCtx:
-    """What a forward, or ``setup_context``, may say to its ``ctx``."""
+    """The methods of ``ctx`` for a forward or ``setup_context``."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors for the backward (``saved_tensors``), where they are checked for changes."""
@@ -89,7 +89,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """These inputs were written to; they must be returned."""
+        """Marks inputs that were modified in place; they must be returned."""
         self.dirty_tensors = args
 
     @deprecated(
@@ -101,11 +101,11 @@ class FunctionCtx:
         """Does nothing."""
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """These outputs get no history."""
+        """Marks outputs that are not differentiable."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether undefined gradients become zeros before the backward sees them."""
+        """Whether undefined gradients are materialized as zeros for the backward."""
         self.materialize_grads = value
 
 
@@ -131,7 +131,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
         return self._forward_cls._user_backward()
 
     def apply(self, *args: Any) -> Any:  # type: ignore[override]  # of a Function it is a class method
-        """Runs the user's backward; what the engine calls, with its list of gradients, is ``evaluate``."""
+        """Runs the user's backward; the engine calls ``evaluate`` with a list of gradients."""
         if len(args) == 1 and type(args[0]) is list:
             return self.evaluate(args[0])
         boxed = getattr(self._forward_cls, "boxed_grads_call", False)
@@ -161,7 +161,7 @@ class FunctionMeta(type):
 
 
 class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
-    """What a Function is before transforms come into it."""
+    """A Function without functorch transforms."""
 
     __slots__ = ("__dict__",)
 
@@ -195,7 +195,7 @@ class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=Func
 
     @classmethod
     def _user_backward(cls) -> Callable[..., Any]:
-        """The one of the two that the user has written."""
+        """The user's ``backward`` or ``vjp``, whichever is overridden."""
         return cls.backward if cls.vjp is Function.vjp else cls.vjp
 
 
@@ -220,7 +220,7 @@ class Function(_SingleLevelFunction):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """What the Function does inside ``vmap``."""
+        """The batch rule of the Function."""
         raise NotImplementedError(_NO_VMAP)
 
     @classmethod
@@ -264,7 +264,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _requiring_grad(value: Tensor | None) -> Tensor | None:
-    """An alias that requires grad, so that it gets a grad_fn that refuses."""
+    """An alias that requires grad, so that its grad_fn raises."""
     if value is None:
         return None
     alias: Tensor = ops.detach.call(value)

@@ -39,7 +39,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 class _Problem:
-    """A function, prepared inputs and what came out."""
+    """A function, prepared inputs and outputs."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create_graph: bool, strict: bool) -> None:
         self.name, self.func, self.create_graph, self.strict = name, func, create_graph, strict
@@ -80,7 +80,7 @@ class _Problem:
 def vjp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """What ``func`` gives, and ``v`` times its Jacobian. TypeError or RuntimeError for arguments that do not fit."""
+    """The output of ``func``, and the vector-Jacobian product. TypeError or RuntimeError for bad arguments."""
     with enable_grad():
         problem = _Problem("vjp", func, inputs, create_graph, strict)
         problem.run()
@@ -95,7 +95,7 @@ def vjp(
 def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """What ``func`` gives, and its Jacobian times ``v``. TypeError or RuntimeError for arguments that do not fit."""
+    """The output of ``func``, and the Jacobian-vector product. TypeError or RuntimeError for bad arguments."""
     with enable_grad():
         problem = _Problem("jvp", func, inputs, create_graph, strict)
         vector = problem.vector_like_inputs(v)
@@ -112,7 +112,7 @@ def jvp(
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """What ``func`` gives, one number, and ``v`` times its Hessian. TypeError or RuntimeError as ``vjp``."""
+    """The output of ``func``, one number, and the vector-Hessian product. TypeError or RuntimeError as ``vjp``."""
     with enable_grad():
         problem = _Problem("vhp", func, inputs, create_graph, strict)
         vector = problem.vector_like_inputs(v)
@@ -126,7 +126,7 @@ def vhp(
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """What ``func`` gives, one number, and its Hessian times ``v``. TypeError or RuntimeError as ``vjp``."""
+    """The output of ``func``, one number, and the Hessian-vector product. TypeError or RuntimeError as ``vjp``."""
     with enable_grad():
         problem = _Problem("hvp", func, inputs, create_graph, strict)
         vector = problem.vector_like_inputs(v)
@@ -160,7 +160,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The derivatives of every output by every input. TypeError or RuntimeError for arguments that do not fit."""
+    """The Jacobian of every output by every input. TypeError or RuntimeError for arguments that do not fit."""
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
@@ -251,7 +251,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a function that gives one number. TypeError or RuntimeError as ``jacobian``."""
+    """The Hessian of a function that returns one number. TypeError or RuntimeError as ``jacobian``."""
     were_tuple, given = as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')

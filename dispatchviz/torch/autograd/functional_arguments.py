@@ -112,7 +112,7 @@ def prepared(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
 
 
 def finished(tensors: Any, create_graph: bool) -> Any:
-    """Without history, unless a graph was asked for; tuples in tuples too."""
+    """Without history, unless ``create_graph`` was requested; tuples in tuples too."""
     if create_graph:
         return tensors
     return tuple([ops.detach.call(t) if isinstance(t, Tensor) else finished(t, create_graph) for t in tensors])

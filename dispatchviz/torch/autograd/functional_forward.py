@@ -17,7 +17,7 @@ _NOT_TOGETHER = (
 
 
 def jacfwd(func: Function, given: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The derivatives of every output by every input. NotImplementedError, RuntimeError for what PyTorch lacks too."""
+    """The Jacobian of every output by every input. NotImplementedError, RuntimeError for what PyTorch lacks too."""
     if create_graph:
         raise NotImplementedError(_NOT_TOGETHER.format("create_graph"))
     if strict:
@@ -44,9 +44,9 @@ def jacfwd(func: Function, given: Any, create_graph: bool, strict: bool, vectori
 def _basis(inputs: Any, counts: list[int]) -> list[Any]:
     """Per input its part of the unit vectors of all elements together, in its shape."""
     chunks = []
-    for place, (tensor, count) in enumerate(zip(inputs, counts, strict=True)):
+    for index, (tensor, count) in enumerate(zip(inputs, counts, strict=True)):
         chunk = tensor.new_zeros(sum(counts), count)
-        chunk.diagonal(-sum(counts[:place])).fill_(1)
+        chunk.diagonal(-sum(counts[:index])).fill_(1)
         chunks.append(chunk.view(sum(counts), *tensor.shape))
     return chunks
 

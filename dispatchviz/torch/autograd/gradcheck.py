@@ -28,6 +28,7 @@ from dispatchviz.torch.autograd.gradcheck_extras import (
     try_undefined_forward,
     try_zeros,
 )
+from dispatchviz.torch.autograd.gradcheck_messages import not_close, slow_mode
 from dispatchviz.torch.autograd.gradcheck_numerical import (
     Check,
     as_tuple,
@@ -36,7 +37,6 @@ from dispatchviz.torch.autograd.gradcheck_numerical import (
     numerical_vjus,
     requiring,
 )
-from dispatchviz.torch.autograd.gradcheck_texts import not_close, slow_mode
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -106,18 +106,18 @@ def _run(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, A
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
     found = False
-    for place, value in enumerate(inputs):
+    for index, value in enumerate(inputs):
         if not (isinstance(value, Tensor) and requiring(value)):
             continue
         if value._dtype.name not in ("float64", "complex128"):
             warnings.warn(
-                f"Input #{place} requires gradient and is not a double precision floating point or complex. This "
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
                 "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
         if not all(stride > 0 or size <= 1 for stride, size in zip(value._stride, value._size, strict=True)):
             raise RuntimeError(
-                f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
@@ -145,16 +145,16 @@ def _compare_backward(compare: _Compare, check: Check, func_out: Any, outputs: t
             return tuple(part(out) if out.is_complex() else out for out in as_tuple(check.func(*inputs)))
 
         found = of_part(*check.inputs)
-        words = _PART.format(name, "outputs")
-        compare(check.of(of_part, part=words), found, differentiable_outputs(found))
+        label = _PART.format(name, "outputs")
+        compare(check.of(of_part, part=label), found, differentiable_outputs(found))
 
 
 def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tuple[Any, ...], undefined: bool) -> None:
     """Complex inputs part by part."""
-    places = [
-        place for place, value in enumerate(check.inputs) if isinstance(value, Tensor) and value._dtype.is_complex
+    indices = [
+        index for index, value in enumerate(check.inputs) if isinstance(value, Tensor) and value._dtype.is_complex
     ]
-    if not places:
+    if not indices:
         forward = check.of(check.func)
         forward.is_forward_ad = True
         compare(forward, func_out, outputs)
@@ -163,9 +163,9 @@ def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tu
         return
     parts = []
     for name, attribute in (("imaginary", "imag"), ("real", "real")):
-        func = _of_part(check, places, attribute)
+        func = _of_part(check, indices, attribute)
         inputs = tuple(
-            getattr(value, attribute) if place in places else value for place, value in enumerate(check.inputs)
+            getattr(value, attribute) if index in indices else value for index, value in enumerate(check.inputs)
         )
         forward = check.of(func, inputs, _PART.format(name, "inputs"))
         forward.is_forward_ad = True
@@ -176,14 +176,14 @@ def _compare_forward(compare: _Compare, check: Check, func_out: Any, outputs: tu
         try_undefined_forward(forward, _vectors(forward, found)[1])
 
 
-def _of_part(check: Check, places: list[int], attribute: str) -> Callable[..., tuple[Any, ...]]:
+def _of_part(check: Check, indices: list[int], attribute: str) -> Callable[..., tuple[Any, ...]]:
     """The function of one part of its complex inputs, the other one being fixed."""
 
     def func(*inputs: Any) -> tuple[Any, ...]:
         new = list(inputs)
-        for place in places:
-            whole: Any = check.inputs[place]
-            new[place] = new[place] + whole.imag * 1j if attribute == "real" else whole.real + new[place] * 1j
+        for index in indices:
+            whole: Any = check.inputs[index]
+            new[index] = new[index] + whole.imag * 1j if attribute == "real" else whole.real + new[index] * 1j
         return as_tuple(check.func(*new))
 
     return func
@@ -198,7 +198,7 @@ def _slow(check: Check, func_out: Any, outputs: tuple[Any, ...]) -> None:
         _check_all_zero(numerical_jacobian(check, func_out))
         return
     by_input = numerical_jacobian(check, func_out)
-    numerical = [[jacobians[place] for jacobians in by_input] for place, out in enumerate(func_out) if requiring(out)]
+    numerical = [[jacobians[index] for jacobians in by_input] for index, out in enumerate(func_out) if requiring(out)]
     if check.is_forward_ad:
         forward = forward_jacobians(check, func_out)
         for output, row in enumerate(numerical):
@@ -266,8 +266,8 @@ def _fast(check: Check, func_out: Any, outputs: tuple[Any, ...]) -> None:
 
 
 def _check_fast_zero(check: Check, all_u: list[Any]) -> None:
-    for place, u in zip(check.places, all_u, strict=True):
-        for slope in numerical_jvp(check, place, u):
+    for index, u in zip(check.indices, all_u, strict=True):
+        for slope in numerical_jvp(check, index, u):
             if slope.numel() and (slope - torch.zeros_like(slope)).abs().max() > check.nondet_tol:
                 raise GradcheckError("Numerical gradient for function expected to be zero")
 
@@ -363,18 +363,18 @@ def _random_like(tensor: Any, noncontiguous: bool) -> Any:
 
 def _gradient_of(func: Callable[..., Any], inputs: Any, cotangents: Any) -> Callable[..., Any]:
     def wanted(tensors: Any) -> set[int]:
-        return {place for place, each in enumerate(tensors) if isinstance(each, Tensor) and requiring(each)}
+        return {index for index, each in enumerate(tensors) if isinstance(each, Tensor) and requiring(each)}
 
-    input_places, cotangent_places = wanted(inputs), wanted(cotangents)
+    input_indices, cotangent_indices = wanted(inputs), wanted(cotangents)
 
-    def requiring_grad(tensors: tuple[Any, ...], places: set[int]) -> tuple[Any, ...]:
-        return tuple(each.requires_grad_() if place in places else each for place, each in enumerate(tensors))
+    def requiring_grad(tensors: tuple[Any, ...], indices: set[int]) -> tuple[Any, ...]:
+        return tuple(each.requires_grad_() if index in indices else each for index, each in enumerate(tensors))
 
     def gradient(*args: Any) -> tuple[Any, ...]:
-        given = requiring_grad(args[: -len(cotangents)], input_places)
+        given = requiring_grad(args[: -len(cotangents)], input_indices)
         outputs = differentiable_outputs(func(*given))
-        grads = requiring_grad(args[-len(cotangents) :], cotangent_places)
-        by = tuple(each for place, each in enumerate(given) if place in input_places)
+        grads = requiring_grad(args[-len(cotangents) :], cotangent_indices)
+        by = tuple(each for index, each in enumerate(given) if index in input_indices)
         found = torch.autograd.grad(outputs, by, grads, create_graph=True, allow_unused=True)
         return tuple(each for each in found if each is not None)
 

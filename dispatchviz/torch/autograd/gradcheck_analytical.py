@@ -9,6 +9,7 @@ from typing import Any
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
+from dispatchviz.torch.autograd.gradcheck_messages import FAILED_NONDET
 from dispatchviz.torch.autograd.gradcheck_numerical import (
     Check,
     as_tuple,
@@ -16,7 +17,6 @@ from dispatchviz.torch.autograd.gradcheck_numerical import (
     requiring,
     zeros_for_outputs,
 )
-from dispatchviz.torch.autograd.gradcheck_texts import FAILED_NONDET
 
 
 class GradcheckError(RuntimeError):
@@ -65,10 +65,10 @@ def _rows(vjp: Callable[[Any], Any], sample: Any, v: None) -> list[list[Any]]:
     for element in range(flat.numel()):
         flat.zero_()
         flat[element] = 1.0
-        for place, gradient in enumerate(vjp(base)):
+        for index, gradient in enumerate(vjp(base)):
             if not element:
                 found.append([])
-            found[place].append(None if gradient is None else gradient.clone())
+            found[index].append(None if gradient is None else gradient.clone())
     return found
 
 
@@ -81,17 +81,17 @@ def _stacked(rows: list[list[Any]], inputs: list[Any], count: int) -> tuple[list
     """The matrices, whether all sizes fit, whether all dtypes do."""
     found = [tensor.new_zeros((tensor.numel(), count)) for tensor in inputs if is_float_or_complex(tensor)]
     sizes_ok = types_ok = True
-    for place, gradients in enumerate(rows):
+    for index, gradients in enumerate(rows):
         for column, gradient in enumerate(gradients):
             if gradient is None:
-                found[place][:, column].zero_()
+                found[index][:, column].zero_()
                 continue
-            if gradient.size() != inputs[place].size():
+            if gradient.size() != inputs[index].size():
                 sizes_ok = False
-            elif gradient.dtype != inputs[place].dtype:
+            elif gradient.dtype != inputs[index].dtype:
                 types_ok = False
-            _check_length(found[place][:, column], gradient)
-            found[place][:, column] = gradient.reshape(-1)
+            _check_length(found[index][:, column], gradient)
+            found[index][:, column] = gradient.reshape(-1)
     return found, types_ok, sizes_ok
 
 
@@ -136,15 +136,15 @@ def forward_jacobians(check: Check, outputs: tuple[Any, ...], all_u: list[Any] |
     found = [zeros_for_outputs(outputs, 1 if all_u else tensor.numel()) for tensor in inputs]
     with fwAD.dual_level():
         duals, tangents = dual_inputs(check.inputs)
-        for place, tangent in enumerate(tangents):
+        for index, tangent in enumerate(tangents):
             if all_u:
-                tangent.copy_(all_u[place].view_as(tangent))
-                for jacobian, result in zip(found[place], _tangents_out(check, duals), strict=False):
+                tangent.copy_(all_u[index].view_as(tangent))
+                for jacobian, result in zip(found[index], _tangents_out(check, duals), strict=False):
                     jacobian.squeeze_(0)
                     _put(jacobian, result)
                 tangent.zero_()
             else:
-                _columns(check, duals, tangent, found[place])
+                _columns(check, duals, tangent, found[index])
     return found
 
 

@@ -14,12 +14,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
 from dispatchviz.torch.autograd.gradcheck_analytical import GradcheckError, dual_inputs
-from dispatchviz.torch.autograd.gradcheck_numerical import Check, as_tuple, is_float_or_complex, requiring
-from dispatchviz.torch.autograd.gradcheck_texts import (
+from dispatchviz.torch.autograd.gradcheck_messages import (
     FAILED_BATCHED_FORWARD_GRAD,
     FAILED_BATCHED_GRAD,
     failed_batched,
 )
+from dispatchviz.torch.autograd.gradcheck_numerical import Check, as_tuple, is_float_or_complex, requiring
 
 
 def differentiable_outputs(value: Any) -> tuple[Any, ...]:
@@ -46,26 +46,26 @@ def try_batched_backward(check: Check, output: Any, number: int) -> None:
     grads = [torch.randn_like(output) for _ in range(2)]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop")
-        _compare(vjp, grads, FAILED_BATCHED_GRAD, lambda place: (number, place), False)
+        _compare(vjp, grads, FAILED_BATCHED_GRAD, lambda index: (number, index), False)
 
 
 def try_batched_forward(check: Check) -> None:
     """The same of tangents."""
-    for place in check.places:
-        current = check.inputs[place]
+    for index in check.indices:
+        current = check.inputs[index]
         if not is_float_or_complex(current):
             continue
 
-        def of(value: Any, place: int = place) -> Any:
+        def of(value: Any, index: int = index) -> Any:
             inputs = [each.detach() if isinstance(each, Tensor) else each for each in check.inputs]  # type: ignore[attr-defined]
-            inputs[place] = value
+            inputs[index] = value
             return tuple(out for out in as_tuple(check.func(*inputs)) if out is not None)
 
         def jvp(tangent: Any, current: Any = current, of: Any = of) -> Any:
             return torch.func.jvp(of, (current.detach(),), (tangent,))[1]
 
         tangents = [torch.randn_like(current) for _ in range(2)]
-        _compare(jvp, tangents, FAILED_BATCHED_FORWARD_GRAD, lambda place: (place, place), True)
+        _compare(jvp, tangents, FAILED_BATCHED_FORWARD_GRAD, lambda index: (index, index), True)
 
 
 def _compare(
@@ -81,9 +81,9 @@ def _compare(
         found = torch.vmap(function)(torch.stack(examples))
     except RuntimeError as error:
         raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{explained}") from error
-    for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+    for index, (one, other) in enumerate(zip(found, expected, strict=True)):
         if not torch.allclose(one, other):
-            raise GradcheckError(failed_batched(*where(place), one, other, is_forward_ad))
+            raise GradcheckError(failed_batched(*where(index), one, other, is_forward_ad))
 
 
 # -- zeros -------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def _grads_of_zeros(outputs: Any, inputs: list[Any]) -> Any:
 
 # -- undefined gradients -----------------------------------------------------------------------------------------------
 
-_SEE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+_UNDEFINED_GRADS_NOTE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 
 
 def try_undefined_backward(check: Check, outputs: tuple[Any, ...]) -> None:
@@ -130,7 +130,7 @@ def try_undefined_backward(check: Check, outputs: tuple[Any, ...]) -> None:
     wanted = [[undefined()(out) for out in made() if isinstance(out, Tensor)]]
     if len(wanted[0]) > 1:
         wanted += [
-            [undefined()(out) if place == which else out for place, out in enumerate(made())]
+            [undefined()(out) if index == which else out for index, out in enumerate(made())]
             for which in range(len(outputs))
         ]
     for given in wanted:
@@ -143,12 +143,15 @@ def _check_undefined(outputs: list[Any], inputs: list[Any]) -> None:
         found = torch.autograd.grad(outputs, inputs, zeros, allow_unused=True)
     except RuntimeError as error:
         _warn()
-        raise GradcheckError(f"Expected backward function to handle undefined output grads. {_SEE}") from error
+        raise GradcheckError(
+            f"Expected backward function to handle undefined output grads. {_UNDEFINED_GRADS_NOTE}"
+        ) from error
     for gradient in found:
         if gradient is not None and not gradient.eq(0).all():
             _warn()
             raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _SEE
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                + _UNDEFINED_GRADS_NOTE
             )
 
 
@@ -167,23 +170,23 @@ def try_undefined_forward(check: Check, all_u: list[Any]) -> None:
         duals, tangents = dual_inputs(check.inputs)
         for tangent, u in zip(tangents, all_u, strict=False):
             tangent.copy_(u.view_as(tangent))
-        for place in check.places:
-            input, dual = check.inputs[place], duals[place]
+        for index in check.indices:
+            input, dual = check.inputs[index], duals[index]
             results = []
             for value in (lambda: fwAD.make_dual(input.detach(), torch.zeros_like(input)), lambda: input.detach()):  # noqa: B023
-                duals[place] = value()
+                duals[index] = value()
                 results.append(list(filter(is_float_or_complex, as_tuple(check.func(*duals)))))
-            duals[place] = dual
+            duals[index] = dual
             _compare_tangents(input, *results)
 
 
 def _compare_tangents(input: Any, with_zeros: list[Any], without: list[Any]) -> None:
-    for place, (one, other) in enumerate(zip(with_zeros, without, strict=True)):
+    for index, (one, other) in enumerate(zip(with_zeros, without, strict=True)):
         first, second = fwAD.unpack_dual(one)[1], fwAD.unpack_dual(other)[1]
         if first is not None and second is not None and not torch.allclose(first, second):
             raise GradcheckError(
                 "Mismatch in tangent values for output with index: ",
-                place,
+                index,
                 " when input: ",
                 input,
                 " has an undefined tangent value. ",

@@ -36,14 +36,14 @@ class Check:
         return made
 
     @property
-    def places(self) -> list[int]:
+    def indices(self) -> list[int]:
         """Of the inputs that require grad."""
-        return [place for place, value in enumerate(self.inputs) if isinstance(value, Tensor) and requiring(value)]
+        return [i for i, value in enumerate(self.inputs) if isinstance(value, Tensor) and requiring(value)]
 
     @property
     def differentiable(self) -> list[Any]:
         """Those inputs."""
-        return [self.inputs[place] for place in self.places]
+        return [self.inputs[input_index] for input_index in self.indices]
 
 
 def requiring(tensor: Any) -> bool:
@@ -68,11 +68,11 @@ def numerical_jacobian(check: Check, outputs: tuple[Any, ...]) -> list[list[Any]
             "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return "
             "complex outputs."
         )
-    return [_of_input(check, place, outputs) for place in check.places]
+    return [_of_input(check, input_index, outputs) for input_index in check.indices]
 
 
-def _of_input(check: Check, place: int, outputs: tuple[Any, ...]) -> list[Any]:
-    input = check.inputs[place]
+def _of_input(check: Check, input_index: int, outputs: tuple[Any, ...]) -> list[Any]:
+    input = check.inputs[input_index]
     rows: dict[int, list[Any]] = {}
     for number, (tensor, index) in enumerate(_elements(input)):
         call = _cloning(check)
@@ -141,18 +141,18 @@ def zeros_for_outputs(outputs: Iterable[Any], rows: int, dtype: Any = None) -> l
 
 def _combined(rows: dict[int, list[Any]], outputs: tuple[Any, ...], input: Any) -> list[Any]:
     jacobians = zeros_for_outputs(outputs, input.numel(), input.dtype if input.is_complex() else None)
-    for place, jacobian in enumerate(jacobians):
+    for output_index, jacobian in enumerate(jacobians):
         for number, slopes in rows.items():
-            jacobian[number] = slopes[place]
+            jacobian[number] = slopes[output_index]
     return jacobians
 
 
 # -- in one direction --------------------------------------------------------------------------------------------------
 
 
-def numerical_jvp(check: Check, place: int, u: Any) -> list[Any]:
+def numerical_jvp(check: Check, input_index: int, u: Any) -> list[Any]:
     """The derivatives of all outputs as an input goes along ``u``; a complex input has two directions."""
-    input = check.inputs[place]
+    input = check.inputs[input_index]
     data = input.data
     differ = _central_difference(_cloning(check), data, check.eps)
     delta: Any
@@ -169,8 +169,8 @@ def numerical_vjus(
 ) -> list[list[Any]]:
     """Per input and output: the derivative along u, multiplied with v if there are such."""
     found = []
-    for place, u in zip(check.places, all_u, strict=True):
-        slopes = numerical_jvp(check, place, u)
+    for input_index, u in zip(check.indices, all_u, strict=True):
+        slopes = numerical_jvp(check, input_index, u)
         kept = [slope for slope, out in zip(slopes, outputs, strict=True) if is_float_or_complex(out)]
         found.append(kept if all_v is None else [(v * slope).sum() for v, slope in zip(all_v, kept, strict=False)])
     return found

@@ -47,12 +47,12 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Says that tensors were written to by something that is no operator. RuntimeError for anything but tensors."""
+    """Bumps the version of tensors that were written to without an operator. RuntimeError for anything but tensors."""
     _increment_version((tensor,) if isinstance(tensor, Tensor) else tensor)
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """What is saved inside the block waits on the CPU, and comes back to its device when it is needed.
+    """Saved tensors are packed to the CPU, and unpacked to their device.
 
     NB: in PyTorch, ``pin_memory`` makes the copies asynchronous; here it changes nothing.
     """

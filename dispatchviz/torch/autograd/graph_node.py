@@ -13,7 +13,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 class Node(abc.ABC):
-    """What Python can ask of a Node. No class derives from it: ``isinstance`` looks at what a Node is."""
+    """Methods and attributes of a Node in Python. No class derives from it: ``isinstance`` looks at what a Node is."""
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -23,12 +23,12 @@ class Node(abc.ABC):
     @property
     @abc.abstractmethod
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where its gradients go: Nodes, and which of their inputs."""
+        """The edges: Nodes that its gradients flow to, and their input numbers."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def metadata(self) -> dict[str, Any]:
-        """A dict for the program."""
+        """A dict for the user."""
         raise NotImplementedError
 
     @abc.abstractmethod

@@ -69,7 +69,7 @@ class _All:
         return inner_hook
 
     def came(self, index: int, grad: Tensor) -> None:
-        """A gradient came; if it was the last one, the user's function is called."""
+        """Called for each gradient; after the last one, calls the user's function."""
         task = _task_id()
         self.count.setdefault(task, 0)
         self.buffer.setdefault(task, [None] * len(self.nodes))

@@ -30,7 +30,7 @@ _OUTSIDE = (
 
 
 class _Handle:
-    """Stands for a saved tensor; Nodes keep it alive."""
+    """Represents a saved tensor; Nodes keep it alive."""
 
 
 class _AllowMutationOnSavedContext:

@@ -1,6 +1,6 @@
 """``torch.autograd.profiler``: names for parts of a program, and a profiler that counts calls.
 
-NB: in PyTorch, the profiler measures times (``profiled_events.py``).
+NB: in PyTorch, the profiler measures times (``function_events.py``).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.autograd.profiled_events import Collector
-from dispatchviz.torch.autograd.profiled_events import EventList as EventList
-from dispatchviz.torch.autograd.profiled_events import FunctionEvent as FunctionEvent
-from dispatchviz.torch.autograd.profiled_events import FunctionEventAvg as FunctionEventAvg
+from dispatchviz.torch.autograd.function_events import Collector
+from dispatchviz.torch.autograd.function_events import EventList as EventList
+from dispatchviz.torch.autograd.function_events import FunctionEvent as FunctionEvent
+from dispatchviz.torch.autograd.function_events import FunctionEventAvg as FunctionEventAvg
 
 
 class record_function(ContextDecorator):
-    """Gives what runs inside a name, by two operators that a dispatch mode sees."""
+    """A named range around what runs inside, by two operators that a dispatch mode intercepts."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class record_function(ContextDecorator):
 
 
 class profile:
-    """``with profile() as p:``: what was called inside. RuntimeError if it is entered twice, or asked while it runs."""
+    """``with profile() as p:``: what was called inside. RuntimeError if entered twice, or queried while it runs."""
 
     def __init__(self, enabled: bool = True, **options: Any) -> None:
         self.enabled = enabled
@@ -87,7 +87,7 @@ class profile:
 
 @contextmanager
 def emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[None]:
-    """Nothing: no tool of NVIDIA listens."""
+    """Nothing: no NVTX is attached."""
     yield
 
 

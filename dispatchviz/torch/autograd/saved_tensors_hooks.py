@@ -12,7 +12,7 @@ from dispatchviz.torch._C import _autograd
 
 
 class saved_tensors_hooks:
-    """What Nodes keep inside the block is packed by one hook, and unpacked by the other when it is needed.
+    """Saved tensors of the block are packed by one hook, and unpacked by the other when they are needed.
 
     TypeError for what cannot be called; RuntimeError where such hooks are disabled.
     """

@@ -21,7 +21,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """Called, it gives a tensor on the same memory that has no history. TypeError for anything but a tensor."""
+    """Called, it returns a detached alias of a tensor. TypeError for anything but a tensor."""
 
     _execution_engine = ImperativeEngine()
 

@@ -24,8 +24,8 @@ def is_built() -> bool:
     return True
 
 
-def _switch(name: str, says: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
-    """How a switch is read and turned."""
+def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """The getter and the setter of a flag."""
 
     def enabled() -> bool:
         return bool(getattr(context, name))
@@ -34,7 +34,7 @@ def _switch(name: str, says: str) -> tuple[Callable[[], bool], Callable[[bool], 
         setattr(context, name, bool(enabled))
 
     enabled.__name__, enable.__name__ = f"{name}_enabled", f"enable_{name}"
-    enabled.__doc__, enable.__doc__ = f"Whether {says} may compute attention.", f"Lets {says} compute attention or not."
+    enabled.__doc__, enable.__doc__ = f"Whether {what} may compute attention.", f"Lets {what} compute attention or not."
     return enabled, enable
 
 
@@ -50,7 +50,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> AbstractContextManager[dict[str, object]]:
-    """For a block, what may compute attention. FutureWarning: ``torch.nn.attention.sdpa_kernel`` takes its place."""
+    """For a block, what may compute attention. FutureWarning: ``torch.nn.attention.sdpa_kernel`` replaces it."""
     from dispatchviz.torch.nn.attention import sdpa_kernel  # which reads this module's switches
 
     choices = {

@@ -31,7 +31,7 @@ def is_acceptable(tensor: Any) -> bool:
 
 @contextmanager
 def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
-    """For a block; off unless said otherwise, as in PyTorch."""
+    """For a block; off by default, as in PyTorch."""
     before, context.user_enabled_cudnn = context.user_enabled_cudnn, enabled
     try:
         yield

@@ -18,7 +18,7 @@ def is_available() -> bool:
 
 @contextmanager
 def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
-    """For a block; off unless said otherwise, as in PyTorch."""
+    """For a block; off by default, as in PyTorch."""
     before, context.user_enabled_mkldnn = context.user_enabled_mkldnn, enabled
     try:
         yield

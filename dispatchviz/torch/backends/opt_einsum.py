@@ -1,4 +1,4 @@
-"""``torch.backends.opt_einsum``: whether a package chooses the order of products in ``einsum``. It is not asked."""
+"""``torch.backends.opt_einsum``: whether a package chooses the contraction order of ``einsum``. It is not used."""
 
 from __future__ import annotations
 

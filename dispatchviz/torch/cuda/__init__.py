@@ -122,12 +122,12 @@ def initial_seed() -> int:
 
 
 def get_rng_state(device: object = "cuda") -> Tensor:
-    """Where the device's default generator is."""
+    """The state of the device's default generator."""
     return default_generators["cuda"].get_state()
 
 
 def set_rng_state(new_state: Tensor, device: object = "cuda") -> None:
-    """Puts the device's default generator where a state says."""
+    """Sets the state of the device's default generator."""
     default_generators["cuda"].set_state(new_state)
 
 

@@ -14,20 +14,20 @@ from typing import Any
 from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.torch.cuda.current_device import set_device
 
-_said: set[str] = set()
+_warned: set[str] = set()
 
 
 def _pool() -> Any:
     """CuPy's; None where CUDA is emulated."""
     if cuda_state().real:
         return array_module("cuda").get_default_memory_pool()
-    if not _said:
-        _said.add("emulated")
+    if not _warned:
+        _warned.add("emulated")
         warnings.warn("dispatchviz emulates CUDA in the machine's memory and does not count it: 0 bytes", stacklevel=4)
     return None
 
 
-def _asked(device: object, method: str) -> int:
+def _bytes_of_pool(device: object, method: str) -> int:
     set_device(device)
     pool = _pool()
     return 0 if pool is None else int(getattr(pool, method)())
@@ -35,22 +35,22 @@ def _asked(device: object, method: str) -> int:
 
 def memory_allocated(device: object = None) -> int:
     """Bytes that tensors take."""
-    return _asked(device, "used_bytes")
+    return _bytes_of_pool(device, "used_bytes")
 
 
 def memory_reserved(device: object = None) -> int:
     """Bytes that are kept for tensors."""
-    return _asked(device, "total_bytes")
+    return _bytes_of_pool(device, "total_bytes")
 
 
 def max_memory_allocated(device: object = None) -> int:
     """The same as ``memory_allocated``: peaks are not followed."""
-    return _asked(device, "used_bytes")
+    return _bytes_of_pool(device, "used_bytes")
 
 
 def max_memory_reserved(device: object = None) -> int:
     """The same as ``memory_reserved``: peaks are not followed."""
-    return _asked(device, "total_bytes")
+    return _bytes_of_pool(device, "total_bytes")
 
 
 memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
@@ -76,7 +76,7 @@ def mem_get_info(device: object = None) -> tuple[int, int]:
 
 def memory_stats(device: object = None) -> OrderedDict[str, Any]:
     """What is in use now; none of the other counters."""
-    used, kept = _asked(device, "used_bytes"), _asked(device, "total_bytes")
+    used, kept = _bytes_of_pool(device, "used_bytes"), _bytes_of_pool(device, "total_bytes")
     names = {"allocated_bytes": used, "reserved_bytes": kept}
     return OrderedDict((f"{name}.all.{when}", value) for name, value in names.items() for when in ("current", "peak"))
 

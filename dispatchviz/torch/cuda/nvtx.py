@@ -1,4 +1,4 @@
-"""``torch.cuda.nvtx``: names for NVIDIA's tools (``torch/cuda/nvtx.py``). NB: nobody listens here."""
+"""``torch.cuda.nvtx``: names for NVIDIA's tools (``torch/cuda/nvtx.py``). NB: no profiler is attached here."""
 
 from __future__ import annotations
 

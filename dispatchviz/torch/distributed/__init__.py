@@ -10,7 +10,7 @@ import os
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from dispatchviz.torch.distributed.alone import needs_a_group
+from dispatchviz.torch.distributed.no_process_group import needs_a_group
 
 
 def is_available() -> bool:

@@ -1,4 +1,4 @@
-"""What parameters and samples of distributions must be (``torch/distributions/constraints.py``)."""
+"""Constraints on parameters and samples of distributions (``torch/distributions/constraints.py``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dispatchviz.torch._namespace import torch
 
 
 class Constraint:
-    """``check`` gives a tensor of bools."""
+    """A constraint; ``check`` returns a tensor of bools."""
 
     is_discrete = False
     event_dim = 0
@@ -144,7 +144,7 @@ class _Multinomial(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What the components of a mixture give."""
+    """The supports of the components of a mixture."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint = base_constraint

@@ -120,16 +120,16 @@ class Distribution:
 
     @property
     def stddev(self) -> Any:
-        """The root of the variance."""
+        """The standard deviation: the root of the variance."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = NONE) -> Any:
-        """Draws, without a history."""
+        """Samples, without a history."""
         with torch.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """Draws, differentiable by the parameters."""
+        """Reparametrized samples, differentiable by the parameters."""
         raise NotImplementedError
 
     def log_prob(self, value: Any) -> Any:
@@ -137,11 +137,11 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """The probability of no more than a value."""
+        """The cumulative distribution function."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Any:
-        """The value of a probability."""
+        """The inverse cumulative distribution function (quantile)."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Any:
@@ -196,8 +196,8 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
-        words = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in shown.items()]
-        return f"{type(self).__name__}({', '.join(words)})"
+        parameters = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in shown.items()]
+        return f"{type(self).__name__}({', '.join(parameters)})"
 
 
 def is_number(value: Any) -> bool:

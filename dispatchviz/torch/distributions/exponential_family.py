@@ -41,7 +41,7 @@ class ExponentialFamily(Distribution):
 
 
 class Exponential(ExponentialFamily):
-    """Waiting times of events that come at ``rate``."""
+    """Exponential distribution: waiting times of events that come at ``rate``."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -77,7 +77,7 @@ class Exponential(ExponentialFamily):
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """Standard draws divided by ``rate``."""
+        """Standard samples divided by ``rate``."""
         return self.rate.new(self._extended_shape(sample_shape)).exponential_() / self.rate
 
     def log_prob(self, value: Any) -> Any:
@@ -109,7 +109,7 @@ class Exponential(ExponentialFamily):
 
 
 class Gamma(ExponentialFamily):
-    """Of a shape ``concentration``, scaled by 1 / ``rate``."""
+    """Gamma distribution of shape ``concentration`` and scale 1 / ``rate``."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -141,7 +141,7 @@ class Gamma(ExponentialFamily):
         return self._expanded(batch_shape, ("concentration", "rate"), _instance)
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """Standard draws divided by ``rate``, none of them 0."""
+        """Standard samples divided by ``rate``, none of them 0."""
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
@@ -176,7 +176,7 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """Sums of the squares of ``df`` standard normal numbers."""
+    """Chi-squared distribution: sums of the squares of ``df`` standard normal variables."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"df": constraints.positive}
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.distributions.continuous import Normal, Uniform
-from dispatchviz.torch.distributions.discrete import Bernoulli, Categorical
+from dispatchviz.torch.distributions.bernoulli_categorical import Bernoulli, Categorical
+from dispatchviz.torch.distributions.normal_uniform import Normal, Uniform
 
 Rule = Callable[[Any, Any], Any]
 

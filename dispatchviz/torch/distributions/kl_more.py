@@ -6,17 +6,17 @@ import math
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.distributions.counts import Binomial, Geometric, Poisson
-from dispatchviz.torch.distributions.events import Independent, OneHotCategorical, sum_rightmost
+from dispatchviz.torch.distributions.dirichlet_beta import Beta, Dirichlet
 from dispatchviz.torch.distributions.exponential_family import Exponential, Gamma
+from dispatchviz.torch.distributions.independent_one_hot import Independent, OneHotCategorical, sum_rightmost
 from dispatchviz.torch.distributions.kl import kl_divergence, register_kl
+from dispatchviz.torch.distributions.laplace_cauchy_student_t import Cauchy, Laplace
 from dispatchviz.torch.distributions.multivariate_normal import (
     MultivariateNormal,
     half_log_determinant,
     mahalanobis,
 )
-from dispatchviz.torch.distributions.shares import Beta, Dirichlet
-from dispatchviz.torch.distributions.symmetric import Cauchy, Laplace
+from dispatchviz.torch.distributions.poisson_binomial_geometric import Binomial, Geometric, Poisson
 
 
 @register_kl(Beta, Beta)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.distributions.continuous import Normal, Uniform
-from dispatchviz.torch.distributions.extremes import EULER, Gumbel, Pareto
+from dispatchviz.torch.distributions.gumbel_pareto_weibull import EULER, Gumbel, Pareto
 from dispatchviz.torch.distributions.kl import kl_divergence, register_kl
-from dispatchviz.torch.distributions.transformed import HalfNormal, TransformedDistribution
+from dispatchviz.torch.distributions.normal_uniform import Normal, Uniform
+from dispatchviz.torch.distributions.transformed_distribution import HalfNormal, TransformedDistribution
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
@@ -48,10 +48,10 @@ def _kl_pareto_pareto(p: Any, q: Any) -> Any:
 def _kl_normal_gumbel(p: Any, q: Any) -> Any:
     means = p.loc / q.scale
     variances = (p.scale / q.scale).pow(2)
-    places = q.loc / q.scale
+    ratio = q.loc / q.scale
     first = variances.log() * 0.5
-    second = means - places
-    third = torch.exp(-means + 0.5 * variances + places)
+    second = means - ratio
+    third = torch.exp(-means + 0.5 * variances + ratio)
     return -first + second + third - 0.5 * (1 + math.log(2 * math.pi))
 
 

@@ -16,7 +16,7 @@ _MATRICES = ("scale_tril", "covariance_matrix", "precision_matrix")
 
 
 class MultivariateNormal(Distribution):
-    """Mean ``loc`` and one of three: a covariance, its inverse, its Cholesky factor."""
+    """Multivariate normal: mean ``loc`` and a covariance, precision or Cholesky matrix."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
         "loc": constraints.real_vector,
@@ -99,7 +99,7 @@ class MultivariateNormal(Distribution):
         return new
 
     def rsample(self, sample_shape: Any = NONE) -> Any:
-        """``loc`` and the factor times standard normal draws."""
+        """``loc`` and the factor times standard normal samples."""
         shape = self._extended_shape(sample_shape)
         eps = torch.empty(shape, dtype=self.loc.dtype, device=self.loc.device).normal_()
         return self.loc + torch.matmul(self._unbroadcasted_scale_tril, eps.unsqueeze(-1)).squeeze(-1)
@@ -137,7 +137,7 @@ def mahalanobis(factor: Any, x: Any) -> Any:
     factors = factor.reshape(-1, n, n)
     columns = x.reshape(-1, factors.size(0), n).permute(1, 2, 0)
     lengths = torch.linalg.solve_triangular(factors, columns, upper=False).pow(2).sum(-2).t()
-    back = [place for i in range(inner) for place in (outer + i, outer + inner + i)]
+    back = [dim for i in range(inner) for dim in (outer + i, outer + inner + i)]
     return lengths.reshape(x.shape[:-1]).permute((*range(outer), *back)).reshape(batch)
 
 

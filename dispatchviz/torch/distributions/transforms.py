@@ -6,22 +6,22 @@ NB: in PyTorch, there are also ``CatTransform``, ``StackTransform``, ``CorrChole
 
 from __future__ import annotations
 
-from dispatchviz.torch.distributions.transform import Transform as Transform
-from dispatchviz.torch.distributions.transform_of_others import ComposeTransform as ComposeTransform
-from dispatchviz.torch.distributions.transform_of_others import IndependentTransform as IndependentTransform
-from dispatchviz.torch.distributions.transform_of_others import ReshapeTransform as ReshapeTransform
-from dispatchviz.torch.distributions.transform_of_others import identity_transform as identity_transform
-from dispatchviz.torch.distributions.transforms_of_numbers import AbsTransform as AbsTransform
-from dispatchviz.torch.distributions.transforms_of_numbers import AffineTransform as AffineTransform
-from dispatchviz.torch.distributions.transforms_of_numbers import ExpTransform as ExpTransform
-from dispatchviz.torch.distributions.transforms_of_numbers import PowerTransform as PowerTransform
-from dispatchviz.torch.distributions.transforms_of_numbers import SigmoidTransform as SigmoidTransform
-from dispatchviz.torch.distributions.transforms_of_numbers import SoftplusTransform as SoftplusTransform
-from dispatchviz.torch.distributions.transforms_of_numbers import TanhTransform as TanhTransform
-from dispatchviz.torch.distributions.transforms_of_vectors import LowerCholeskyTransform as LowerCholeskyTransform
-from dispatchviz.torch.distributions.transforms_of_vectors import PositiveDefiniteTransform as PositiveDefiniteTransform
-from dispatchviz.torch.distributions.transforms_of_vectors import SoftmaxTransform as SoftmaxTransform
-from dispatchviz.torch.distributions.transforms_of_vectors import StickBreakingTransform as StickBreakingTransform
+from dispatchviz.torch.distributions.compose_reshape_transforms import ComposeTransform as ComposeTransform
+from dispatchviz.torch.distributions.compose_reshape_transforms import IndependentTransform as IndependentTransform
+from dispatchviz.torch.distributions.compose_reshape_transforms import ReshapeTransform as ReshapeTransform
+from dispatchviz.torch.distributions.compose_reshape_transforms import identity_transform as identity_transform
+from dispatchviz.torch.distributions.elementwise_transforms import AbsTransform as AbsTransform
+from dispatchviz.torch.distributions.elementwise_transforms import AffineTransform as AffineTransform
+from dispatchviz.torch.distributions.elementwise_transforms import ExpTransform as ExpTransform
+from dispatchviz.torch.distributions.elementwise_transforms import PowerTransform as PowerTransform
+from dispatchviz.torch.distributions.elementwise_transforms import SigmoidTransform as SigmoidTransform
+from dispatchviz.torch.distributions.elementwise_transforms import SoftplusTransform as SoftplusTransform
+from dispatchviz.torch.distributions.elementwise_transforms import TanhTransform as TanhTransform
+from dispatchviz.torch.distributions.transform_base import Transform as Transform
+from dispatchviz.torch.distributions.vector_transforms import LowerCholeskyTransform as LowerCholeskyTransform
+from dispatchviz.torch.distributions.vector_transforms import PositiveDefiniteTransform as PositiveDefiniteTransform
+from dispatchviz.torch.distributions.vector_transforms import SoftmaxTransform as SoftmaxTransform
+from dispatchviz.torch.distributions.vector_transforms import StickBreakingTransform as StickBreakingTransform
 
 __all__ = [
     "AbsTransform",

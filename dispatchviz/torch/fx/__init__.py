@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class Proxy:
-    """The class of what stands for a value while tracing: there is none."""
+    """The class of values while tracing, for annotations: there is none."""
 
 
 class Node:

@@ -1,4 +1,4 @@
-"""``torch.jit`` as it is with ``PYTORCH_JIT=0``: Python runs, and what compiles gives back what it was given
+"""``torch.jit`` as it is with ``PYTORCH_JIT=0``: Python runs, and what compiles returns its argument
 (``torch/jit/__init__.py``, ``_script.py``, ``_trace.py``).
 
 NB: nothing is compiled or traced, and a UserWarning says so: scripted code calls the operators that Python calls.
@@ -48,7 +48,7 @@ class Attribute(NamedTuple):
     type: Any
 
 
-def _say_deprecated(name: str) -> None:
+def _warn_deprecated(name: str) -> None:
     warnings.warn(
         f"`torch.jit.{name}` is deprecated. Please switch to `torch.compile` or `torch.export`.",
         DeprecationWarning,
@@ -56,7 +56,7 @@ def _say_deprecated(name: str) -> None:
     )
 
 
-def _say_uncompiled(name: str) -> None:
+def _warn_uncompiled(name: str) -> None:
     warnings.warn(
         f"dispatchviz's model of PyTorch has no TorchScript: what torch.jit.{name} was given runs as Python, as "
         "it does in PyTorch with PYTORCH_JIT=0",
@@ -66,22 +66,22 @@ def _say_uncompiled(name: str) -> None:
 
 def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> _T:
     """What it was given."""
-    _say_deprecated("script")
-    _say_uncompiled("script")
+    _warn_deprecated("script")
+    _warn_uncompiled("script")
     return obj
 
 
 def trace(func: _T, example_inputs: Any = None, *args: Any, **kwargs: Any) -> _T:
     """What it was given."""
-    _say_deprecated("trace")
-    _say_uncompiled("trace")
+    _warn_deprecated("trace")
+    _warn_uncompiled("trace")
     return func
 
 
 def trace_module(mod: _T, inputs: Any, *args: Any, **kwargs: Any) -> _T:
     """What it was given."""
-    _say_deprecated("trace_method")
-    _say_uncompiled("trace_module")
+    _warn_deprecated("trace_method")
+    _warn_uncompiled("trace_module")
     return mod
 
 
@@ -92,7 +92,7 @@ def script_if_tracing(fn: _T) -> _T:
 
 def script_method(fn: _T) -> _T:
     """What it was given."""
-    _say_deprecated("script_method")
+    _warn_deprecated("script_method")
     return fn
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dispatchviz.torch.masked import reductions as _reductions
+from dispatchviz.torch.masked.mean_var_std import mean, std, var
 from dispatchviz.torch.masked.normalizations import (
     cumprod,
     cumsum,
@@ -18,7 +19,6 @@ from dispatchviz.torch.masked.normalizations import (
     softmin,
 )
 from dispatchviz.torch.masked.reductions import amax, amin, argmax, argmin, logsumexp, median, norm, prod
-from dispatchviz.torch.masked.spreads import mean, std, var
 
 __all__ = [
     "amax",

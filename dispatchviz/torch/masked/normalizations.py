@@ -7,18 +7,18 @@ from typing import Any
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.masked.masks import canonical_dim, filled
+from dispatchviz.torch.masked.input_mask_fill import canonical_dim, filled
 from dispatchviz.torch.masked.reductions import norm
 
 
 def cumsum(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """Sums up to each place."""
+    """Cumulative sums under a mask."""
     dtype, d = dtype or input.dtype, canonical_dim(dim, input.ndim)[0]
     return torch.cumsum(filled("sum", input, mask), d, dtype=dtype).to(dtype=dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Any:
-    """Products up to each place."""
+    """Cumulative products under a mask."""
     dtype, d = dtype or input.dtype, canonical_dim(dim, input.ndim)[0]
     return torch.cumprod(filled("prod", input, mask), d, dtype=dtype).to(dtype=dtype)
 

@@ -10,7 +10,7 @@ from typing import Any
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.masked.masks import Dims, canonical_dim, dtype_of_sum, filled
+from dispatchviz.torch.masked.input_mask_fill import Dims, canonical_dim, dtype_of_sum, filled
 
 
 def sum(

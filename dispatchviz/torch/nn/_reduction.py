@@ -17,7 +17,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The name that two old arguments stand for; warns that they are old."""
+    """The reduction that two deprecated arguments mean; warns that they are deprecated."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
     name = "mean" if size_average and reduce else "sum" if reduce else "none"
@@ -34,7 +34,7 @@ def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning
 
 
 def enum_of(reduction: str, size_average: bool | None, reduce: bool | None) -> int:
-    """The number that a loss's three arguments ask for."""
+    """The reduction number of a loss's three arguments."""
     if size_average is not None or reduce is not None:
         return legacy_get_enum(size_average, reduce)
     return get_enum(reduction)

@@ -145,7 +145,7 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's bound. ValueError for fewer than two dimensions and unknown words."""
+    """He's bound. ValueError for fewer than two dimensions and unknown modes."""
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -156,7 +156,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's variance, normally distributed. ValueError for fewer than two dimensions and unknown words."""
+    """He's variance, normally distributed. ValueError for fewer than two dimensions and unknown modes."""
     if _is_empty(tensor):
         return tensor
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -174,10 +174,10 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
         return tensor
     rows = tensor.size(0)
     columns = tensor.numel() // rows
-    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    matrix = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     if rows < columns:
-        drawn.t_()
-    q, r = torch.linalg.qr(drawn)
+        matrix.t_()
+    q, r = torch.linalg.qr(matrix)
     signs = torch.diag(r, 0).sign()
     q *= signs
     if rows < columns:
@@ -189,7 +189,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Normally distributed, with a share of zeros in every column. ValueError for what is no matrix."""
+    """Normally distributed, with a fraction of zeros in every column. ValueError for what is no matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -209,7 +209,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Normally distributed, but within [a, b]: what falls outside is drawn again."""
+    """Normally distributed, but within [a, b]: what falls outside is sampled again."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -221,7 +221,7 @@ def trunc_normal_(
     inside = _norm_cdf((b - mean) / std) - _norm_cdf((a - mean) / std)
     with torch.no_grad():
         if inside > 0.3:
-            _redrawn_outside(tensor, mean, std, a, b, generator)
+            _resample_outside(tensor, mean, std, a, b, generator)
         else:
             _accepted_by_density(tensor, mean, std, a, b, generator)
     return tensor
@@ -231,7 +231,7 @@ def _norm_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redrawn_outside(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _resample_outside(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
     result = tensor.normal_(mean, std, generator=generator)
     while (outside := (result < low) | (result > high)).any():
@@ -241,7 +241,7 @@ def _redrawn_outside(tensor: Any, mean: float, std: float, a: float, b: float, g
 
 
 def _accepted_by_density(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Few would fall inside: draws uniformly and keeps each value with its density's chance."""
+    """Rejection sampling where few would fall inside: uniform samples, accepted by their density."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, chances = torch.empty_like(tensor), torch.empty_like(tensor)
 

@@ -1,4 +1,4 @@
-"""``torch.nn.Parameter`` and ``Buffer`` (``torch/nn/parameter.py``): tensors that say what they are to modules."""
+"""``torch.nn.Parameter`` and ``Buffer`` (``torch/nn/parameter.py``): tensors that modules register."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _ALLOWED = (
 
 
 class UninitializedTensorMixin:
-    """A tensor that waits for its shape, which a lazy module gives it when it is first called."""
+    """An uninitialized tensor, which a lazy module materializes when it is first called."""
 
     cls_to_become: type
 
@@ -131,7 +131,7 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter that waits for its shape; it has a dtype and a device."""
+    """An uninitialized parameter: dtype and device, no shape."""
 
     cls_to_become = Parameter
 
@@ -145,7 +145,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer that waits for its shape; it has a dtype and a device."""
+    """An uninitialized buffer: dtype and device, no shape."""
 
     cls_to_become = Tensor
 
@@ -159,5 +159,5 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer waits for its shape."""
+    """Whether a parameter or buffer is uninitialized."""
     return isinstance(param, UninitializedTensorMixin)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.optim.foreach_optimizer import zeros_like
 from dispatchviz.torch.optim.optimizer import Optimizer
-from dispatchviz.torch.optim.stepping import zeros_like
 from dispatchviz.torch.optim.updates import run_closure, scalar_dtype, to_scalar
 
 __all__ = ["Adafactor"]
@@ -79,24 +79,24 @@ class Adafactor(Optimizer):
         grad = -param.grad if group["maximize"] else param.grad
         state["step"] += 1
         step = state["step"].item()
-        share = step ** group["beta2_decay"]
+        one_minus_beta2 = step ** group["beta2_decay"]
         rate = min(lr, 1 / step**0.5)
         alpha = max(group["eps"][1], param.norm(2).item() / param.numel() ** 0.5) * rate
         if group["weight_decay"] != 0:
             param.mul_(1 - lr * group["weight_decay"])
-        update = _variance(state, grad, share, eps1).clamp_(min=eps1 * eps1).rsqrt_()
+        update = _variance(state, grad, one_minus_beta2, eps1).clamp_(min=eps1 * eps1).rsqrt_()
         update.mul_(grad)
         denominator = max(1.0, update.norm(2).item() / (update.numel() ** 0.5 * group["d"]))
         param.add_(update, alpha=-alpha / denominator)
 
 
-def _variance(state: dict[str, Any], grad: Any, share: float, eps1: float) -> Any:
+def _variance(state: dict[str, Any], grad: Any, one_minus_beta2: float, eps1: float) -> Any:
     """The second moments, of which some of the new ones have been taken in."""
     if grad.dim() <= 1:
-        state["variance"].lerp_(grad * grad, share)
+        state["variance"].lerp_(grad * grad, one_minus_beta2)
         return state["variance"].clone()
     for name, dim in (("row_var", -1), ("col_var", -2)):
         mean = torch.norm(grad, dim=dim, keepdim=True).square_().div_(grad.size(dim))
-        state[name].lerp_(mean, share)
+        state[name].lerp_(mean, one_minus_beta2)
     estimate = state["row_var"] @ state["col_var"]
     return estimate.div_(state["row_var"].mean(dim=-2, keepdim=True).clamp_(min=eps1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, beside, decayed, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, beside, decayed, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,
@@ -58,7 +58,7 @@ def _multi_tensor_adadelta(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_add_(params, deltas, alpha=-lr)
 
 
-class Adadelta(SteppingOptimizer):
+class Adadelta(ForeachOptimizer):
     """Steps as long as the last ones were, over the size of gradients. ValueError for options out of range."""
 
     _states = ("square_avg", "acc_delta", "step")

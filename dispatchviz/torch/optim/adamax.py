@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import (
+    ForeachOptimizer,
+    Lists,
+    check_betas,
+    counter,
+    decayed,
+    zeros_like,
+)
 from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["Adamax"]
@@ -56,7 +63,7 @@ def _multi_tensor_adamax(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcdiv_(params, means, largest, [value_of(lr) / each * -1 for each in corrections])
 
 
-class Adamax(SteppingOptimizer):
+class Adamax(ForeachOptimizer):
     """Adam with the largest gradient in place of the mean of squares. ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_inf", "step")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,
@@ -72,12 +72,12 @@ def _multi_tensor_asgd(lists: Lists, group: dict[str, Any]) -> None:
         changes = torch._foreach_sub(params, averages)
         torch._foreach_addcmul_(averages, changes, mus)
         rates = [torch.as_tensor(_rate(group, lr, count), device=device) for count in counts]
-        shares = [torch.as_tensor(1 / max(1, value_of(count) - group["t0"]), device=device) for count in counts]
+        weights = [torch.as_tensor(1 / max(1, value_of(count) - group["t0"]), device=device) for count in counts]
         torch._foreach_copy_(etas, rates)
-        torch._foreach_copy_(mus, shares)
+        torch._foreach_copy_(mus, weights)
 
 
-class ASGD(SteppingOptimizer):
+class ASGD(ForeachOptimizer):
     """SGD with the mean of parameters kept in ``ax``. ValueError for options out of range."""
 
     _states = ("ax", "mu", "eta", "step")

@@ -12,7 +12,7 @@ from dispatchviz.torch.optim.updates import to_scalar
 
 __all__ = ["LBFGS"]
 
-_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+_STATE = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 """What a step leaves for the next one."""
 
 
@@ -91,7 +91,7 @@ class LBFGS(Optimizer):
         flat_grad = self._gather_flat_grad()
         if flat_grad.abs().max() <= group["tolerance_grad"]:
             return original
-        kept = {name: state.get(name) for name in _KEPT}
+        kept = {name: state.get(name) for name in _STATE}
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             slope = self._choose_direction(kept, state, group, flat_grad, loss)
@@ -102,7 +102,7 @@ class LBFGS(Optimizer):
             loss, flat_grad, small, more = self._move(closure, kept, group, flat_grad, loss, slope, left, last)
             evaluations += more
             state["func_evals"] += more
-            if last or evaluations >= group["max_eval"] or small or self._stands_still(kept, group, loss):
+            if last or evaluations >= group["max_eval"] or small or self._has_converged(kept, group, loss):
                 break
         state.update(kept)
         return original
@@ -110,7 +110,7 @@ class LBFGS(Optimizer):
     def _choose_direction(
         self, kept: dict[str, Any], state: dict[str, Any], group: dict[str, Any], flat_grad: Any, loss: float
     ) -> Any:
-        """Where to go and how far; gives the slope there."""
+        """The search direction and the step size; returns the directional derivative."""
         rate, first = to_scalar(group["lr"]), state["n_iter"] == 1
         if first:
             kept |= {"d": flat_grad.neg(), "old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1}
@@ -181,7 +181,7 @@ class LBFGS(Optimizer):
 
         return StrongWolfe(evaluate, direction, start, max_ls=left)
 
-    def _stands_still(self, kept: dict[str, Any], group: dict[str, Any], loss: float) -> bool:
+    def _has_converged(self, kept: dict[str, Any], group: dict[str, Any], loss: float) -> bool:
         tolerance = group["tolerance_change"]
         return bool(kept["d"].mul(kept["t"]).abs().max() <= tolerance) or abs(loss - kept["prev_loss"]) < tolerance
 

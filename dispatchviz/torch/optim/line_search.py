@@ -39,10 +39,10 @@ def cubic_interpolate(one: Point, other: Point, bounds: tuple[Any, Any] | None =
         return (lowest + highest) / 2.0
     d2 = square.sqrt()
     if one.t <= other.t:
-        place = other.t - (other.t - one.t) * ((other.gtd + d2 - d1) / (other.gtd - one.gtd + 2 * d2))
+        minimum = other.t - (other.t - one.t) * ((other.gtd + d2 - d1) / (other.gtd - one.gtd + 2 * d2))
     else:
-        place = one.t - (one.t - other.t) * ((one.gtd + d2 - d1) / (one.gtd - other.gtd + 2 * d2))
-    return min(max(place, lowest), highest)
+        minimum = one.t - (one.t - other.t) * ((one.gtd + d2 - d1) / (one.gtd - other.gtd + 2 * d2))
+    return min(max(minimum, lowest), highest)
 
 
 @dataclass
@@ -115,7 +115,7 @@ class StrongWolfe:
         return bracket[low]
 
     def _between(self, bracket: list[Point], stuck: bool) -> tuple[Any, bool]:
-        """The next place, kept off the ends when it came near one twice."""
+        """The next step size, kept off the ends when it came near one twice."""
         first, second = bracket
         t = cubic_interpolate(first, second)
         ends = first.t, second.t

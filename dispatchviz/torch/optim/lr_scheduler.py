@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dispatchviz.torch.optim import schedules, schedules_combined, schedules_cyclic, schedules_simple
+from dispatchviz.torch.optim import lr_scheduler_base, lr_scheduler_combined, lr_scheduler_cyclic, lr_scheduler_factors
 
-_MODULES: tuple[ModuleType, ...] = (schedules, schedules_simple, schedules_cyclic, schedules_combined)
+_MODULES: tuple[ModuleType, ...] = (lr_scheduler_base, lr_scheduler_factors, lr_scheduler_cyclic, lr_scheduler_combined)
 
 __all__ = sorted(name for module in _MODULES for name in module.__all__)
 
@@ -15,5 +15,5 @@ for _name in __all__:
     globals()[_name].__module__ = "torch.optim.lr_scheduler"
 
 
-class _LRScheduler(schedules.LRScheduler):
+class _LRScheduler(lr_scheduler_base.LRScheduler):
     """The name that ``LRScheduler`` had."""

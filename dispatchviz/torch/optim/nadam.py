@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import (
+    ForeachOptimizer,
+    Lists,
+    check_betas,
+    counter,
+    decayed,
+    zeros_like,
+)
 from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["NAdam"]
@@ -78,7 +85,7 @@ def _multi_tensor_nadam(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcdiv_(params, means, roots, of_means)
 
 
-class NAdam(SteppingOptimizer):
+class NAdam(ForeachOptimizer):
     """Adam with Nesterov's momentum. ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "mu_product", "step")

@@ -13,13 +13,13 @@ from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.state import SavedState
+from dispatchviz.torch.optim.optimizer_state_dict import StateDictMixin
 
 Hook = Callable[..., Any]
 
 
 class _RequiredParameter:
-    """Stands for an option that every group must give."""
+    """Sentinel of an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -57,7 +57,7 @@ def use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
     return stepping
 
 
-class Optimizer(SavedState):
+class Optimizer(StateDictMixin):
     """Base of all optimizers: ``params`` are parameters, pairs with names, or dicts with options of their own.
 
     TypeError for what is no parameter, ValueError for none, twice the same, or one that is no leaf.
@@ -96,11 +96,11 @@ class Optimizer(SavedState):
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update; a closure computes the loss again. Subclasses say how."""
+        """One update; a closure computes the loss again. Defined by subclasses."""
         raise NotImplementedError
 
     def _optimizer_step_code(self) -> None:
-        """For tools that listen."""
+        """For profilers."""
 
     @staticmethod
     def profile_hook_step(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -207,10 +207,10 @@ class Optimizer(SavedState):
         named = "param_names" in param_group
         for group in self.param_groups:
             if named != ("param_names" in group):
-                words = "with names" if named else "without names"
+                which = "with names" if named else "without names"
                 raise ValueError(
                     "all optimizer param groups should be with/without names. cannot add param group "
-                    f"{words} to the optimizer"
+                    f"{which} to the optimizer"
                 )
         if not set(self._parameters()).isdisjoint(param_group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import (
+    ForeachOptimizer,
+    Lists,
+    check_betas,
+    counter,
+    decayed,
+    zeros_like,
+)
 from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["RAdam"]
@@ -101,8 +108,8 @@ def _multi_tensor_radam(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcmul_(params, means, buffer)
 
 
-class RAdam(SteppingOptimizer):
-    """Adam that waits until the mean of squares can be trusted. ValueError for options out of range."""
+class RAdam(ForeachOptimizer):
+    """Adam with rectified variance of the adaptive learning rate. ValueError for options out of range."""
 
     _states = ("exp_avg", "exp_avg_sq", "step")
     _single = _single_tensor_radam

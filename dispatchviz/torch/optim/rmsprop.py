@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.optim.foreach_optimizer import beside, check_lists
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
-from dispatchviz.torch.optim.stepping import beside, check_lists
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,

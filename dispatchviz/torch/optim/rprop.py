@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, beside, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, beside, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,
@@ -70,7 +70,7 @@ def _multi_tensor_rprop(lists: Lists, group: dict[str, Any]) -> None:
         torch._foreach_addcmul_(params, [grad.sign() for grad in prevs], step_sizes, value=-1)
 
 
-class Rprop(SteppingOptimizer):
+class Rprop(ForeachOptimizer):
     """Steps by the gradient's sign; longer as long as it stays. ValueError for options out of range."""
 
     _states = ("prev", "step_size", "step")

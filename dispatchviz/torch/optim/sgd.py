@@ -150,7 +150,7 @@ def _multi_tensor_sgd(
     maximize: bool,
 ) -> None:
     lr = to_scalar(lr)
-    for (own, gradients, own_buffers), places in grouped(params, grads, buffers):
+    for (own, gradients, own_buffers), indices in grouped(params, grads, buffers):
         if maximize:
             gradients = torch._foreach_neg(gradients)
         if weight_decay != 0 and maximize:
@@ -159,8 +159,8 @@ def _multi_tensor_sgd(
             gradients = torch._foreach_add(gradients, own, alpha=weight_decay)
         if momentum != 0:
             moved = _moved(own_buffers, gradients, momentum, dampening)
-            for place, buffer in zip(places, moved, strict=True):
-                buffers[place] = buffer
+            for index, buffer in zip(indices, moved, strict=True):
+                buffers[index] = buffer
             if nesterov:
                 torch._foreach_add_(gradients, moved, alpha=momentum)
             else:

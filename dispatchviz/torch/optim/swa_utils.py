@@ -12,8 +12,8 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.optim.schedules import LRScheduler
-from dispatchviz.torch.optim.schedules_cyclic import of_each
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler
+from dispatchviz.torch.optim.lr_scheduler_cyclic import of_each
 from dispatchviz.torch.optim.updates import grouped
 
 __all__ = [
@@ -223,8 +223,8 @@ class SWALR(LRScheduler):
     def _get_initial_lr(lr: Any, swa_lr: Any, alpha: float) -> Any:
         return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
 
-    def _share(self, step: int) -> float:
-        """How far it is on the way."""
+    def _alpha(self, step: int) -> float:
+        """The annealing factor, from 0 to 1."""
         return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
 
     def get_lr(self) -> list[Any]:
@@ -238,7 +238,7 @@ class SWALR(LRScheduler):
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
-        before, now = self._share(step - 1), self._share(step)
+        before, now = self._alpha(step - 1), self._alpha(step)
         groups = self.optimizer.param_groups
         first = [self._get_initial_lr(group["lr"], group["swa_lr"], before) for group in groups]
         return [group["swa_lr"] * now + lr * (1 - now) for group, lr in zip(groups, first, strict=True)]

@@ -18,7 +18,7 @@ def _plain(parameter: Any) -> bool:
 
 
 def default_to_foreach(params: list[Any], differentiable: bool) -> bool:
-    """Whether updates work on lists of tensors where nobody has said so."""
+    """Whether updates use foreach kernels by default."""
     return not differentiable and all(
         parameter is None or (_plain(parameter) and parameter.device.type in _FOREACH_DEVICES) for parameter in params
     )
@@ -39,7 +39,7 @@ def scalar_dtype(fused: bool | None = False) -> Any:
 
 
 def counter(parameter: Any, group: dict[str, Any]) -> Any:
-    """Where steps are counted: beside the parameter if a kernel reads it, else on the CPU, where nobody has to wait."""
+    """A step counter: on the parameter's device if a kernel reads it, else on the CPU, without synchronisation."""
     fused = group.get("fused")
     if fused or group.get("capturable"):
         return torch.zeros((), dtype=scalar_dtype(fused), device=parameter.device)
@@ -66,7 +66,7 @@ def allow_fused(optimizer: Any, fused: bool | None, foreach: bool | None, differ
 
 
 def check_no_scale(grad_scale: Any, found_inf: Any) -> None:
-    """AssertionError for a scale that only fused kernels know."""
+    """AssertionError for a ``grad_scale``, which only fused kernels take."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Expected grad_scale and found_inf to be None")
 
@@ -107,17 +107,17 @@ def value_of(value: Any) -> Any:
 
 
 def grouped(*lists: list[Any]) -> Iterator[tuple[list[list[Any]], list[int]]]:
-    """Lists that belong together, cut by the device and dtype of the first one's tensors, with their places.
+    """Parallel lists grouped by the device and dtype of the first one's tensors, with their indices.
 
     PyTorch keeps the groups in a hash map, which puts a new one first, but a bfloat16 one right before a float32 one
     and the other way round, since these two fall into one bucket. NB: true of one device; several were not measured.
     """
-    places: dict[Any, list[int]] = {}
-    for place, tensor in enumerate(lists[0]):
-        places.setdefault((tensor.device, tensor.dtype), []).append(place)
-    for key in _in_order_of_hash_map(list(places)):
-        found = places[key]
-        yield [[values[place] for place in found] if values else [] for values in lists], found
+    indices: dict[Any, list[int]] = {}
+    for index, tensor in enumerate(lists[0]):
+        indices.setdefault((tensor.device, tensor.dtype), []).append(index)
+    for key in _in_order_of_hash_map(list(indices)):
+        found = indices[key]
+        yield [[values[index] for index in found] if values else [] for values in lists], found
 
 
 def _in_order_of_hash_map(keys: list[Any]) -> list[Any]:
@@ -137,7 +137,7 @@ def real_views(*tensors: Any) -> list[Any]:
 
 
 def view_as_real(params: list[Any], *states: list[Any]) -> None:
-    """Puts such views in the place of complex parameters and of their states, in lists that a group owns."""
+    """Replaces complex parameters and their states by such views, in lists that a group owns."""
     for i, parameter in enumerate(params):
         if torch.is_complex(parameter):
             for values in (params, *filter(None, states)):
@@ -147,7 +147,7 @@ def view_as_real(params: list[Any], *states: list[Any]) -> None:
 def chosen(
     foreach: bool | None, fused: bool | None, params: list[Any], differentiable: bool = False
 ) -> tuple[bool, bool]:
-    """Which of both is meant."""
+    """Chooses single tensor, foreach or fused."""
     if foreach is None and fused is None:
         foreach = default_to_foreach(params, differentiable)
     return bool(foreach), bool(fused)

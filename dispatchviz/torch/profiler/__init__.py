@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from enum import Enum, IntEnum
 from typing import Any
 
-from dispatchviz.torch.autograd.profiled_events import Collector, EventList
+from dispatchviz.torch.autograd.function_events import Collector, EventList
 from dispatchviz.torch.autograd.profiler import record_function as record_function
 
 
 class ProfilerActivity(IntEnum):
-    """What PyTorch's profiler looks at."""
+    """What PyTorch's profiler records."""
 
     CPU = 0
     XPU = 1
@@ -61,12 +61,12 @@ def schedule(
         length = wait + warmup + active
         if repeat > 0 and step / length >= repeat:
             return ProfilerAction.NONE
-        place = step % length
-        if place < wait:
+        position = step % length
+        if position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if position < length - 1 else ProfilerAction.RECORD_AND_SAVE
 
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(

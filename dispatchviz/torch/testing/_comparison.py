@@ -16,8 +16,8 @@ from dispatchviz.core.native.iterator.tensor_iterator import quiet
 from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor, with_bits
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch.creation import new_from_data, new_tensor
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.tensor_new import new_from_data, new_tensor
 from dispatchviz.torch.to_numpy import values_on_host
 
 _TOLERANCES = {
@@ -68,27 +68,27 @@ def assert_close(
         )
     options = Options(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     pairs = list(_pairs(actual, expected, ()))
-    for one, other, place in pairs:
+    for one, other, path in pairs:
         failure = _difference(one, other, options)
         if failure:
-            where = "".join(f"[{part!r}]" for part in place)
-            found = failure + (f"\n\nThe failure occurred for item {where}" if place else "")
+            where = "".join(f"[{part!r}]" for part in path)
+            found = failure + (f"\n\nThe failure occurred for item {where}" if path else "")
             raise AssertionError(found if msg is None else msg(found) if callable(msg) else msg)
 
 
-def _pairs(actual: Any, expected: Any, place: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
+def _pairs(actual: Any, expected: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
     """The values inside both, with where they are. AssertionError if the containers differ."""
     if _both(actual, expected, Sequence) and not _any(actual, expected, (str, Size)):
         if len(actual) != len(expected):
             raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
         for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
-            yield from _pairs(one, other, (*place, i))
+            yield from _pairs(one, other, (*path, i))
     elif _both(actual, expected, Mapping):
         _check_keys(actual, expected)
         for key in actual:
-            yield from _pairs(actual[key], expected[key], (*place, key))
+            yield from _pairs(actual[key], expected[key], (*path, key))
     else:
-        yield actual, expected, place
+        yield actual, expected, path
 
 
 def _check_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any]) -> None:
@@ -109,7 +109,7 @@ def _any(actual: Any, expected: Any, kind: Any) -> bool:
 
 
 def _difference(actual: Any, expected: Any, options: Options) -> str:
-    """What is wrong, in PyTorch's words; empty if nothing is."""
+    """The first difference, with PyTorch's text; empty if there is none."""
     if actual is None or expected is None:
         return "" if actual is expected else f"None mismatch: {actual} is not {expected}"
     if _both(actual, expected, (bool, numpy.bool_)):
@@ -223,7 +223,7 @@ def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -
 
 
 def _values(tensor: Tensor) -> Any:
-    """The numbers that a tensor stands for: conjugated, negated or zero, whatever its memory holds."""
+    """The numbers that a tensor represents: conjugated, negated or zero, whatever its memory holds."""
     if is_zerotensor(tensor):
         return numpy.zeros(tensor._size, tensor._dtype.numpy)
     return with_bits(values_on_host(tensor), tensor._ks)
@@ -263,9 +263,9 @@ def _mismatch_of_tensors(one: Any, other: Any, matches: Any, rtol: float, atol: 
 
 
 def _greatest(kind: str, differences: Any, tolerance: float, equality: bool) -> str:
-    place = int(numpy.argmax(differences))
-    index = tuple(int(i) for i in numpy.unravel_index(place, differences.shape))
+    path = int(numpy.argmax(differences))
+    index = tuple(int(i) for i in numpy.unravel_index(path, differences.shape))
     return (
-        f"Greatest {kind} difference: {differences.reshape(-1)[place].item()} at index {index}"
+        f"Greatest {kind} difference: {differences.reshape(-1)[path].item()} at index {index}"
         f"{_allowed(tolerance, equality)}"
     )

@@ -16,6 +16,6 @@ def all_same_mode(modes: Sequence[Any]) -> bool:
 
 @contextmanager
 def no_dispatch() -> Iterator[None]:
-    """Inside, neither modes nor subclasses see a call."""
+    """Inside, neither modes nor subclasses intercept a call."""
     with _C._DisableTorchDispatch():
         yield

@@ -27,7 +27,7 @@ _open_blocks = 0
 
 
 class TorchDispatchMode:
-    """Sees every operator that is called inside ``with mode:``, below autograd.
+    """Intercepts every operator that is called inside ``with mode:``, below autograd.
 
     Subclasses define ``__torch_dispatch__(self, func, types, args=(), kwargs=None)``; what it calls does not come back
     to the same mode.
@@ -84,7 +84,7 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 
 
 def _get_current_dispatch_mode() -> Any:
-    """The newest mode, the next to see a call; None if there is none."""
+    """The newest mode, which intercepts the next call; None if there is none."""
     count = _len_torch_dispatch_stack()
     return _get_dispatch_stack_at(count - 1) if count else None
 
@@ -99,7 +99,7 @@ def _push_mode(mode: Any) -> None:
 
 
 def _pop_mode(k: Any = None) -> Any:
-    """The newest mode, taken off. RuntimeError if there is none."""
+    """Pops the newest mode. RuntimeError if there is none."""
     return _pop_torch_dispatch_stack(k)
 
 
@@ -125,7 +125,7 @@ def _disable_current_modes() -> Iterator[list[Any]]:
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What a wrapper's handler is to return, so that autograd sees the aliases that the schema promises.
+    """The outputs of a wrapper's handler with the aliasing that the schema declares.
 
     An operator that writes to arguments gives those very arguments back; the results of a view operator share the
     storage of the wrapper that they are views of.

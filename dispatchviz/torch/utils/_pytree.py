@@ -166,7 +166,7 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> PyTree:
-    """The tree with ``func`` of each leaf in its place; of leaves at the same place, if there are several trees.
+    """The tree with ``func`` of each leaf in its place; of leaves at the same position, if there are several trees.
 
     ValueError if another tree has another shape.
     """

@@ -58,7 +58,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 
 
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
-    """Puts the generators where the states say."""
+    """Sets the generators' states."""
     for _, state in zip(devices, states, strict=False):
         torch.cuda.set_rng_state(state)
 
@@ -79,14 +79,14 @@ class CheckpointFunction(Function):
         ctx.run_function = run_function
         ctx.before = state_of_now(device_type_of(args), preserve_rng_state)
         ctx.inputs = [None if isinstance(value, torch.Tensor) else value for value in args]
-        ctx.tensor_indices = [place for place, value in enumerate(args) if isinstance(value, torch.Tensor)]
-        ctx.save_for_backward(*(args[place] for place in ctx.tensor_indices))
+        ctx.tensor_indices = [index for index, value in enumerate(args) if isinstance(value, torch.Tensor)]
+        ctx.save_for_backward(*(args[index] for index in ctx.tensor_indices))
         with torch.no_grad():
             return run_function(*args)
 
     @staticmethod
     def backward(ctx: Any, *args: Any) -> tuple[Any, ...]:
-        """Gradients of the arguments. RuntimeError where only some gradients are asked for."""
+        """Gradients of the arguments. RuntimeError for ``torch.autograd.grad`` or ``inputs=``."""
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -94,8 +94,8 @@ class CheckpointFunction(Function):
                 ".backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
-        for place, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
-            inputs[place] = tensor
+        for index, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
+            inputs[index] = tensor
         with restored(ctx.before, lambda: detach_variable(tuple(inputs)), grad=True) as leaves:
             outputs = ctx.run_function(*leaves)
         if isinstance(outputs, torch.Tensor):

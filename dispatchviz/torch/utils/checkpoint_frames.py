@@ -1,4 +1,4 @@
-"""Checkpoints that stand on saved-tensor hooks (``torch/utils/checkpoint.py``, ``use_reentrant=False``).
+"""Checkpointing by saved-tensor hooks (``torch/utils/checkpoint.py``, ``use_reentrant=False``).
 
 In forward, the pack hook puts a holder where a tensor would be kept; the first unpack hook of a backward runs the
 function again, under hooks that give the tensors to the holders in the same order, and stops after the last one.
@@ -31,7 +31,7 @@ def device_type_of(args: Any) -> str:
 
 @dataclass(frozen=True)
 class Before:
-    """Random state and autocast as they were when a function began."""
+    """The RNG state and autocast when a function began."""
 
     device_type: str
     preserve: bool
@@ -99,7 +99,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 class CheckpointError(RuntimeError):
-    """Recomputing gave something else."""
+    """Recomputed tensors differ in number or metadata."""
 
 
 CheckpointError.__module__ = "torch.utils.checkpoint"
@@ -110,7 +110,7 @@ class _StopRecomputationError(Exception):
 
 
 class _Handle:
-    """Keeps one tensor that was recomputed alive, until it is unpacked."""
+    """Keeps one recomputed tensor alive, until it is unpacked."""
 
 
 class _Holder:
@@ -119,7 +119,7 @@ class _Holder:
 
 
 class _Frame:
-    """One checkpointed call: who waits for tensors, and what came when it was recomputed, by backward pass."""
+    """One checkpointed call: weak references to its holders, and the recomputed tensors by backward pass."""
 
     def __init__(self, recompute: Callable[..., None], early_stop: bool, describe: Callable[[Any], Any]) -> None:
         self.recompute = recompute
@@ -143,7 +143,7 @@ class _Frame:
         return [value.unpack() if isinstance(value, SavedVariable) else value for value in self.arguments]
 
     def check(self, run: Any) -> None:
-        """CheckpointError if other tensors came than forward had."""
+        """CheckpointError if the recomputed tensors differ from forward's."""
         if self.ignore_mismatch:
             return
         if len(self.holders) != self.count[run]:
@@ -153,15 +153,15 @@ class _Frame:
                 f"Number of tensors saved during recomputation: {self.count[run]}.\n{_TIP}"
             )
         differing = ""
-        for place, reference in enumerate(self.holders):
+        for index, reference in enumerate(self.holders):
             holder = reference()
             handle = None if holder is None else holder.handles[run]
             if handle is None:
                 continue
             found = self.describe(self.recomputed[run][handle])
-            if found != self.descriptions[place]:
+            if found != self.descriptions[index]:
                 differing += (
-                    f"tensor at position {place}:\nsaved metadata: {self.descriptions[place]}\n"
+                    f"tensor at position {index}:\nsaved metadata: {self.descriptions[index]}\n"
                     f"recomputed metadata: {found}\n"
                 )
         if differing:
@@ -222,9 +222,9 @@ class _RecomputationHook(saved_tensors_hooks):
         tensor = tensor.detach() if tensor.requires_grad else tensor
         frame, run = self._frame(), self._run
         assert frame is not None
-        place = frame.count[run]
+        index = frame.count[run]
         frame.count[run] += 1
-        if place >= len(frame.holders):
+        if index >= len(frame.holders):
             if not frame.forward_completed:  # forward itself goes backward inside
                 frame.ignore_mismatch = True
                 return tensor
@@ -232,7 +232,7 @@ class _RecomputationHook(saved_tensors_hooks):
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
                 f"forward pass.\n{_TIP}"
             )
-        holder = frame.holders[place]()
+        holder = frame.holders[index]()
         if holder is not None:
             handle = holder.handles[run] = _Handle()
             frame.recomputed[run][handle] = tensor

@@ -74,7 +74,7 @@ class BackwardHook:
             if self.grad_outputs is None:  # several backwards through the inputs, or none through the outputs
                 return None
             assert self.input_tensors_index is not None, "there is a Node, so some input requires grad"
-            gradients: Any = _spread(self.input_tensors_index, grad_input, self.n_inputs)
+            gradients: Any = _scatter(self.input_tensors_index, grad_input, self.n_inputs)
             for user_hook in self.user_hooks:
                 given = user_hook(self.module, gradients, self.grad_outputs)
                 if given is None:
@@ -93,7 +93,7 @@ class BackwardHook:
     def _set_output_hook(self, node: Any) -> None:
         def hook(_: Gradients, grad_output: Gradients) -> Gradients | None:
             assert self.output_tensors_index is not None, "there is a Node, so some output requires grad"
-            self.grad_outputs = _spread(self.output_tensors_index, grad_output, self.n_outputs)
+            self.grad_outputs = _scatter(self.output_tensors_index, grad_output, self.n_outputs)
             self._run_pre_hooks()
             gradients = self.grad_outputs
             if self.input_tensors_index is None:
@@ -126,7 +126,7 @@ class BackwardHook:
             "#torch.nn.Module.register_full_backward_hook for more details.",
             stacklevel=5,
         )
-        nothing = _spread([], (), self.n_inputs)
+        nothing = _scatter([], (), self.n_inputs)
         for hook in self.user_hooks:
             given = hook(self.module, nothing, self.grad_outputs)
             if given is not None and not (isinstance(given, tuple) and all(one is None for one in given)):
@@ -137,8 +137,8 @@ class BackwardHook:
         self.grad_outputs = None
 
 
-def _spread(index: Sequence[int], values: Gradients, size: int) -> Gradients:
-    """The values at their places, None elsewhere."""
+def _scatter(index: Sequence[int], values: Gradients, size: int) -> Gradients:
+    """The values at their indices, None elsewhere."""
     result: list[Any] = [None] * size
     for i, value in zip(index, values, strict=True):
         result[i] = value

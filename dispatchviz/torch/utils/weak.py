@@ -101,7 +101,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     __copy__ = copy
 
     def keyrefs(self) -> list[Any]:
-        """The references, of which some may be gone when they are asked."""
+        """The references, some of which may be dead when called."""
         return list(self.data)
 
 

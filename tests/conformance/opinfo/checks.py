@@ -115,7 +115,7 @@ def _of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances |
 
 
 def samples(make: Callable[[], Any], count: int) -> list[Any]:
-    """Some of the samples, evenly spread over the first hundred; all of them if wanted."""
+    """Some of the samples, evenly spaced over the first hundred; all of them if wanted."""
     torch.manual_seed(0)
     try:
         found = list(make() if ALL else itertools.islice(make(), 100))
@@ -147,7 +147,7 @@ def judged(name: str, text: str, outcomes: Sequence[Outcome], given: Any, allowe
 
 
 def _refusal(model: Outcome) -> str:
-    """The model's own words for what it does not have."""
+    """The model's own error text for what it does not have."""
     text = str(model.error) if model.error is not None else ""
     missing = re.search(r"'Tensor' object has no attribute|module 'torch[.\w]*' has no attribute", text)
     return text.split("; close names")[0] if missing or re.search(r"dispatchviz|of the model", text) else ""

@@ -162,7 +162,7 @@ def _first(there: torch.Tensor, here: torch.Tensor) -> str:
 
 
 def _facts(real: torch.Tensor, model: Tensor, given: Any) -> dict[str, tuple[Any, Any]]:
-    """What can be said of a tensor beside its numbers, on both sides."""
+    """The metadata of a tensor, on both sides."""
     side: Any = model
     return {
         "dtype": (str(real.dtype), str(side.dtype)),

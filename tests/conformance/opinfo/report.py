@@ -27,7 +27,7 @@ class Report:
 
     @property
     def is_missing(self) -> bool:
-        """Every call ended in a word that there is no such thing here."""
+        """Every call raised that the model does not have it."""
         return not self.passed and not self.differing
 
     @property

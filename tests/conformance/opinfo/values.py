@@ -1,4 +1,4 @@
-"""The same values on both sides: PyTorch's tensors are written down, then made anew for PyTorch and for the model."""
+"""The same values on both sides: PyTorch's tensors are serialized, then made again for PyTorch and for the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dispatchviz.core.tensor.tensor import VersionCounter, alias_of, allocated, 
 
 
 class Untranslatable(Exception):
-    """A value that the model has no word for (a sparse tensor, another device)."""
+    """A value that the model cannot represent (a sparse tensor, another device)."""
 
 
 @dataclass

@@ -48,7 +48,7 @@ def answer(expression: str, names: dict[str, Any] | None = None) -> Answer:
 
 def gradient_answer(gradient: str) -> Answer:
     """To a line of gradients."""
-    program, node = questions.asked(torch, gradient, questions.tensors(torch))
+    program, node = questions.gradient_program(torch, gradient, questions.tensors(torch))
     called, result, error = recorded(program)
     grads = [None if grad is None else questions.described(grad, is_tensor) for grad in result or ()]
     return {**_answer(called, grads, error), "node": node()}

@@ -20,7 +20,7 @@ PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(
 FILE = "program.py"
 """The name under which programs know themselves."""
 
-_ASKED = re.compile(r"^( *)\? (.*)$", re.MULTILINE)
+_QUERY = re.compile(r"^( *)\? (.*)$", re.MULTILINE)
 _ONLY_HERE = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r"[^\s'\"(]*/site-packages/torch/"), "torch/"),
@@ -33,7 +33,7 @@ _ONLY_HERE = (
 def run(torch: ModuleType, source: str) -> list[str]:
     """What a program notes, in order; the last line is the error that ends it, if one does."""
     notes: list[str] = []
-    program = compile(_ASKED.sub(r"\1show(\2)", _quoted(source)), FILE, "exec", dont_inherit=True)
+    program = compile(_QUERY.sub(r"\1show(\2)", _quoted(source)), FILE, "exec", dont_inherit=True)
     names = {
         "torch": torch,
         "Tensor": torch.Tensor,
@@ -55,13 +55,13 @@ def run(torch: ModuleType, source: str) -> list[str]:
 
 def _quoted(source: str) -> str:
     """``? x`` becomes ``? "x", lambda: x``, on the same line."""
-    return _ASKED.sub(lambda asked: f"{asked[1]}? {asked[2]!r}, lambda: {asked[2]}", source)
+    return _QUERY.sub(lambda match: f"{match[1]}? {match[2]!r}, lambda: {match[2]}", source)
 
 
 def _shower(notes: list[str]) -> Callable[[str, Callable[[], Any]], None]:
-    def show(text: str, ask: Callable[[], Any]) -> None:
+    def show(text: str, query: Callable[[], Any]) -> None:
         try:
-            outcome = repr(ask())
+            outcome = repr(query())
         except Exception as error:
             outcome = f"{type(error).__name__}: {error}"
         notes.append(f"{text} -> {outcome}")

@@ -1,4 +1,4 @@
-"""What the kernels are asked, and PyTorch's answers to it, which ``truth/recorders/native_kernels.py`` stored.
+"""Expressions for the kernels, and PyTorch's results, which ``truth/recorders/native_kernels.py`` stored.
 
 An answer to an expression is ``{"calls", "error", "result"}``: the operators that were called, as [depth, name]; type
 and first line of the error or None; dtype, shape, strides and numbers of a tensor, or the value.
@@ -147,7 +147,9 @@ def _number(number: Any) -> Any:
     return {"complex": [number.real, number.imag]} if isinstance(number, complex) else number
 
 
-def asked(torch: ModuleType, gradient: str, names: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def gradient_program(
+    torch: ModuleType, gradient: str, names: dict[str, Any]
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """For a line of ``gradients``: the program, and a function that describes the Node that it made before it runs."""
     leaves, expression = gradient.split(" | ")
     values = [names[leaf].detach().requires_grad_() for leaf in leaves.split()]

@@ -1,4 +1,4 @@
-"""``torch.nn.attention.bias``: causal masks that are only written out where no kernel knows them by name
+"""``torch.nn.attention.bias``: causal masks that are only materialized where no kernel has ``is_causal``
 (``torch/nn/attention/bias.py``).
 
 NB: kernels that know the lower right one are CUDA's; here it is always written out.
@@ -24,7 +24,7 @@ class CausalVariant(IntEnum):
 
 
 class CausalBias(Tensor):
-    """A mask that knows its variant and its two lengths."""
+    """A causal mask of a variant and two sequence lengths."""
 
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         """AssertionError for another variant; a warning where rows would be empty."""
@@ -67,12 +67,12 @@ class CausalBias(Tensor):
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """Row i sees the columns up to i."""
+    """Row i attends to the columns up to i."""
     return _of_two(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """The last row sees every column."""
+    """The last row attends to every column."""
     return _of_two(CausalVariant.LOWER_RIGHT, size)
 
 

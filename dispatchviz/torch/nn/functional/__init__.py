@@ -56,7 +56,6 @@ from dispatchviz.torch.nn.functional.fractional_pooling import (
     fractional_max_pool3d,
     fractional_max_pool3d_with_indices,
 )
-from dispatchviz.torch.nn.functional.images import affine_grid, fold, grid_sample, pad, unfold
 from dispatchviz.torch.nn.functional.interpolation import interpolate, upsample, upsample_bilinear, upsample_nearest
 from dispatchviz.torch.nn.functional.linear_losses import linear_cross_entropy
 from dispatchviz.torch.nn.functional.losses import (
@@ -93,6 +92,7 @@ from dispatchviz.torch.nn.functional.normalizations import (
     normalize,
     rms_norm,
 )
+from dispatchviz.torch.nn.functional.pad_fold_grid_sample import affine_grid, fold, grid_sample, pad, unfold
 from dispatchviz.torch.nn.functional.pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -249,7 +249,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _as_pytorchs() -> None:
-    """Functions say that they are in ``torch.nn.functional``, wherever they are written."""
+    """Sets ``__module__`` of the functions to ``torch.nn.functional``."""
     for value in list(globals().values()):
         if getattr(value, "__module__", "").startswith(f"{__name__}."):
             value.__module__ = "torch.nn.functional"

@@ -129,7 +129,7 @@ def sigmoid(input: Any) -> Any:
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """What was meant before ``dim`` had to be said."""
+    """The implicit ``dim`` of the softmax, deprecated."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel + 1,

@@ -9,7 +9,7 @@ from typing import Any
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.functional.activations import softmax
 from dispatchviz.torch.nn.functional.dropouts import dropout
-from dispatchviz.torch.nn.functional.images import pad
+from dispatchviz.torch.nn.functional.pad_fold_grid_sample import pad
 from dispatchviz.torch.overrides import overridable
 
 
@@ -25,22 +25,22 @@ def _mha_shape_check(query: Any, key: Any, value: Any, key_padding_mask: Any, at
     """Whether there is a batch dimension. AssertionError for shapes that do not fit together."""
     count = query.dim()
     _require(count in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor")
-    words = "For batched (3-D)" if count == 3 else "For unbatched (2-D)"
+    prefix = "For batched (3-D)" if count == 3 else "For unbatched (2-D)"
     _require(
         key.dim() == value.dim() == count,
-        f"{words} `query`, expected `key` and `value` to be {count}-D but found {key.dim()}-D and {value.dim()}-D "
+        f"{prefix} `query`, expected `key` and `value` to be {count}-D but found {key.dim()}-D and {value.dim()}-D "
         "tensors respectively",
     )
     if key_padding_mask is not None:
         _require(
             key_padding_mask.dim() == count - 1,
-            f"{words} `query`, expected `key_padding_mask` to be `None` or {count - 1}-D but found "
+            f"{prefix} `query`, expected `key_padding_mask` to be `None` or {count - 1}-D but found "
             f"{key_padding_mask.dim()}-D tensor instead",
         )
     if attn_mask is not None:
         _require(
             attn_mask.dim() in (2, 3),
-            f"{words} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor "
+            f"{prefix} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor "
             "instead",
         )
         if count == 2 and attn_mask.dim() == 3:

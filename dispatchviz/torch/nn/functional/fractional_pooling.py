@@ -1,4 +1,4 @@
-"""Fractional max pooling: how many windows there are is chosen, not how far apart; where they lie is random."""
+"""Fractional max pooling: the number of windows is chosen, not their stride; their positions are random."""
 
 from __future__ import annotations
 

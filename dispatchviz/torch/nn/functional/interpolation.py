@@ -60,8 +60,8 @@ def _sizes_and_factors(input: Any, size: Any, scale_factor: Any, recompute: bool
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         return sizes, None
-    words = ("scale_factor", "scale_factor of shape", "scale_factor", "(s1, s2, ...,sK)")
-    factors = _one_each(input, scale_factor, words)
+    names = ("scale_factor", "scale_factor of shape", "scale_factor", "(s1, s2, ...,sK)")
+    factors = _one_each(input, scale_factor, names)
     return None, factors
 
 

@@ -156,7 +156,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Cross entropy of a probability of yes. ValueError for different shapes."""
+    """Binary cross entropy: of the probability of class 1. ValueError for different shapes."""
     number = enum_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Normalisation. PyTorch asks whether cuDNN may be used; the model has none, and hands on what PyTorch would."""
+"""Normalisation. PyTorch checks whether cuDNN may be used; the model has none, and passes on what PyTorch would."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn.functional.images import pad
+from dispatchviz.torch.nn.functional.pad_fold_grid_sample import pad
 from dispatchviz.torch.nn.functional.pooling import avg_pool2d, avg_pool3d
 from dispatchviz.torch.overrides import overridable
 

@@ -66,7 +66,7 @@ def avg_pool3d(*args: Any, **kwargs: Any) -> Any:
 
 
 def adaptive_avg_pool1d(*args: Any, **kwargs: Any) -> Any:
-    """Means of as many windows as are asked for."""
+    """The means of as many windows as requested."""
     return torch.adaptive_avg_pool1d(*args, **kwargs)
 
 
@@ -84,7 +84,7 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
 
 @overridable
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of as many windows as are asked for."""
+    """The maxima of as many windows as requested."""
     found = torch.adaptive_max_pool1d(input, output_size)
     return found if return_indices else found[0]
 

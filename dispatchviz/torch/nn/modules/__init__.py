@@ -88,7 +88,7 @@ _INTERNAL = ("ConvNd", "NonDynamicallyQuantizableLinear")
 
 
 def _classes(subject: ModuleType) -> dict[str, type]:
-    """The public modules that are defined there; they say so in PyTorch's words."""
+    """The public module classes that are defined there, with PyTorch's ``__module__``."""
     found = {
         name: value
         for name, value in vars(subject).items()

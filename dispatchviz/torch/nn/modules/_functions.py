@@ -9,7 +9,7 @@ from dispatchviz.torch.autograd.function import Function
 
 
 class BackwardHookFunction(Function):
-    """The identity that a module's full backward hooks hang on."""
+    """The identity that a module's full backward hooks are registered on."""
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:

@@ -9,7 +9,7 @@ from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.parameters import new_parameter
+from dispatchviz.torch.nn.modules.new_parameter import new_parameter
 
 
 class _Plain(Module):
@@ -40,8 +40,8 @@ class _Inplace(Module):
         return "inplace=True" if self.inplace else ""
 
 
-def _with_inplace(words: str, module: Any) -> str:
-    return f"{words}, inplace=True" if module.inplace else words
+def _with_inplace(text: str, module: Any) -> str:
+    return f"{text}, inplace=True" if module.inplace else text
 
 
 class ReLU(_Inplace):
@@ -319,7 +319,7 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """A leaky ReLU that learns its slope, one for all channels or one of each."""
+    """A leaky ReLU with a learned slope, one for all channels or one of each."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         self.num_parameters = num_parameters

@@ -112,14 +112,14 @@ class Sequential(_Numbered):
         return self.extend(list(self) * (other - 1))
 
     def insert(self, index: int, module: Any) -> Any:
-        """Puts a module at a place. AssertionError for what is no module, IndexError for no place."""
+        """Inserts a module at an index. AssertionError for what is no module, IndexError out of range."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        place = index + len(self) if index < 0 else index
-        self._make_room(place)
-        self._modules[str(place)] = module
+        position = index + len(self) if index < 0 else index
+        self._make_room(position)
+        self._modules[str(position)] = module
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Any:
@@ -149,7 +149,7 @@ class ModuleList(_Numbered):
         return self.extend(modules)
 
     def insert(self, index: int, module: Any) -> None:
-        """Puts a module at a place."""
+        """Inserts a module at an index."""
         self._make_room(index)
         self._modules[str(index)] = module
 

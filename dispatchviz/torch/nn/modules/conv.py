@@ -11,9 +11,9 @@ from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn._sizes import repeated, reverse_repeat
 from dispatchviz.torch.nn.modules.linear import reset_bias
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.parameters import new_parameter
+from dispatchviz.torch.nn.modules.new_parameter import new_parameter
 
-_PADDING_WORDS = {"same", "valid"}
+_PADDING_STRINGS = {"same", "valid"}
 _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
@@ -70,7 +70,7 @@ class ConvNd(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        words = [
+        parts = [
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}",
             *(
                 f"{name}={getattr(self, name)}"
@@ -79,12 +79,12 @@ class ConvNd(Module):
             ),
         ]
         if self.groups != 1:
-            words.append(f"groups={self.groups}")
+            parts.append(f"groups={self.groups}")
         if self.bias is None:
-            words.append("bias=False")
+            parts.append("bias=False")
         if self.padding_mode != "zeros":
-            words.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(words)
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
 
 
 def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
@@ -98,8 +98,8 @@ def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
 
 def _check_padding(padding: Any, mode: str, stride: tuple[int, ...]) -> None:
     if isinstance(padding, str):
-        if padding not in _PADDING_WORDS:
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {_PADDING_WORDS}")
+        if padding not in _PADDING_STRINGS:
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {_PADDING_STRINGS}")
         if padding == "same" and any(step != 1 for step in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if mode not in _PADDING_MODES:
@@ -134,10 +134,10 @@ class _Conv(ConvNd):
         dtype: Any = None,
     ) -> None:
         count = self._dimensions
-        kernel, step, spread = (repeated(size, count) for size in (kernel_size, stride, dilation))
+        kernel, step, dilations = (repeated(size, count) for size in (kernel_size, stride, dilation))
         around = padding if isinstance(padding, str) else repeated(padding, count)
         rest = (groups, bias, padding_mode, device, dtype)
-        super().__init__(in_channels, out_channels, kernel, step, around, spread, False, (0,) * count, *rest)
+        super().__init__(in_channels, out_channels, kernel, step, around, dilations, False, (0,) * count, *rest)
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         convolve = (F.conv1d, F.conv2d, F.conv3d)[self._dimensions - 1]

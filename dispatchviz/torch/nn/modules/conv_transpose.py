@@ -32,9 +32,9 @@ class _ConvTranspose(ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         sizes = (kernel_size, stride, padding, dilation, output_padding)
-        kernel, step, around, spread, extra = (repeated(size, self._dimensions) for size in sizes)
+        kernel, step, around, dilations, extra = (repeated(size, self._dimensions) for size in sizes)
         rest = (groups, bias, padding_mode, device, dtype)
-        super().__init__(in_channels, out_channels, kernel, step, around, spread, True, extra, *rest)
+        super().__init__(in_channels, out_channels, kernel, step, around, dilations, True, extra, *rest)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """``output_size`` chooses among the sizes that this input may have come from. ValueError for any other."""

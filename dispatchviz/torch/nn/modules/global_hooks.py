@@ -31,7 +31,7 @@ class _GlobalHooks:
         self.forward_always_called: OrderedDict[int, bool] = OrderedDict()
         self.forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 
-    def any_around_calls(self) -> bool:
+    def has_forward_or_backward_hooks(self) -> bool:
         """Whether calls of modules must look for hooks."""
         return bool(self.backward_pre or self.backward or self.forward or self.forward_pre)
 

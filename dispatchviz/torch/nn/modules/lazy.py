@@ -1,4 +1,4 @@
-"""What modules have that learn the shapes of their parameters from the first input (``torch/nn/modules/lazy.py``)."""
+"""``LazyModuleMixin``: parameters whose shapes are inferred from the first input (``torch/nn/modules/lazy.py``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LazyModuleMixin(Module):
                 destination[prefix + name] = one if is_lazy(one) or keep_vars else one.detach()
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Gives what waits for a shape the one of what is loaded."""
+        """Materializes uninitialized parameters with the shapes that are loaded."""
         for name, own in itertools.chain(self._parameters.items(), self._buffers.items()):
             given = state_dict.get(prefix + name)
             if given is not None and is_lazy(own) and not is_lazy(given):
@@ -39,15 +39,15 @@ class LazyModuleMixin(Module):
         return filter(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values()))
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Shapes and first values, from an input. NotImplementedError unless the module says how."""
+        """Shapes and first values, from an input. NotImplementedError unless the subclass overrides it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer waits for its shape."""
+        """Whether a parameter or buffer is uninitialized."""
         return next(self._waiting(), None) is not None
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
-        """The hook before the first call. RuntimeError if something still waits for its shape then."""
+        """The hook before the first call. RuntimeError if something is still uninitialized then."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")

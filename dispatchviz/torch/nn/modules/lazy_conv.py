@@ -104,7 +104,7 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d that learns its in_channels."""
+    """A Conv1d whose in_channels are inferred."""
 
     cls_to_become = Conv1d
 
@@ -113,7 +113,7 @@ class LazyConv1d(_LazyConv, Conv1d):
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d that learns its in_channels."""
+    """A Conv2d whose in_channels are inferred."""
 
     cls_to_become = Conv2d
 
@@ -122,7 +122,7 @@ class LazyConv2d(_LazyConv, Conv2d):
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A Conv3d that learns its in_channels."""
+    """A Conv3d whose in_channels are inferred."""
 
     cls_to_become = Conv3d
 
@@ -131,7 +131,7 @@ class LazyConv3d(_LazyConv, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A ConvTranspose1d that learns its in_channels."""
+    """A ConvTranspose1d whose in_channels are inferred."""
 
     cls_to_become = ConvTranspose1d
 
@@ -140,7 +140,7 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A ConvTranspose2d that learns its in_channels."""
+    """A ConvTranspose2d whose in_channels are inferred."""
 
     cls_to_become = ConvTranspose2d
 
@@ -149,7 +149,7 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A ConvTranspose3d that learns its in_channels."""
+    """A ConvTranspose3d whose in_channels are inferred."""
 
     cls_to_become = ConvTranspose3d
 

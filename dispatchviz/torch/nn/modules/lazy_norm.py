@@ -54,42 +54,42 @@ class _LazyNormBase(LazyModuleMixin, batchnorm._NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm1d that learns its num_features."""
+    """A BatchNorm1d whose num_features are inferred."""
 
     cls_to_become = batchnorm.BatchNorm1d
     _check_input_dim = batchnorm.BatchNorm1d._check_input_dim
 
 
 class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm2d that learns its num_features."""
+    """A BatchNorm2d whose num_features are inferred."""
 
     cls_to_become = batchnorm.BatchNorm2d
     _check_input_dim = batchnorm.BatchNorm2d._check_input_dim
 
 
 class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm3d that learns its num_features."""
+    """A BatchNorm3d whose num_features are inferred."""
 
     cls_to_become = batchnorm.BatchNorm3d
     _check_input_dim = batchnorm.BatchNorm3d._check_input_dim
 
 
 class LazyInstanceNorm1d(_LazyNormBase, batchnorm._InstanceNorm):
-    """An InstanceNorm1d that learns its num_features."""
+    """An InstanceNorm1d whose num_features are inferred."""
 
     cls_to_become = batchnorm.InstanceNorm1d
     _dimensions = batchnorm.InstanceNorm1d._dimensions
 
 
 class LazyInstanceNorm2d(_LazyNormBase, batchnorm._InstanceNorm):
-    """An InstanceNorm2d that learns its num_features."""
+    """An InstanceNorm2d whose num_features are inferred."""
 
     cls_to_become = batchnorm.InstanceNorm2d
     _dimensions = batchnorm.InstanceNorm2d._dimensions
 
 
 class LazyInstanceNorm3d(_LazyNormBase, batchnorm._InstanceNorm):
-    """An InstanceNorm3d that learns its num_features."""
+    """An InstanceNorm3d whose num_features are inferred."""
 
     cls_to_become = batchnorm.InstanceNorm3d
     _dimensions = batchnorm.InstanceNorm3d._dimensions

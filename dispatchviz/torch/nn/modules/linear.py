@@ -1,4 +1,4 @@
-"""``Linear`` and its relatives (``torch/nn/modules/linear.py``)."""
+"""``Linear``, ``Bilinear`` and ``Identity`` (``torch/nn/modules/linear.py``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.parameters import new_parameter
+from dispatchviz.torch.nn.modules.new_parameter import new_parameter
 
 
 class Identity(Module):

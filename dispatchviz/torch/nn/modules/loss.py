@@ -143,7 +143,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Cross entropy of a probability of yes."""
+    """Binary cross entropy: of the probability of class 1."""
 
     def forward(self, input: Any, target: Any) -> Any:
         """Probabilities and targets between 0 and 1."""

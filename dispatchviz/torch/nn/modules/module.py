@@ -15,8 +15,6 @@ from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle  # noqa: F401  (PyTorch's module has it too)
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn.modules.calling import Calls
-from dispatchviz.torch.nn.modules.conversion import Conversions
 from dispatchviz.torch.nn.modules.global_hooks import (
     Hook,
     register_module_backward_hook,
@@ -29,8 +27,10 @@ from dispatchviz.torch.nn.modules.global_hooks import (
     register_module_parameter_registration_hook,
 )
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
-from dispatchviz.torch.nn.modules.members import Members
-from dispatchviz.torch.nn.modules.state import State, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
+from dispatchviz.torch.nn.modules.module_apply import ApplyMixin
+from dispatchviz.torch.nn.modules.module_call import CallMixin
+from dispatchviz.torch.nn.modules.module_state_dict import StateDictMixin, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
+from dispatchviz.torch.nn.modules.named_members import NamedMembersMixin
 
 __all__ = [
     "Module",
@@ -70,7 +70,7 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(Calls, Conversions, Members, State):
+class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
     """Base of everything in ``torch.nn``; users write ``__init__`` and ``forward``."""
 
     dump_patches: bool = False
@@ -189,7 +189,7 @@ class Module(Calls, Conversions, Members, State):
             super().__setattr__(name, value)
 
     def _forget(self, name: str, *spaces: dict[str, Any]) -> None:
-        """The name is to mean something else from now on."""
+        """Removes a name from parameters, buffers and modules, since it is assigned again."""
         for space in spaces:
             space.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
@@ -273,7 +273,7 @@ class Module(Calls, Conversions, Members, State):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What a subclass says of itself."""
+        """The part of the repr that a subclass adds."""
         return ""
 
     def __repr__(self) -> str:
@@ -323,7 +323,7 @@ def _zero(gradient: Any) -> None:
 
 def _named_as_one_class() -> None:
     """TypeErrors name ``Module``'s methods, wherever they are written."""
-    for part in (Calls, Conversions, Members, State):
+    for part in (CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         for name, value in vars(part).items():
             if inspect.isfunction(value) and value.__qualname__.startswith(part.__name__):
                 value.__qualname__ = f"Module.{name}"

@@ -191,7 +191,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as are asked for."""
+    """The maxima of as many windows as requested."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, L) or (C, L)."""
@@ -215,7 +215,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveAvgPool1d(_AdaptivePoolNd):
-    """Means of as many windows as are asked for."""
+    """The means of as many windows as requested."""
 
     def forward(self, input: Any) -> Any:
         """Input (N, C, L) or (C, L)."""

@@ -265,12 +265,12 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        words = [f"{self.input_size}, {self.hidden_size}"]
+        parts = [f"{self.input_size}, {self.hidden_size}"]
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0}
         for name, value in {**usual, "bidirectional": False}.items():
             if getattr(self, name) != value:
-                words.append(f"{name}={getattr(self, name)}")
-        return ", ".join(words)
+                parts.append(f"{name}={getattr(self, name)}")
+        return ", ".join(parts)
 
 
 def _references(weights: list[Any]) -> list[Any]:

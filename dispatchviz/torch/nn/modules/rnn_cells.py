@@ -9,7 +9,7 @@ from dispatchviz.torch import _VF
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.nn.modules.parameters import new_parameter
+from dispatchviz.torch.nn.modules.new_parameter import new_parameter
 
 
 class RNNCellBase(Module):
@@ -37,12 +37,12 @@ class RNNCellBase(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        words = [f"{self.input_size}, {self.hidden_size}"]
+        parts = [f"{self.input_size}, {self.hidden_size}"]
         if self.bias is not True:
-            words.append(f"bias={self.bias}")
+            parts.append(f"bias={self.bias}")
         if self.__dict__.get("nonlinearity", "tanh") != "tanh":
-            words.append(f"nonlinearity={self.nonlinearity}")
-        return ", ".join(words)
+            parts.append(f"nonlinearity={self.nonlinearity}")
+        return ", ".join(parts)
 
     def reset_parameters(self) -> None:
         """All uniform within 1 / sqrt(hidden_size)."""
@@ -135,8 +135,8 @@ class LSTMCell(RNNCellBase):
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(hidden state, cell state) after this input. ValueError for other ranks than 1 and 2."""
         self._check("input", input)
-        for place, state in enumerate(hx or ()):
-            self._check(f"hx[{place}]", state)
+        for index, state in enumerate(hx or ()):
+            self._check(f"hx[{index}]", state)
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)

@@ -85,13 +85,13 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
         if self.padding_idx is not None:
-            words.append(f"padding_idx={self.padding_idx}")
-        words += _unusual(self)
+            parts.append(f"padding_idx={self.padding_idx}")
+        parts += _unusual(self)
         if self.sparse is not False:
-            words.append("sparse=True")
-        return ", ".join(words)
+            parts.append("sparse=True")
+        return ", ".join(parts)
 
     @classmethod
     def from_pretrained(
@@ -112,14 +112,14 @@ class Embedding(_Table):
 
 
 def _unusual(module: Any) -> list[str]:
-    words = []
+    parts = []
     if module.max_norm is not None:
-        words.append(f"max_norm={module.max_norm}")
+        parts.append(f"max_norm={module.max_norm}")
     if module.norm_type != 2:
-        words.append(f"norm_type={module.norm_type}")
+        parts.append(f"norm_type={module.norm_type}")
     if module.scale_grad_by_freq is not False:
-        words.append(f"scale_grad_by_freq={module.scale_grad_by_freq}")
-    return words
+        parts.append(f"scale_grad_by_freq={module.scale_grad_by_freq}")
+    return parts
 
 
 class EmbeddingBag(_Table):
@@ -170,10 +170,10 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, what is not as usual, and the mode."""
-        words = [f"{self.num_embeddings}, {self.embedding_dim}", *_unusual(self), f"mode={self.mode!r}"]
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}", *_unusual(self), f"mode={self.mode!r}"]
         if self.padding_idx is not None:
-            words.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(words)
+            parts.append(f"padding_idx={self.padding_idx}")
+        return ", ".join(parts)
 
     @classmethod
     def from_pretrained(

@@ -42,7 +42,7 @@ def _get_seq_len(src: Any, batch_first: bool) -> int:
 
 
 def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """What was said, or whether the mask is the causal one."""
+    """The given ``is_causal``, or whether the mask is the causal one."""
     if is_causal is not None or mask is None:
         return is_causal is True
     causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)
@@ -56,13 +56,13 @@ class _Layer(Module):
         self, d_model: int, dim_feedforward: int, dropout: float, eps: float, norm_first: bool, count: int, options: Any
     ) -> None:
         bias = {"bias": options["bias"]}
-        places = {"device": options["device"], "dtype": options["dtype"]}
-        self.linear1 = Linear(d_model, dim_feedforward, **bias, **places)
+        factory_kwargs = {"device": options["device"], "dtype": options["dtype"]}
+        self.linear1 = Linear(d_model, dim_feedforward, **bias, **factory_kwargs)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **bias, **places)
+        self.linear2 = Linear(dim_feedforward, d_model, **bias, **factory_kwargs)
         self.norm_first = norm_first
         for number in range(1, count + 1):
-            setattr(self, f"norm{number}", LayerNorm(d_model, eps=eps, **bias, **places))
+            setattr(self, f"norm{number}", LayerNorm(d_model, eps=eps, **bias, **factory_kwargs))
         for number in range(1, count + 1):
             setattr(self, f"dropout{number}", Dropout(dropout))
 

@@ -23,7 +23,7 @@ def _gradients(parameters: Iterable[Any]) -> list[Any]:
     return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
-def _together(tensors: list[Any], foreach: bool | None) -> bool:
+def _use_foreach(tensors: list[Any], foreach: bool | None) -> bool:
     """Whether one call takes the whole list. RuntimeError if it must and cannot."""
     device = tensors[0].device.type
     if foreach is None:
@@ -43,7 +43,7 @@ def get_total_norm(
             return torch.tensor(0.0)
         norms: list[Any] = []
         for (parts,), _ in grouped(tensors):
-            if _together(parts, foreach):
+            if _use_foreach(parts, foreach):
                 norms.extend(torch._foreach_norm(parts, norm_type))
             else:
                 norms.extend(torch.linalg.vector_norm(part, norm_type) for part in parts)
@@ -84,7 +84,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
             return
         factor = torch.clamp(limit / (total_norm + 1e-6), max=1.0)
         for (parts,), _ in grouped(gradients):
-            if _together(parts, foreach):
+            if _use_foreach(parts, foreach):
                 torch._foreach_mul_(parts, factor.to(parts[0].device))
                 continue
             moved = factor.to(parts[0].device)
@@ -112,7 +112,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     with torch.no_grad():
         limit = float(clip_value)
         for (parts,), _ in grouped(_gradients(_as_list(parameters))):
-            if _together(parts, foreach):
+            if _use_foreach(parts, foreach):
                 torch._foreach_clamp_min_(parts, -limit)
                 torch._foreach_clamp_max_(parts, limit)
             else:

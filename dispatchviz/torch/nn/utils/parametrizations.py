@@ -34,7 +34,7 @@ def _make_orthogonal(matrix: Any) -> Any:
 
 
 class _Orthogonal(Module):
-    """Maps any matrix to an orthogonal one; ``base``: the one that the identity's preimage stands for."""
+    """Maps any matrix to an orthogonal one; ``base``: the one that the preimage of the identity represents."""
 
     base: Any
 

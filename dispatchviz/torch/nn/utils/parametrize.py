@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Cache:
-    """What was computed while somebody has asked to keep it."""
+    """Computed tensors while caching is enabled."""
 
     depth = 0
     tensors: dict[tuple[int, str], Any]
@@ -175,8 +175,8 @@ class ParametrizationList(ModuleList):
             result = self[0](self.original)
         else:
             result = self[0](*(getattr(self, f"original{i}") for i in range(self.ntensors)))
-        for place in range(1, len(self)):
-            result = self[place](result)
+        for index in range(1, len(self)):
+            result = self[index](result)
         return result
 
 
@@ -207,8 +207,8 @@ def _no_state(self: Any) -> Any:
     )
 
 
-def _give_own_class(module: Module) -> None:
-    """A class of this module alone, on which properties can be put."""
+def _inject_new_class(module: Module) -> None:
+    """A subclass for this module alone, on which properties can be set."""
     kind: Any = type(module)
     members: dict[str, Any] = {"__getstate__": _no_state}
     if not hasattr(kind, "__deepcopy__"):
@@ -250,7 +250,7 @@ def register_parametrization(
         parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
-            _give_own_class(module)
+            _inject_new_class(module)
             module.parametrizations = ModuleDict()
         _put_property(module, tensor_name)
         module.parametrizations[tensor_name] = parametrizations

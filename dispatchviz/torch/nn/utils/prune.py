@@ -48,9 +48,9 @@ def _check_scores(scores: Any, tensor: Any, what: str) -> None:
 
 def _at(rank: int, dim: int, index: Any) -> tuple[Any, ...]:
     """An index of one dimension."""
-    places: list[Any] = [slice(None)] * rank
-    places[dim] = index
-    return tuple(places)
+    indices: list[Any] = [slice(None)] * rank
+    indices[dim] = index
+    return tuple(indices)
 
 
 def _only(t: Any, dim: int, index: Any) -> Any:
@@ -280,8 +280,8 @@ class RandomStructured(_Amount):
         count = _count(self.amount, channels)
         if count == 0:
             return default_mask
-        drawn = torch.rand(channels)
-        mask = _only(t, self.dim, drawn > torch.kthvalue(drawn, k=count).values)
+        random = torch.rand(channels)
+        mask = _only(t, self.dim, random > torch.kthvalue(random, k=count).values)
         mask *= default_mask.to(dtype=mask.dtype)
         return mask
 
@@ -362,7 +362,7 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """The module without what a mask says."""
+    """The module with a parameter pruned by a given mask."""
     CustomFromMask.apply(module, name, mask=mask)
     return module
 

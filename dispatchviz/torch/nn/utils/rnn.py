@@ -30,7 +30,7 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """What ``pack_sequence`` gives. ValueError for batch sizes that are not on the CPU."""
+    """The return value of ``pack_sequence``. ValueError for batch sizes that are not on the CPU."""
 
     def __new__(
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
@@ -122,7 +122,7 @@ for _class in (PackedSequence_, PackedSequence):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """The way back; None of None."""
+    """The inverse permutation; None of None."""
     if permutation is None:
         return None
     output = torch.empty_like(permutation, memory_format=torch.contiguous_format)
@@ -181,8 +181,8 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """Tensors of several lengths."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)
-    places = torch.arange(padded_sequences.shape[1], device=lengths.device)
-    return [sequence[places < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
+    steps = torch.arange(padded_sequences.shape[1], device=lengths.device)
+    return [sequence[steps < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

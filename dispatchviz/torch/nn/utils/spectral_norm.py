@@ -33,7 +33,7 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
-        """A row for each place along the dimension."""
+        """A row for each index along the dimension."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *[dim for dim in range(weight.dim()) if dim != self.dim])
         return weight.reshape(weight.size(0), -1)

@@ -1,4 +1,4 @@
-"""A module called with other parameters and buffers (``torch/nn/utils/stateless.py``)."""
+"""``functional_call``: a module called with other parameters and buffers (``torch/nn/utils/stateless.py``)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class WeightNorm:
         category=FutureWarning,
     )
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Puts two parameters in the place of one. RuntimeError for a second time, ValueError for a lazy one."""
+        """Replaces one parameter by two. RuntimeError for a second time, ValueError for a lazy one."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")

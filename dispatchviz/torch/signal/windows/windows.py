@@ -37,7 +37,7 @@ def exponential(
         return _empty(options)
     if center is None:
         center = (M if not sym and M > 1 else M - 1) / 2.0
-    return torch.exp(-torch.abs(_places(M, -center, 1 / tau, options)))  # type: ignore[no-any-return]
+    return torch.exp(-torch.abs(_samples(M, -center, 1 / tau, options)))  # type: ignore[no-any-return]
 
 
 def cosine(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
@@ -45,7 +45,7 @@ def cosine(M: int, *, sym: bool = True, **given: Unpack[Options]) -> Tensor:
     options = _checked("cosine", M, given)
     if M == 0:
         return _empty(options)
-    return torch.sin(_places(M, 0.5, torch.pi / (M + 1 if not sym and M > 1 else M), options))  # type: ignore[no-any-return]
+    return torch.sin(_samples(M, 0.5, torch.pi / (M + 1 if not sym and M > 1 else M), options))  # type: ignore[no-any-return]
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **given: Unpack[Options]) -> Tensor:
@@ -56,7 +56,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **given: Unpack[Opti
     if M == 0:
         return _empty(options)
     start = -(M if not sym and M > 1 else M - 1) / 2.0
-    return torch.exp(-(_places(M, start, 1 / (std * sqrt(2)), options) ** 2))  # type: ignore[no-any-return]
+    return torch.exp(-(_samples(M, start, 1 / (std * sqrt(2)), options) ** 2))  # type: ignore[no-any-return]
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **given: Unpack[Options]) -> Tensor:
@@ -165,5 +165,5 @@ def _short(M: int, options: Options) -> Tensor:
     return torch.ones((1,), **options) if M else _empty(options)
 
 
-def _places(M: int, start: float, step: float, options: Options) -> Any:
+def _samples(M: int, start: float, step: float, options: Options) -> Any:
     return torch.linspace(start=start * step, end=(start + (M - 1)) * step, steps=M, **options)

@@ -1,4 +1,4 @@
-"""What was measured, and how it prints (``torch/utils/benchmark/utils/common.py``)."""
+"""``Measurement`` and its repr (``torch/utils/benchmark/utils/common.py``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """``us`` in a word."""
+    """The English name of a unit: ``us``."""
     return _UNITS[u][0]
 
 
@@ -37,7 +37,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What was run."""
+    """The description of a measured statement."""
 
     stmt: str
     setup: str
@@ -72,7 +72,7 @@ class TaskSpec:
 
 @dataclass(eq=False, repr=False)
 class Measurement:
-    """Times of one statement; what the task says is read of it too."""
+    """Times of one statement; attributes of its ``TaskSpec`` too."""
 
     number_per_run: int
     raw_times: list[float]
@@ -130,7 +130,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What stands in front of a table's row."""
+        """The name of a table's row."""
         return str(self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]")
 
     def __repr__(self) -> str:
@@ -146,8 +146,8 @@ class Measurement:
         lines.append(f"  {measured}, {runs}, {threads}")
         if self.has_warnings:
             lines += _too_far_apart(self.iqr / self.median)
-        place = f"<torch.utils.benchmark.utils.common.Measurement object at {id(self):#x}>"
-        return "\n".join([place, *lines])
+        header = f"<torch.utils.benchmark.utils.common.Measurement object at {id(self):#x}>"
+        return "\n".join([header, *lines])
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
@@ -158,7 +158,7 @@ class Measurement:
         return [Measurement(1, times, task) for task, times in by_task.items()]
 
 
-def _too_far_apart(share: float) -> list[str]:
-    lines = [f"  WARNING: Interquartile range is {share * 100:.1f}% of the median measurement."]
-    lines.append("           This " + ("suggests significant environmental influence." if share >= 0.25 else ""))
+def _too_far_apart(relative_iqr: float) -> list[str]:
+    lines = [f"  WARNING: Interquartile range is {relative_iqr * 100:.1f}% of the median measurement."]
+    lines.append("           This " + ("suggests significant environmental influence." if relative_iqr >= 0.25 else ""))
     return lines

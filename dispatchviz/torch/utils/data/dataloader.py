@@ -114,7 +114,7 @@ class DataLoader:
 
 
 class _SingleProcessDataLoaderIter:
-    """Goes through the batches once. When it begins it draws a seed, which workers would be given."""
+    """Goes through the batches once. It begins by sampling a seed, which workers would be given."""
 
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
@@ -167,7 +167,7 @@ class _SingleProcessDataLoaderIter:
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """Of data sets that are not asked for numbers."""
+    """Of iterable data sets, which take no indices."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)

@@ -135,9 +135,9 @@ class ChainDataset(IterableDataset[Any]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Any]:
-    """Subsets of these lengths or shares, drawn at random. ValueError if they do not make up the whole."""
+    """Random subsets of these lengths or fractions. ValueError if they do not make up the whole."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        lengths = _lengths_of_shares(len(dataset), lengths)
+        lengths = _lengths_of_fractions(len(dataset), lengths)
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = torch.randperm(sum(lengths), generator=generator or torch.default_generator).tolist()
@@ -146,17 +146,17 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     return [Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts, strict=True)]
 
 
-def _lengths_of_shares(whole: int, shares: Sequence[float]) -> list[int]:
+def _lengths_of_fractions(whole: int, fractions: Sequence[float]) -> list[int]:
     """Rounded down; what is left goes to the first ones. Warns of an empty part."""
-    for place, share in enumerate(shares):
-        if not 0 <= share <= 1:
-            raise ValueError(f"Fraction at index {place} is not between 0 and 1")
-    lengths = [math.floor(whole * share) for share in shares]
-    for place in range(whole - sum(lengths)):
-        lengths[place % len(lengths)] += 1
-    for place, length in enumerate(lengths):
+    for index, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {index} is not between 0 and 1")
+    lengths = [math.floor(whole * fraction) for fraction in fractions]
+    for index in range(whole - sum(lengths)):
+        lengths[index % len(lengths)] += 1
+    for index, length in enumerate(lengths):
         if length == 0:
             warnings.warn(
-                f"Length of split at index {place} is 0. This might result in an empty dataset.", stacklevel=3
+                f"Length of split at index {index} is 0. This might result in an empty dataset.", stacklevel=3
             )
     return lengths

@@ -1,4 +1,4 @@
-"""``DistributedSampler`` (``torch/utils/data/distributed.py``): each process's share of the numbers."""
+"""``DistributedSampler`` (``torch/utils/data/distributed.py``): each process's part of the indices."""
 
 from __future__ import annotations
 

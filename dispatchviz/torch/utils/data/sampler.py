@@ -60,8 +60,8 @@ class RandomSampler(Sampler[int]):
             generator.manual_seed(seed)
         if self.replacement:
             for size in [*[32] * (self.num_samples // 32), self.num_samples % 32]:
-                drawn = torch.randint(high=count, size=(size,), dtype=torch.int64, generator=generator)
-                yield from drawn.tolist()
+                samples = torch.randint(high=count, size=(size,), dtype=torch.int64, generator=generator)
+                yield from samples.tolist()
             return
         for _ in range(self.num_samples // count):
             yield from torch.randperm(count, generator=generator).tolist()
@@ -79,15 +79,15 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for place in torch.randperm(len(self.indices), generator=self.generator).tolist():
-            yield self.indices[place]
+        for index in torch.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[index]
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Numbers drawn with given weights. ValueError for options out of range."""
+    """Indices sampled with given weights. ValueError for options out of range."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
@@ -104,8 +104,8 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
-        yield from drawn.tolist()
+        samples = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from samples.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

@@ -1,0 +1,64 @@
+"""Checks of what the functions of custom operators return (``backend_impl``, ``_c_check_aliasing_constraint``).
+
+New memory; or, by its tags, the first argument or the out= arguments; or a view, if the schema says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.torch._library.schema_properties import is_view, written
+from dispatchviz.torch.tags import Tag
+
+_MODULE = "<module 'torch._library.custom_ops' from 'torch/_library/custom_ops.py'>"
+"""PyTorch names in its errors the module of a wrapper of its own, not the user's."""
+
+
+def check_result(
+    name: str,
+    schema: FunctionSchema,
+    tags: Collection[Tag],
+    result: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """RuntimeError with PyTorch's text if the function returned something else than its tags and its schema declare."""
+    who = f"{name} (with implementation in {_MODULE}): "
+    if Tag.inplace in tags:
+        if result is not args[0]:
+            raise RuntimeError(f"{who}An operator tagged with torch.Tag.inplace must return its first argument.")
+    elif Tag.out in tags:
+        out = tuple(kwargs[argument] for argument in written(schema)[1])
+        returned = result if isinstance(result, tuple) else (result,)
+        if len(returned) != len(out) or any(a is not b for a, b in zip(returned, out, strict=True)):
+            raise RuntimeError(
+                f"{who}An operator tagged with torch.Tag.out must return its mutable keyword-only arguments."
+            )
+    elif not is_view(schema):
+        _check_aliasing(who, args, kwargs, result)
+
+
+def _check_aliasing(who: str, args: Iterable[Any], kwargs: dict[str, Any], result: Any) -> None:
+    """RuntimeError if a returned tensor shares memory with an argument or with another one."""
+    seen = {id(tensor._storage) for tensor in _tensors((*args, *kwargs.values()))}
+    for tensor in _tensors(result if isinstance(result, tuple) else (result,)):
+        if id(tensor._storage) in seen:
+            raise RuntimeError(
+                f"{who}The output of this custom operator (1) must not also be an input to this custom operator and "
+                "(2) may not alias any inputs to this custom operator or other returns. The most common way to trigger "
+                "this error is if we have y = custom_op(x) and y and x are the same Tensor. Please instead return a "
+                "clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to "
+                "not return y."
+            )
+        seen.add(id(tensor._storage))
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list):
+            yield from (member for member in value if isinstance(member, Tensor))

@@ -1,0 +1,60 @@
+"""``torch._assert``, ``torch._check`` and its like: checks in Python (``torch/__init__.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.tensor.tensor import Tensor
+
+_UNEXPLAINED = (
+    "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+    "enhancement request to PyTorch.)"
+)
+
+
+def _assert(condition: Any, message: Any) -> None:
+    """AssertionError unless the condition is true."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None) -> None:
+    """Raises the error, with the function's message, unless it is True. TypeError for what is no bool."""
+    if isinstance(cond, Tensor):
+        raise TypeError(
+            "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
+            "that all elements are true."
+        )
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        if message is not None and not callable(message):
+            raise TypeError("message must be a callable")
+        raise error_type(_UNEXPLAINED if message is None else str(message()))
+
+
+def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """RuntimeError unless it is True."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """IndexError unless it is True."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """ValueError unless it is True."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """TypeError unless it is True."""
+    _check_with(TypeError, cond, message)
+
+
+FUNCTIONS: dict[str, Callable[..., None]] = {
+    function.__name__: function for function in (_assert, _check, _check_with, _check_index, _check_value, _check_type)
+}
+"""By their names in ``torch``."""

@@ -1,0 +1,138 @@
+"""Iteration over submodules, parameters, buffers (``Module.named_parameters`` and the like)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dispatchviz.torch._namespace import torch
+
+Named = Iterator[tuple[str, Any]]
+
+
+def joined(prefix: str, name: str) -> str:
+    """A name below another one."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+class NamedMembersMixin:
+    """The part of ``Module`` that goes through what modules hold."""
+
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _parameters: dict[str, Any]
+
+    # -- one by its name ----------------------------------------------------------------------------------------------
+
+    def get_submodule(self, target: str) -> Any:
+        """The module at a dotted name, itself for an empty one. AttributeError if there is none."""
+        found: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(found, name):
+                raise AttributeError(f"{found._get_name()} has no attribute `{name}`")
+            found = getattr(found, name)
+            if not isinstance(found, torch.nn.Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return found
+
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Puts a module at a dotted name. ValueError for what is no module, AttributeError where there is none."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, torch.nn.Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), torch.nn.Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Any:
+        """The parameter at a dotted name. AttributeError if there is none."""
+        _, name, found = self._member(target)
+        if not isinstance(found, torch.nn.Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Any:
+        """The buffer at a dotted name. AttributeError if there is none."""
+        module, name, found = self._member(target)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    def _member(self, target: str) -> tuple[Any, str, Any]:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return module, name, getattr(module, name)
+
+    # -- all ----------------------------------------------------------------------------------------------------------
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Named:
+        seen: set[Any] = set()
+        modules: Any = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in modules if recurse else [(prefix, self)]:
+            for name, value in get_members_fn(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield joined(path, name), value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+        """All parameters, each once."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
+        """All parameters with their dotted names."""
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+        """All buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
+        """All buffers with their dotted names."""
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self) -> Iterator[Any]:
+        """The modules right below, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Named:
+        """The modules right below with their names, each once."""
+        seen: set[Any] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all below it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Named:
+        """This module and all below it, with their dotted names."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, joined(prefix, name), remove_duplicate)

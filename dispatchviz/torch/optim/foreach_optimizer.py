@@ -1,0 +1,90 @@
+"""Optimizers with per-parameter state that update tensor by tensor or with foreach kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
+from dispatchviz.torch.optim.updates import chosen, run_closure, scalar_dtype
+
+Lists = tuple[list[Any], ...]
+"""Parameters, gradients, then the states by name."""
+
+Update = Callable[[Lists, dict[str, Any]], None]
+
+
+class ForeachOptimizer(Optimizer):
+    """Base: subclasses define the state of a parameter and the update of a group.
+
+    NB: in PyTorch, lists are updated ``capturable`` too; here single tensors alone.
+    """
+
+    _states: ClassVar[tuple[str, ...]]
+    _single: ClassVar[Update]
+    _multi: ClassVar[Update]
+
+    def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
+        """What is kept of a parameter from its first step on."""
+        raise NotImplementedError
+
+    @use_grad_for_differentiable
+    def step(self, closure: Any = None) -> Any:
+        """One update of every parameter that has a gradient; gives what the closure gives."""
+        loss = run_closure(closure)
+        for group in self.param_groups:
+            params = [parameter for parameter in group["params"] if parameter.grad is not None]
+            for parameter in params:
+                if not self.state[parameter]:
+                    self.state[parameter].update(self._new_state(parameter, group))
+            states = [[self.state[parameter][name] for parameter in params] for name in self._states]
+            lists = (params, [parameter.grad for parameter in params], *states)
+            foreach, _ = chosen(group["foreach"], None, params, group["differentiable"])
+            check_lists(type(self).__name__, foreach, group)
+            (type(self)._multi if foreach else type(self)._single)(lists, group)
+        return loss
+
+
+def beside(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
+    """Where a counter is that is captured."""
+    return {"device": parameter.device} if group["capturable"] else {}
+
+
+def zeros_like(parameter: Any) -> Any:
+    """Laid out as the parameter is."""
+    return torch.zeros_like(parameter, memory_format=torch.preserve_format)
+
+
+def check_lists(name: str, foreach: bool, group: dict[str, Any]) -> None:
+    """AssertionError for ``differentiable`` with foreach; capturable ones are not there."""
+    if foreach and group["differentiable"]:
+        raise AssertionError("_foreach ops don't support autograd")
+    if foreach and group["capturable"]:
+        raise NotImplementedError(f"capturable {name} by lists is not in dispatchviz's model: foreach=False")
+
+
+def counter(parameter: Any, group: dict[str, Any], value: float = 0.0) -> Any:
+    """A number on the CPU, made as ``tensor`` makes it; one that is captured is beside the parameter."""
+    if not group["capturable"]:
+        return torch.tensor(value, dtype=scalar_dtype())
+    make = torch.ones if value else torch.zeros
+    return make((), dtype=scalar_dtype(), device=parameter.device)
+
+
+def decayed(grads: Any, params: list[Any], group: dict[str, Any]) -> Any:
+    """Gradients with weight decay, of lists; ``maximize`` has made new ones already."""
+    decay = group["weight_decay"]
+    if decay == 0:
+        return grads
+    if group["maximize"]:
+        torch._foreach_add_(grads, params, alpha=decay)
+        return grads
+    return torch._foreach_add(grads, params, alpha=decay)
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    """ValueError unless both are from 0 and below 1."""
+    for index, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")

@@ -1,0 +1,95 @@
+"""Functions and files that the rules of the engine name are in the installed PyTorch: its headers and its binaries.
+
+A file is known by its name in the binaries, which have it for their messages, or by being an installed header. A
+function is known by its mangled name among the exported ones, or by its declaration in a header; a release build
+exports only some.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import typing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.pytorch_locations import apply_function
+from dispatchviz.explain.rules.engine_rules import engine_rule
+from dispatchviz.explain.sentences import event_groups
+from tests.explain.test_every_kind import plain
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+ROOT = Path(torch.__file__).parent
+AUTOGRAD = ROOT / "include/torch/csrc/autograd"
+NODES = (
+    "torch::autograd::AccumulateGrad",
+    "torch::autograd::CopyBackwards",
+    "torch::autograd::CopySlices",
+    "torch::autograd::DelayedError",
+    "torch::autograd::Error",
+    "torch::autograd::GraphRoot",
+    "torch::autograd::Identity",
+    "torch::autograd::NotImplemented",
+    "torch::autograd::UndefinedGrad",
+    "torch::autograd::UndefinedGradBackward",
+    "torch::autograd::WarnNotImplemented",
+    "MulBackward0",
+    "MyFunctionBackward",
+)
+UNSEEN = {
+    "torch::autograd::(anonymous namespace)::WarnNotImplemented::apply",
+    "torch::autograd::VariableHooks::retain_grad",
+}
+"""Within an anonymous namespace, or of a class that no header has."""
+
+
+def source_files() -> list[tuple[str, str]]:
+    """All that the rules of the engine name."""
+    rules = [engine_rule(event(kind)) for kind in typing.get_args(event_groups.EngineEvent) if kind is not ev.HookRan]
+    kinds = ("tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook")
+    hooks = [engine_rule(ev.HookRan(0, None, kind, 0, "f", False)) for kind in kinds]
+    return sorted({(function, file) for _, function, file in (*rules, *hooks)} | {apply_function(n) for n in NODES})
+
+
+def event(kind: typing.Any) -> typing.Any:
+    fields = {field.name: field.type for field in msgspec.structs.fields(kind)[2:]}
+    return kind(0, None, *(NODES[0] if name == "name" else plain(made) for name, made in fields.items()))
+
+
+@pytest.fixture(scope="module")
+def binaries() -> typing.Iterator[list[mmap.mmap]]:
+    found = []
+    for name in ("libtorch_cpu.so", "libtorch_python.so"):
+        with (ROOT / "lib" / name).open("rb") as file:
+            found.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    yield found
+    for each in found:
+        each.close()
+
+
+@pytest.mark.parametrize(("function", "file"), source_files())
+def test_what_a_rule_names_is_there(function: str, file: str, binaries: list[mmap.mmap]) -> None:
+    if file.endswith(".h"):
+        assert (ROOT / "include" / file).is_file()
+    else:
+        assert any(binary.find(file.encode()) >= 0 for binary in binaries)
+    if function not in UNSEEN:
+        assert exported(function, binaries) or declared(function), function
+
+
+def exported(function: str, binaries: list[mmap.mmap]) -> bool:
+    mangled = "".join(f"{len(part)}{part}" for part in function.split("::")).encode()
+    return any(binary.find(mangled) >= 0 for binary in binaries)
+
+
+def declared(function: str) -> bool:
+    """Some header has the class, or the namespace, and within it the function."""
+    *_, owner, name = function.split("::")
+    texts = [path.read_text("utf-8") for path in AUTOGRAD.rglob("*.h")]
+    begins = rf"(?:struct|class)(?: \w+)? {owner}\b[^;]*?{{|namespace torch::{owner} {{"
+    return any(re.search(begins + rf".*?\b{re.escape(name)}\(", text, re.DOTALL) for text in texts)
