@@ -1,4 +1,4 @@
-"""How past releases laid out their key sets: ``dispatchviz/explain/key_layouts.json``.
+"""How past releases laid out their key sets: ``dispatchviz/explain/keys/key_layouts.json``.
 
     python -m truth.record key_layouts/HEADER ...
 

@@ -1,8 +1,8 @@
 """Prints ``generated/guarded_calls.py`` and ``generated/recorded_calls.py``: functions that run a cell's kernel.
 
 Every operation passes through them, and ``*args`` costs more than what they do: so they are written out, for the
-numbers of arguments and the positions of tensors that operators have. ``core/guarded_calls.py`` and
-``core/recorded_calls.py`` choose among them and have the same for any other number.
+numbers of arguments and the positions of tensors that operators have. ``core/kernel/guarded_calls.py`` and
+``core/kernel/recorded_calls.py`` choose among them and have the same for any other number.
 """
 
 from __future__ import annotations
