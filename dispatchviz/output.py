@@ -1,7 +1,7 @@
 """Files that a trace becomes: the suffix determines the kind, and every failure is one sentence for the user.
 
 Whether a file may be written is known before a program runs: of what is there only a trace of ours makes room for a
-trace, a log for a log, and a picture for a picture. Not here: how a kind is made (``render``, ``core/trace.py``).
+trace, a log for a log, and a picture for a picture. Not here: how a kind is made (``render``, ``core/record``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
 the open dual levels, CUDA streams, the default random generators, switches, print options, autocast's cache, and no
-registration of another program. The modes of the process (``core/process_modes.py``) are off, so hot functions are
+registration of another program. The modes of the process (``core/seam/process_modes.py``) are off, so hot functions are
 those without modes: the next program does not pay for what another one used.
 """
 

@@ -1,7 +1,7 @@
 """Recording what a piece of the user's own Python does: ``record()``, and the recorder that knows the user's lines and
 variable names.
 
-Not here: how events are made (``core/notes.py``), running a whole script on the model (``program.py``).
+Not here: how events are made (``core/record``), running a whole script on the model (``program.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Schemas as Python sees them: ``OpOverload._schema`` and what ``torch._C.parse_schema`` gives.
 
 Mirrors the bindings of ``FunctionSchema`` in ``torch/csrc/jit/python/init.cpp``; the schemas themselves are in
-``core/schema.py``.
+``core/schema/function_schema.py``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""What sentences claim about PyTorch, put to a real one."""

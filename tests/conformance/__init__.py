@@ -1,0 +1,1 @@
+"""The model compared with a real PyTorch, live (``make conformance``)."""

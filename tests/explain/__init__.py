@@ -1,0 +1,1 @@
+"""Tests of labels, sentences, rules, cards and locations."""

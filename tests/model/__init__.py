@@ -1,0 +1,1 @@
+"""The model compared with the records of what PyTorch did (``truth/records``)."""

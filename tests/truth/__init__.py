@@ -1,0 +1,1 @@
+"""Tests of the records and of how they are written down."""

@@ -1,0 +1,1 @@
+"""Tests of the stepper: state and layout as values, screens in Textual's pilot."""

@@ -1,7 +1,7 @@
 """Runs a small program on a torch, real or modelled, and reads the autograd state that Python can query.
 
 Everything here uses only PyTorch's own Python interface, so the same code observes both. What differs between them
-(how the dispatcher is watched, where the engine is entered) is in ``watch_torch.py`` and in the tests of the model.
+(how the dispatcher is watched, where the engine is entered) is in ``dispatcher.py`` and in the tests of the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""In which source file each meta and impl function is: ``dispatchviz/explain/native_files.txt``.
+"""In which source file each meta and impl function is: ``dispatchviz/explain/locations/native_files.txt``.
 
 Asked of an installed PyTorch for Linux on x86-64, of the release that is modelled. Read off its ``libtorch_cpu.so``
 (``elf_symbols.py``). What the code of one object names in its error messages as a ``.cpp`` file is that object's own

@@ -1,0 +1,1 @@
+"""The code generator: writes ``core/generated`` from the yaml files of ``core/native``, as PyTorch's torchgen does."""

@@ -261,7 +261,7 @@ def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
 
 
 def _redispatch(function: NativeFunction, guard: str, keyset: str, target: str) -> Iterator[str]:
-    """``core/guard_fusion.py`` reads these two lines: it knows them in this form only."""
+    """``core/call/guard_fusion.py`` reads these two lines: it knows them in this form only."""
     yield f"with {guard}():"
     arguments = signature.comma(signature.names(function))
     yield f"    {target}ops.{function.identifier}.redispatch(ks & {keyset}{arguments})"

@@ -89,7 +89,7 @@ def _define(function: NativeFunction, name: str, body: str) -> str:
 
 
 VARIANTS = ("DefaultBackend", "Functional", "InPlace", "Out")
-"""Classes of ``core/structured.py``."""
+"""Classes of ``core/call/structured.py``."""
 
 
 def _variant(function: NativeFunction, family: str, key: str = "") -> str:

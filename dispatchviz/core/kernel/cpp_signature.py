@@ -4,7 +4,7 @@ Mirrors ``aten/src/ATen/core/boxing/KernelFunction.h`` (``CppSignature``) and
 ``aten/src/ATen/core/op_registration/infer_schema.cpp``. The first typed kernel of an operator fixes its signature, once
 for functions of plain integers and once for functions of symbolic sizes.
 
-Not here: who compares (``operator_entry.py``), what is said then (``refusals.py``).
+Not here: who compares (``operator_entry.py``), what is said then (``registration_errors.py``).
 
 NB: in PyTorch, the signature is the C++ compiler's name of the function's type. Here it is made from the schema, which
 gives the same text for nearly all operators of ``aten``; custom classes, and functions written by hand with types of

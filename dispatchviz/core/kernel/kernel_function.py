@@ -1,7 +1,7 @@
 """One kernel: a function that fills a cell, and what is known of it (``ATen/core/boxing/KernelFunction.h``).
 
 Not here: running a kernel of one calling convention in the other (``boxing.py``), what PyTorch calls its kernels
-(``registrations.py``).
+(``pytorch_registrations.py``).
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Kernels by subject, and the yaml files that say which operators they belong to (``aten/src/ATen/native``)."""

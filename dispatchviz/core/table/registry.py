@@ -3,7 +3,7 @@
 Mirrors the tables of ``aten/src/ATen/core/dispatch/Dispatcher.h``. A registry may adopt a ``Stock``: thousands of
 operators that it knows by name, and makes only when somebody asks for one.
 
-Not here: who registers (``library.py``), what PyTorch has registered (``registrations.py``).
+Not here: who registers (``library.py``), what PyTorch has registered (``pytorch_registrations.py``).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Up to 1.11 every key had one bit. Since 1.12 a set has backend bits, lowest, and
 backends there are, and the order of the functionalities, changed from release to release. The facts are in
 ``key_layouts.json``, read by ``truth/recorders/key_layouts.py`` from each release's own ``c10/core/DispatchKey.h``.
 
-Not here: the keys of PyTorch 2.13, by which everything else is computed (``core/keys.py``).
+Not here: the keys of PyTorch 2.13, by which everything else is computed (``core/keys/keys.py``).
 """
 
 from __future__ import annotations

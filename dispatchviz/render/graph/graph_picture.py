@@ -1,6 +1,6 @@
 """The backward graph with its pictures: what ``trace.backward_graph()`` gives, and files by suffix.
 
-What is in the graph is decided in ``explain/backward_graph.py``, what is drawn in ``dot.py``.
+What is in the graph is decided in ``explain/graph/backward_graph.py``, what is drawn in ``dot.py``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """``torch.autograd.Function`` and its ctx (``torch/autograd/function.py``).
 
 A Function is a class of static methods; its metaclass makes a second class, ``_backward_cls``, whose instances are the
-``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/custom_function.py``
-and ``python_function.py``.
+``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/function``.
 
 What becomes of a Function inside ``vmap``, ``grad`` and the other transforms is in ``_functorch/autograd_function.py``.
 

@@ -1,0 +1,1 @@
+"""Tests of Nodes, hooks, views and the engine."""

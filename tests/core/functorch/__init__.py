@@ -1,0 +1,1 @@
+"""Tests of vmap, grad and the other transforms as layers of dispatch."""

@@ -1,4 +1,4 @@
-"""The model's answers to what ``questions.py`` asks, and how they are compared with PyTorch's."""
+"""The model's answers to what ``truth/questions/native_kernels`` asks, and how they are compared with PyTorch's."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Tests of notes and of the finished trace."""

@@ -1,0 +1,1 @@
+"""Tests of what is said of dispatch tables without a program."""

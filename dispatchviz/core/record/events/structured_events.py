@@ -64,7 +64,7 @@ class ImplEntered(Event, frozen=True):
     tensors: tuple[int, ...]
     """Numbers of the tensors that it writes: outputs, proxies, or the temporaries of an elementwise kernel."""
     file: str
-    """The Python file that implements it, relative to this package: ``core/native/reductions.py``."""
+    """The Python file that implements it, relative to this package: ``core/native/reductions/sum_mean.py``."""
     line: int
     """First line of the function in ``file``, from 1."""
     end_line: int
