@@ -62,6 +62,8 @@ def missing(token: str) -> list[str]:
         return [] if module == "pytest" or exists(f"{module}.py") or exists(f"{module}/__main__.py") else [module]
     if command:
         return [] if re.search(rf"^{command[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE) else [token]
+    if token.startswith("pytest "):
+        return [path for path in token.split()[1:] if not exists(path)]
     if re.fullmatch(r"[\w*.-]+/[\w*./-]*|[\w*.-]+\.(py|md|txt|json|yaml|toml)", token):
         return [] if exists(token) else [token]
     return [word for word in re.findall(r"[A-Za-z_]\w+", token) if word not in words() and not exists(word)]

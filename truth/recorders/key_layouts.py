@@ -1,4 +1,4 @@
-"""Bit layouts of key sets of past releases: ``dispatchviz/explain/key_layouts.json``.
+"""Bit layouts of key sets of past releases: ``dispatchviz/explain/keys/key_layouts.json``.
 
     python -m truth.record key_layouts/HEADER ...
 
