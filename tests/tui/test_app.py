@@ -369,8 +369,7 @@ def test_a_click_on_a_step_goes_there() -> None:
 
 
 def test_a_damaged_file_says_so_on_every_screen() -> None:
-    trace = forum()
-    trace.notice = "x.jsonl is cut off: it opens up to step so and so"
+    trace = Trace(forum().header, forum(), "x.jsonl is cut off: it opens up to step so and so")
 
     async def story(reader: Reader) -> None:
         for keys in ("s", "G", "enter"):
