@@ -5,8 +5,8 @@ The file, and with it the source pane, a debugger and a traceback, has the two l
     with AutoDispatchBelowADInplaceOrView():
         result = ops.add_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
 
-What runs is one look-up of a function that holds the guard (``guarded_redispatch.py``), compiled from the same text with the
-same line numbers::
+What runs is one look-up of a function that holds the guard (``guarded_redispatch.py``), compiled from the same text with
+the same line numbers::
 
     if True:
         result = ops.add_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
