@@ -8,7 +8,6 @@ from collections import Counter
 from types import CodeType
 
 import pytest
-from scripts.observe import Run, in_new_thread
 
 from dispatchviz import torch as model
 from dispatchviz.core.call import guard_fusion
@@ -18,8 +17,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines, source_view
 from dispatchviz.explain.locations.event_lines import lines_of
 from dispatchviz.explain.locations.source_view import source_at
-from tests import truth
 from tests.running_lines import Stood, recorded
+from truth.observers.runs import Run, in_new_thread
+from truth.programs import PROGRAMS as SOURCES
 
 EXACT = (
     *(ev.NoNodeMade, ev.NodeCreated, ev.EdgesCollected, ev.AttributeSaved, ev.VariableSaved, ev.VariableNotSaved),
@@ -28,7 +28,7 @@ EXACT = (
 """Never astray in a generated function."""
 
 FOUNDING = "forum_cpu_y_requires_grad"
-PROGRAMS = [*truth.stored()["programs"]][::60]
+PROGRAMS = [*SOURCES][::60]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def differences(trace: Trace, stood: list[Stood]) -> tuple[Counter[str], list[st
 
 
 def run(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], list[str]]:
-    program = Run(model, truth.stored()["programs"][name]["source"])
+    program = Run(model, SOURCES[name])
     return differences(*in_new_thread(lambda: recorded(monkeypatch, program.whole)))
 
 
@@ -95,7 +95,7 @@ def test_the_lines_of_many_programs_are_those_that_run(monkeypatch: pytest.Monke
 
 def test_every_dispatch_lights_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in PROGRAMS[::5]:
-        program = Run(model, truth.stored()["programs"][name]["source"])
+        program = Run(model, SOURCES[name])
         trace, _ = in_new_thread(lambda program=program: recorded(monkeypatch, program.whole))
         for event in trace:
             if isinstance(event, ev.Dispatched) and source_view._code(trace, event.seq) is not None:
