@@ -28,8 +28,8 @@ class Standing(ProgramRecorder):
         super().begin()
         self._listen()
 
-    def tell_threads_apart(self) -> None:
-        super().tell_threads_apart()
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
         self._listen()
 
     def _listen(self) -> None:
@@ -38,8 +38,8 @@ class Standing(ProgramRecorder):
         def noted(facts: tuple[Any, ...]) -> None:
             note(facts)
             stood = _standing()
-            self.transcript.read(self.notes)
-            self.stood += [stood] * (len(self.transcript.events) - len(self.stood))
+            self.builder.read(self.notes)
+            self.stood += [stood] * (len(self.builder.events) - len(self.stood))
 
         self.note = noted
 
@@ -65,4 +65,5 @@ def recorded(monkeypatch: Any, run: Callable[[], object]) -> tuple[Trace, list[S
     monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", recorder)
     with dispatchviz.record() as trace:
         run()
+    assert made[-1].failed is None
     return trace, made[-1].stood

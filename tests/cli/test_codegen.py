@@ -69,13 +69,32 @@ def test_what_is_shown_is_what_runs() -> None:
         assert lines[function.here.line - 1 : function.here.line - 1 + len(text)] == text
 
 
+def test_a_text_that_cpu_and_cuda_share_is_shown_once_and_names_both() -> None:
+    own = {function.key: function.here for function in card("add.Tensor").functions if function.role == "kernel"}
+    assert own["CPU"] == own["CUDA"]
+    assert own["CPU"].file == "generated/register_cpu_cuda.py"
+    assert "wrapper_CPU_add_Tensor and wrapper_CUDA_add_Tensor" in own["CPU"].text
+    out = dispatchviz("codegen", "add.Tensor").out
+    assert out.count("def wrapper_add_Tensor(") == 1
+    assert "the same function as wrapper_CPU_add_Tensor, above" in out
+    assert "structured_ufunc_add_CPU::impl" in out
+    assert "structured_ufunc_add_CUDA::impl" in out
+
+
+def test_what_one_device_has_otherwise_is_its_own() -> None:
+    own = {function.key: function.here for function in card("native_dropout").functions if function.role == "kernel"}
+    assert own["CPU"].file == "generated/register_cpu.py"
+    assert own["CUDA"].file == "generated/register_cuda.py"
+    assert "dropout.native_dropout_cuda(" in own["CUDA"].text
+
+
 @pytest.mark.long
 def test_every_operator_of_ours_has_its_kernels_and_its_node() -> None:
     for name in names(FUNCTIONS):
         found = card(name)
         assert found.entries[0].here == entry(FUNCTIONS, name)
         keys = {function.key for function in found.functions if function.role == "kernel"}
-        assert {str(key) for key, file in TABLES.items() if name in table(file)} <= keys
+        assert {str(key) for key, files in TABLES.items() if any(name in table(file) for file in files)} <= keys
         assert [f.name for f in found.functions if f.role == "node"] == (
             [f"{node}::apply"] if (node := node_of(name)) else []
         )
@@ -84,7 +103,7 @@ def test_every_operator_of_ours_has_its_kernels_and_its_node() -> None:
 
 def test_every_generated_function_is_shown_for_some_operator() -> None:
     shown = {(f.here.file, f.here.line) for name in names(FUNCTIONS) for f in card(name).functions}
-    for file in TABLES.values():
+    for file in {file for files in TABLES.values() for file in files}:
         lines = text_of(file).splitlines()
         defined = {(file, number) for number, line in enumerate(lines, 1) if line.startswith("def ")}
         hidden = {lines[number - 1].partition("(")[0].removeprefix("def ") for _, number in defined - shown}

@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-import dispatchviz.core.generated.register_cpu as register_cpu
+from dispatchviz.core.generated import register_cpu, register_cpu_cuda
 
 torch: Any = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.torch
 
-SOURCE = Path(str(register_cpu.__file__)).read_text(encoding="utf-8")
+SOURCE = "".join(Path(str(m.__file__)).read_text(encoding="utf-8") for m in (register_cpu, register_cpu_cuda))
+
+_IMPL = r'enter_impl\(\s*\(?\s*(?:"\w+"\s+if ks & CUDA_BIT\s+else )?"(\w+)"'
+"""The name for the CPU."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def test_every_meta_function_is_pytorchs(compiled: frozenset[str]) -> None:
 
 
 def test_every_impl_function_is_pytorchs(compiled: frozenset[str]) -> None:
-    ours = {f"structured_{name}::impl" for name in re.findall(r'enter_impl\("(\w+)"', SOURCE)}
+    ours = {f"structured_{name}::impl" for name in re.findall(_IMPL, SOURCE)}
     assert len(ours) > 250
     assert not ours - compiled
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz import record, torch
 from dispatchviz.core.call.aten import Implemented
 from dispatchviz.core.codegen import __main__ as command
 from dispatchviz.core.codegen import autograd, native, operators, registers
@@ -15,6 +16,7 @@ from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import load
 from dispatchviz.core.generated.register_schema import SCHEMAS
 from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.table.pytorch_registrations import (
     PyTorch,
     implemented,
@@ -85,10 +87,51 @@ def generated(tmp_path: Path, functions: str = ADD, derivatives: str = DERIVATIV
 
 def test_an_operator_gets_all_its_functions(tmp_path: Path) -> None:
     text = generated(tmp_path)
-    for name in ("class add_Tensor:", "def wrapper_CPU_add_Tensor(", "def wrapper_CUDA_add_out_out(",
+    for name in ("class add_Tensor:", "def wrapper_add_Tensor(", "def wrapper_Meta_add_out_out(",
                  "class AddBackward0(TraceableFunction):", "def add_out_out("):  # fmt: skip
         assert name in text
     assert "grad_inputs[1] = maybe_multiply(grad, self.alpha)" in text
+
+
+DEVICES = """\
+- func: mm(Tensor self, Tensor mat2) -> Tensor
+  dispatch:
+    CPU: mm_out_cpu
+    CUDA: mm_out_cuda
+- func: equal(Tensor self, Tensor other) -> bool
+  dispatch:
+    CPU: cpu_equal
+    CUDA: cuda_equal
+- func: relu(Tensor self) -> Tensor
+  dispatch:
+    CPU: relu
+"""
+
+
+def test_cpu_and_cuda_share_what_is_the_same_on_both(tmp_path: Path) -> None:
+    functions = ADD.replace("CPU, CUDA: ufunc_add", "CPU: ufunc_add_CPU\n    CUDA: ufunc_add_CUDA") + DEVICES
+    (tmp_path / "functions.yaml").write_text(functions)
+    (tmp_path / "derivatives.yaml").write_text("")
+    texts = dict(registers.texts(load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml")))
+    shared, cpu, cuda = texts["register_cpu_cuda"], texts["register_cpu"], texts["register_cuda"]
+    assert '"""wrapper_CPU_add_Tensor and wrapper_CUDA_add_Tensor."""' in shared
+    assert 'op.enter_impl("ufunc_add_CUDA" if ks & CUDA_BIT else "ufunc_add_CPU", binary_ops.ufunc_add)' in shared
+    assert '    "mm": wrapper__mm,\n' in shared
+    assert "def wrapper_CPU__equal(" in cpu
+    assert "def wrapper_CPU__relu(" in cpu
+    assert "def wrapper_CUDA__equal(" in cuda
+    assert "relu" not in cuda + shared
+    assert all("KERNELS = register_cpu_cuda.KERNELS | {" in text for text in (cpu, cuda))
+
+
+def test_a_shared_kernel_knows_which_device_it_serves() -> None:
+    function = native_library.GENERATED[K.CPU].KERNELS["add.Tensor"]
+    assert native_library.GENERATED[K.CUDA].KERNELS["add.Tensor"] is function
+    for device, impl in (("cpu", "ufunc_add_CPU"), ("cuda", "ufunc_add_CUDA")):
+        x = torch.ones(2, device=device)
+        with record() as trace:
+            x + x
+        assert [e.function for e in trace if isinstance(e, ev.ImplEntered)] == [f"structured_{impl}::impl"]
 
 
 def test_formulas_run_in_alphabetical_order_of_their_keys(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import dispatchviz
+from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.source_view import SourceView, source_at
 from dispatchviz.program import run
@@ -81,3 +83,32 @@ def test_the_lines_that_called_are_named_below_the_program(tmp_path: Path, monke
         "called from outer in p.py  line 5",
         "called from p.py  line 7",
     ]
+
+
+def test_a_forward_formula_shows_the_function_that_computes_it() -> None:
+    with dispatchviz.record() as trace, torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
+        x * x
+    formula = step(trace, ev.ForwardFormulaEntered)
+    tangent = step(trace, ev.TangentSet, after=formula)
+    seen = [source_at(trace, at) for at in (formula, tangent)]
+    assert {view.running for view in seen} == {"core/generated/forward_mode.py"}
+    lit = [view.running_lines[view.running_line - view.running_first].strip() for view in seen]
+    assert lit == [
+        'with forward_formula("other_t * self_p + self_t * other_p"):',
+        "set_fw_grad(result, result_new_fw_grad)",
+    ]
+    assert [view.running_lines[0].partition("(")[0] for view in seen] == ["def mul_Tensor"] * 2
+
+
+@pytest.mark.parametrize(("device", "kernel"), [("cpu", "wrapper_CPU_add_Tensor"), ("cuda", "wrapper_CUDA_add_Tensor")])
+def test_the_source_of_a_kernel_that_two_devices_share_says_which_it_is(device: str, kernel: str) -> None:
+    x = torch.ones(2, device=device)
+    with dispatchviz.record() as trace:
+        x + x
+    at = step(trace, event(ev.KernelEntered, kernel=kernel))
+    view = source_at(trace, at)
+    assert (view.kernel, view.running) == (kernel, "core/generated/register_cpu_cuda.py")
+    assert kernel in view.running_lines[1]
+    heads = ["".join(span[0] for span in row.spans) for row in source_pane.rows(trace, at, 80)]
+    assert any(head.startswith(view.running) and head.endswith(kernel) for head in heads)

@@ -86,7 +86,11 @@ def test_the_guard_the_redispatch_and_the_kernel() -> None:
     seen(
         passed_on, "0x1000010002 (AutogradCUDA, CUDA)", "after_autograd_keyset", "0x10002 (CUDA)", "received mask left"
     )
-    seen(step(trace, ev.KernelEntered, within=passed_on), "wrapper_CUDA_add_Tensor", "core/generated/register_cuda.py")
+    seen(
+        step(trace, ev.KernelEntered, within=passed_on),
+        "wrapper_CUDA_add_Tensor",
+        "core/generated/register_cpu_cuda.py wrapper_CUDA_add_Tensor",
+    )
 
 
 def test_backward_shows_which_node_runs() -> None:

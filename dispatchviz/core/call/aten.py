@@ -53,6 +53,9 @@ class Entry:
         return entry
 
 
+CUDA_BIT = raw(DispatchKey.CUDA) & 0xFFFF
+"""The backend bit of CUDA in a key set: it tells a kernel that CPU and CUDA share which of the two runs."""
+
 _BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
 
 

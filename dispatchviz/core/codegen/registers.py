@@ -2,6 +2,10 @@
 
 Structured families get their wrappers for CPU, CUDA and Meta, and the default-backend ones that run the meta function
 and then call the out operator. BackendSelect kernels go to every operator that takes tensor options.
+
+Nearly all kernels of CPU and CUDA call the same functions of ``native/``: these stand once, in
+``generated/register_cpu_cuda.py``, and where PyTorch's impl functions have another name for each device, the backend
+bit of the key set says which it is. ``register_cpu.py`` and ``register_cuda.py`` have the rest.
 """
 
 from __future__ import annotations
@@ -23,11 +27,27 @@ _STRUCTURED_KEYS = ("CPU", "CUDA", "Meta")
 
 def texts(spec: Specification) -> Iterator[tuple[str, str]]:
     """(module name, text) of each."""
-    for key in DISPATCH_KEYS:
-        kernels = [kernel for function in spec.functions.values() for kernel in _kernels(spec, function, key)]
-        yield _module(key), _page(key, kernels)
+    kernels = {key: [k for f in spec.functions.values() for k in _kernels(spec, f, key)] for key in DISPATCH_KEYS}
+    shared = [*_shared(kernels["CPU"], kernels["CUDA"])]
+    names = {function.name for function, *_ in shared}
+    yield (
+        _SHARED,
+        _page(
+            "Kernels registered under CPU and CUDA alike; ``KERNELS`` is the table.\n\n"
+            "What only one of the two has, or has otherwise, is in ``register_cpu.py`` and ``register_cuda.py``.",
+            _mirrored("CPU", "CUDA"),
+            shared,
+        ),
+    )
+    for key, own in kernels.items():
+        if key in _SHARING:
+            own = [kernel for kernel in own if kernel[0].name not in names]
+            what = f"Kernels registered under {key} alone; ``KERNELS`` is the table of these and the shared ones."
+            yield _module(key), _page(what, _mirrored(key), own, f"{_SHARED}.KERNELS | ")
+        else:
+            yield _module(key), _page(_WHAT.format(key), _mirrored(key), own)
     select = [_backend_select(f) for f in spec.functions.values() if _selects_backend(f)]
-    yield _module("BackendSelect"), _page("BackendSelect", select)
+    yield _module("BackendSelect"), _page(_WHAT.format("BackendSelect"), _mirrored("BackendSelect"), select)
 
 
 def _module(key: str) -> str:
@@ -35,23 +55,59 @@ def _module(key: str) -> str:
     return "register_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
 
 
+def _mirrored(*keys: str) -> str:
+    return " and ".join(f"build/aten/src/ATen/Register{key}_*.cpp" for key in keys)
+
+
+_SHARED = "register_cpu_cuda"
+_SHARING = ("CPU", "CUDA")
+_WHAT = "Kernels registered under {}; ``KERNELS`` is the table."
+
 Kernel = tuple[NativeFunction, str, str]
 """Operator, name of the Python function, its text."""
 
 
-def _page(key: str, kernels: list[Kernel]) -> str:
+def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str:
+    """``more``: an expression for further rows of the table."""
     table = "".join(f'    "{function.name}": {name},\n' for function, name, _ in kernels)
     imports = {
         "dispatchviz.core.seam": ("recorder",),
-        "dispatchviz.core.call.aten": ("backend_select_keys",),
-        "dispatchviz.core.generated": ("operators as ops",),
+        "dispatchviz.core.call.aten": ("CUDA_BIT", "backend_select_keys"),
+        "dispatchviz.core.generated": ("operators as ops", _SHARED),
         **_native_imports([text for *_, text in kernels]),
         "dispatchviz.core.call.structured": VARIANTS,
     }
-    what = f"Kernels registered under {key}; ``KERNELS`` is the table."
-    mirrors = f"build/aten/src/ATen/Register{key}_*.cpp"
-    parts = [*(text for *_, text in kernels), f"KERNELS = {{\n{table}}}\n"]
+    parts = [*(text for *_, text in kernels), f"KERNELS = {more}{{\n{table}}}\n"]
     return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
+
+
+def _shared(cpu: list[Kernel], cuda: list[Kernel]) -> Iterator[Kernel]:
+    """The kernels that do the same on both devices, apart from the name of PyTorch's impl function."""
+    on_cuda = {function.name: (name, text) for function, name, text in cuda}
+    for function, name, text in cpu:
+        if function.name in on_cuda:
+            other_name, other = on_cuda[function.name]
+            both = name.replace("_CPU", "", 1)
+            merged = _merged(text.replace(name, both, 1), other.replace(other_name, both, 1))
+            if merged:
+                yield function, both, _with_docstring(merged, f"{name} and {other_name}.")
+
+
+_IMPL = re.compile(r'(?<=enter_impl\()"\w+"')
+
+
+def _merged(cpu: str, cuda: str) -> str:
+    """One text for two that differ in the names of impl functions only; empty for others."""
+    if cpu == cuda:
+        return cpu
+    names = f"{_IMPL.findall(cuda)[0]} if ks & CUDA_BIT else {_IMPL.findall(cpu)[0]}" if _IMPL.search(cpu) else ""
+    merged = _IMPL.sub(names, cpu)
+    return merged if names and merged == _IMPL.sub(names, cuda) else ""
+
+
+def _with_docstring(text: str, docstring: str) -> str:
+    head, _, body = text.partition(":\n")
+    return f'{head}:\n    """{docstring}"""\n{body}'
 
 
 def _native_imports(texts: list[str]) -> dict[str, list[str]]:

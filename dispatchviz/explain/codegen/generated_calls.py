@@ -93,21 +93,29 @@ def _work(function: Function) -> Iterator[Call]:
     """Functions written by hand that a backend's kernel calls, and operators."""
     text = function.here.text
     family = re.search(r'(?:DefaultBackend|Functional|InPlace|Out)\("(\w+)"', text)
-    finished = re.search(r'enter_impl\("(\w+)"', text)
+    impl = _impl(text, function.key)
     seen: set[str] = set()
     for module, called in re.findall(r"\b(\w+)\.(\w+)\(", text):
         piece = definition(native_file(module), called) if module not in ("ops", "op") else None
         if piece is not None and called not in seen:
             seen.add(called)
-            yield Call(_impl_name(called, family, finished), piece.place, tuple(_operators_in(piece)))
+            yield Call(_impl_name(called, family, impl), piece.place, tuple(_operators_in(piece)))
     yield from _operators_in(function.here)
 
 
-def _impl_name(called: str, family: re.Match[str] | None, finished: re.Match[str] | None) -> str:
+def _impl(text: str, key: str) -> str:
+    """The name of PyTorch's impl function in a structured kernel; empty in others. CPU and CUDA may share a text."""
+    found = re.search(r'enter_impl\(\s*\(?\s*"(\w+)"(?:\s+if ks & CUDA_BIT\s+else "(\w+)")?', text)
+    if found is None:
+        return ""
+    return found[2] if found[2] and key == "CPU" else found[1]
+
+
+def _impl_name(called: str, family: re.Match[str] | None, impl: str) -> str:
     """``structured_add_Tensor::meta``, ``structured_ufunc_add_CPU::impl``, ``native::t``"""
     if family and called.endswith("_meta"):
         return f"structured_{family[1]}::meta"
-    return f"structured_{finished[1]}::impl" if finished else f"native::{called}"
+    return f"structured_{impl}::impl" if impl else f"native::{called}"
 
 
 def _operators_in(piece: Piece) -> Iterator[Call]:

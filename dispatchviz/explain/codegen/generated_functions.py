@@ -14,16 +14,19 @@ from dispatchviz.explain.codegen.definitions import Piece, definition, definitio
 
 K = DispatchKey
 
+_CPU_AND_CUDA = "generated/register_cpu_cuda.py"
+"""What the two devices share: nearly all of their kernels."""
+
 TABLES = {
-    K.Autograd: "generated/variable_type.py",
-    K.ADInplaceOrView: "generated/inplace_or_view.py",
-    K.BackendSelect: "generated/register_backend_select.py",
-    K.CPU: "generated/register_cpu.py",
-    K.CUDA: "generated/register_cuda.py",
-    K.Meta: "generated/register_meta.py",
-    K.CompositeExplicitAutogradNonFunctional: "generated/register_composite_explicit_autograd_non_functional.py",
-    K.CompositeExplicitAutograd: "generated/register_composite_explicit_autograd.py",
-    K.CompositeImplicitAutograd: "generated/register_composite_implicit_autograd.py",
+    K.Autograd: ("generated/variable_type.py",),
+    K.ADInplaceOrView: ("generated/inplace_or_view.py",),
+    K.BackendSelect: ("generated/register_backend_select.py",),
+    K.CPU: ("generated/register_cpu.py", _CPU_AND_CUDA),
+    K.CUDA: ("generated/register_cuda.py", _CPU_AND_CUDA),
+    K.Meta: ("generated/register_meta.py",),
+    K.CompositeExplicitAutogradNonFunctional: ("generated/register_composite_explicit_autograd_non_functional.py",),
+    K.CompositeExplicitAutograd: ("generated/register_composite_explicit_autograd.py",),
+    K.CompositeImplicitAutograd: ("generated/register_composite_implicit_autograd.py",),
 }
 """Where our generator puts the kernels of a key; calls meet the keys in this order."""
 
@@ -111,15 +114,15 @@ def _defined(piece: Piece) -> str:
     return piece.text.partition("(")[0].removeprefix("def ")
 
 
-def kernel_in(file: str, name: str) -> Piece | None:
-    """The kernel that a generated table has for an operator."""
-    kernel = table(file).get(name)
-    return None if kernel is None else definition(file, kernel)
+def kernel_under(key: DispatchKey, name: str) -> Piece | None:
+    """The kernel that is generated for an operator under a key."""
+    found = ((file, table(file).get(name)) for file in TABLES[key])
+    return next((definition(file, kernel) for file, kernel in found if kernel is not None), None)
 
 
 def _kernels(op: OperatorEntry, name: str) -> Iterator[Function]:
-    for key, file in TABLES.items():
-        piece = _manual(key, name) or kernel_in(file, name)
+    for key in TABLES:
+        piece = _manual(key, name) or kernel_under(key, name)
         if piece is not None:
             yield Function("kernel", *registration(op, key), piece)
 
@@ -152,7 +155,7 @@ def placed(debug: str) -> str:
 
 def node_of(name: str) -> str:
     """The Node that an operator's autograd kernel makes; empty if it makes none."""
-    kernel = _manual(K.Autograd, name) or kernel_in(TABLES[K.Autograd], name)
+    kernel = _manual(K.Autograd, name) or kernel_under(K.Autograd, name)
     found = re.search(r"\b(\w+Backward\d+)\(", kernel.text) if kernel else None
     return found[1] if found else ""
 
@@ -162,8 +165,9 @@ def operator_of_node(text: str) -> str:
     node = text.strip().rpartition("::")[2]
     if not re.fullmatch(r"\w+Backward\d+", node):
         return ""
-    kernels = {_defined(piece) for piece in definitions(TABLES[K.Autograd], f"nodes.{node}()")}
-    return next((f"aten::{name}" for name, kernel in table(TABLES[K.Autograd]).items() if kernel in kernels), "")
+    (file,) = TABLES[K.Autograd]
+    kernels = {_defined(piece) for piece in definitions(file, f"nodes.{node}()")}
+    return next((f"aten::{name}" for name, kernel in table(file).items() if kernel in kernels), "")
 
 
 def _nodes(name: str) -> Iterator[Function]:

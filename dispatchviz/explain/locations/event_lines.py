@@ -195,8 +195,8 @@ class Reader(ast.NodeVisitor):
             self._add(node, operator=operator[0], how=operator[1])
         elif _is_node(name):
             self._add(node, makes=(ev.NodeCreated,), name=name)
-        elif (said := _recorded(node.func)) is not None:
-            self._add(node, makes=said)
+        elif (recorded := _recorded(node)) is not None:
+            self._add(node, makes=recorded)
         elif name in MAKES:
             saved = node.args[1].value if name in ("keep", "save") and isinstance(node.args[1], ast.Constant) else ""
             self._add(node, makes=MAKES[name], name=saved, other=_ASTRAY if name in _ONLY else 4)
@@ -327,10 +327,13 @@ def _operator(function: ast.expr) -> tuple[str, str] | None:
     return None
 
 
-def _recorded(function: ast.expr) -> tuple[type[ev.Event], ...] | None:
-    """The event of ``recorder.active.version_bumped``."""
-    match function:
-        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="recorder"), attr="active"), attr=fact):
+def _recorded(call: ast.Call) -> tuple[type[ev.Event], ...] | None:
+    """The event of ``recorder.active.version_bumped(...)`` or ``recorder.active.note(("no_node_made", ...))``."""
+    match call.func, call.args:
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="recorder"), attr="active"), attr=fact), arguments:
+            match fact, arguments:
+                case "note", [ast.Tuple(elts=[ast.Constant(value=str(fact)), *_])]:
+                    pass
             kind = getattr(ev, "".join(word.capitalize() for word in fact.split("_")), None)
             return () if kind is None else (kind,)
     return None

@@ -10,11 +10,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines
-from dispatchviz.explain.locations.source_functions import function_at, lines_of_file
+from dispatchviz.explain.locations.source_functions import Found, called_function, function_at, lines_of_file
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 
 
@@ -32,6 +33,8 @@ class SourceView:
     """The lines from which the function that the line is in was called, the nearest first."""
     running: str
     """File of the Python being run: the program's, or relative to the package; empty if none."""
+    kernel: str
+    """PyTorch's name of it, where it is a kernel's: one function of ours may serve CPU and CUDA. Else empty."""
     running_lines: tuple[str, ...]
     """The function that runs, as far as its file could be read."""
     running_first: int
@@ -46,17 +49,31 @@ def source_at(trace: Trace, seq: int) -> SourceView:
     line = stack[-1] if stack else None
     file = line.file if line else next(iter(trace.header.sources), "")
     code = _code(trace, seq)
-    running = _lines(trace, code.file)[code.line - 1 : code.end_line] if code else ()
+    running = _running(trace, seq, code) if code else _NOTHING
     return SourceView(
         file=file,
         line=line.line if line else 0,
         called_from=stack[-2::-1],
         lines=tuple(trace.header.sources.get(file, "").splitlines()),
-        running=code.file if code else "",
-        running_lines=running,
-        running_first=code.line if code else 0,
-        running_line=_highlight(trace, seq, code) if code else 0,
+        running=running.file,
+        kernel=code.kernel if isinstance(code, ev.KernelEntered) and running.first == code.line else "",
+        running_lines=_lines(trace, running.file)[running.first - 1 : running.last] if running.file else (),
+        running_first=running.first,
+        running_line=running.line,
     )
+
+
+class _Running(NamedTuple):
+    """A function, and where in it a step comes from."""
+
+    file: str
+    first: int
+    last: int
+    line: int
+    """0 if not known."""
+
+
+_NOTHING = _Running("", 0, 0, 0)
 
 
 Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
@@ -77,17 +94,38 @@ def _lines(trace: Trace, file: str) -> tuple[str, ...]:
     return tuple(trace.header.sources[file].splitlines()) if file in trace.header.sources else lines_of_file(file)
 
 
-def _highlight(trace: Trace, seq: int, code: Code) -> int:
-    """The line of a running function that a step within it comes from; 0 for the function's own event."""
+def _running(trace: Trace, seq: int, code: Code) -> _Running:
+    """The function that a step is in, with the line that the step comes from; no line for the function's own event."""
+    whole = _Running(code.file, code.line, code.end_line, 0)
     function = function_at(_lines(trace, code.file), code.line)
     if seq == code.seq or function is None:
-        return 0
+        return whole
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
-        return _only_return(function)
+        return whole._replace(line=_only_return(function))
     events = list(_done_by(trace, code.seq))
-    around = {seq, *(event.seq for event in takewhile(lambda e: e.seq != code.seq, trace.ancestors(seq)))}
     numbers = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+    around = {seq, *(event.seq for event in takewhile(lambda e: e.seq != code.seq, trace.ancestors(seq)))}
+    line = _line_of(around, events, numbers)
+    found = _forward_mode_function(code.file, function, line)
+    if found is None:
+        return whole._replace(line=line)
+    within = [event for event, number in zip(events, numbers, strict=True) if number == line]
+    line = _line_of(around, within, event_lines.lines_of(found.file, found.function, within))
+    return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
+
+
+def _line_of(around: set[int], events: list[ev.AnyEvent], numbers: list[int]) -> int:
+    """The line of the innermost of the events that are around a step; 0 if there is none."""
     return next((line for event, line in reversed([*zip(events, numbers, strict=True)]) if event.seq in around), 0)
+
+
+def _forward_mode_function(file: str, function: ast.FunctionDef, line: int) -> Found | None:
+    """The function of ``generated/forward_mode.py`` that a kernel calls on a line; None if it calls none there."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="forward_mode")) as called) if node.lineno == line:
+                return called_function(file, called)
+    return None
 
 
 def _skipped(trace: Trace, code: Code) -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dispatchviz.explain.codegen.codegen_card import CodegenCard, Registered
+from dispatchviz.explain.codegen.definitions import Piece
 from dispatchviz.explain.codegen.generated_calls import Call
 from dispatchviz.explain.codegen.generated_functions import Function
 from dispatchviz.render.console import Console
@@ -95,9 +96,10 @@ def _functions(functions: Iterable[Function], real: Real | None, console: Consol
     yield ""
     yield console.heading("Generated, in the order of a call: the file at PyTorch, then ours")
     shown: set[str] = set()
+    texts: dict[Piece, str] = {}
     for function in functions:
         yield ""
-        yield from _function(function, console)
+        yield from _function(function, console, texts.setdefault(function.here, function.name))
         if real and function.pytorch not in shown:
             yield from _pieces(real.of(function.pytorch), console)
         shown.add(function.pytorch)
@@ -123,12 +125,16 @@ def _pieces(pieces: Iterable[RealPiece], console: Console) -> Iterator[str]:
         yield from code(piece.text, "cpp", console)
 
 
-def _function(function: Function, console: Console) -> Iterator[str]:
+def _function(function: Function, console: Console, first: str) -> Iterator[str]:
+    """``first``: the name of the function whose text it shares, its own if it is the first with that text."""
     under = f"  (under {function.key})" if function.key else ""
     yield f"  {console.styled(function.name, 'bold')}{under}"
     yield f"  {console.styled(function.pytorch, 'cyan')}"
     yield f"  {function.here.place}" + (f"  ({HAND_MADE})" if function.by_hand else "")
-    yield from code(function.here.text, "python", console)
+    if function.name == first:
+        yield from code(function.here.text, "python", console)
+    else:
+        yield f"    the same function as {first}, above"
 
 
 def code(text: str, language: str, console: Console, indent: int = 4) -> Iterator[str]:

@@ -55,11 +55,12 @@ def _running(view: SourceView) -> list[Line]:
         return []
     code = highlighted(view.running_lines)
     here = view.running_line or view.running_first
-    return [_head(view.running, view.running_line), *_numbered(code, view.running_first, view.running_line, here)]
+    head = _head(view.running, view.running_line, view.kernel)
+    return [head, *_numbered(code, view.running_first, view.running_line, here)]
 
 
-def _head(file: str, number: int) -> Line:
-    return line((file, "name"), (f"  line {number}" if number else "", "dim"))
+def _head(file: str, number: int, kernel: str = "") -> Line:
+    return line((file, "name"), (f"  line {number}" if number else "", "dim"), (f"  {kernel}", "dim"))
 
 
 def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: int) -> list[Line]:
