@@ -31,7 +31,7 @@ from dispatchviz.trace import Trace
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """The result of a run: trace, exit status, error."""
 
     trace: Trace
     status: int
@@ -127,7 +127,7 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> Code
 
 @contextmanager
 def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
-    """The interpreter as a script finds it that was started by ``python path``; gives the script's namespace."""
+    """The interpreter as under ``python path``; yields the script's namespace."""
     module = ModuleType("__main__")
     vars(module).update(__builtins__=__builtins__)
     if path != STDIN:
@@ -144,7 +144,7 @@ def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _recorded(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
-    """Inside the block the recorder listens, to ``sys.stdout`` too."""
+    """Inside the block the recorder is active, and ``sys.stdout`` is recorded."""
     with redirect_stdout(_RecordedOutput(output or sys.stdout, watcher)):
         recorder.start(watcher)
         try:

@@ -40,7 +40,7 @@ without it."""
 
 
 class Plan(Struct, frozen=True, gc=False):
-    """What to do for argument types met before, without asking the parser."""
+    """A call by argument types that the parser has matched before: which overload runs, with which defaults."""
 
     run: Callable[..., Any]
     defaults: tuple[Any, ...]
@@ -86,7 +86,7 @@ def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
 
 
 def value_text(value: Any) -> str:
-    """A plain value or a list of such as traces show it."""
+    """The text of a plain value, or of a list of such, in traces."""
     if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
         return "[" + ", ".join(map(value_text, value)) + "]"
     return repr(value) if isinstance(value, str) else str(value)
@@ -98,7 +98,7 @@ def not_modelled(*args: Any) -> Any:
 
 
 def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | None) -> None:
-    """What is said of a result beside ``out`` must hold for it: RuntimeError if its dtype or kind of device differs."""
+    """RuntimeError if ``out`` has not the ``dtype`` and the device type that are passed with it."""
     if dtype is not None and dtype is not out._dtype:
         raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out._dtype.legacy})")
     if device is not None and device.type != out._device.type:
@@ -114,7 +114,7 @@ class Binding:
         self.__qualname__ = name
         self._function = self.__name__
         self._original: Binding = self
-        """What modes and subclasses are told is called."""
+        """The function that ``__torch_function__`` receives."""
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
         self._plans: dict[tuple[type, ...], Plan] = {}
@@ -209,7 +209,7 @@ class Binding:
             )
 
     def overridden(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What a mode or the arguments' classes make of the call (``handle_torch_function``). TypeError if nothing."""
+        """``handle_torch_function``: the result of a mode's or a class's ``__torch_function__``. TypeError if none."""
         result = handled(self._original, overloaded, args, kwargs)
         if result is NotImplemented:
             name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
@@ -217,7 +217,7 @@ class Binding:
         return result
 
     def _call_under_modes(self, *args: Any, **kwargs: Any) -> Any:
-        """Takes the place of ``__call__`` while a mode is open in some thread."""
+        """``__call__`` while a TorchFunctionMode is active in some thread."""
         if not mode_enabled():
             return _call_without_modes(self, *args, **kwargs)
         saved = save_state()
@@ -246,11 +246,11 @@ class Binding:
         straight = len(args) == 2 and not wrapped and not defaults
         self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, texts, _is_call(run), straight)
 
-    # -- told ---------------------------------------------------------------------------------------------------------
+    # -- recorded -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
-        """What traces say of it: name, PyTorch's function, and of each signature text, parameters, operator."""
+        """What traces record of it: name, PyTorch's C++ function, and of each signature text, parameters, operator."""
         first = ("self",) if self.is_method else ()
         signatures = [
             (signature.text, first + tuple(p.name for p in signature.parameters), row[2])
@@ -282,7 +282,7 @@ process_modes.hot_function(
 
 
 class Operator(Binding):
-    """One of Python's operators, ``Tensor.__and__``: answers NotImplemented where a function would raise a TypeError
+    """One of Python's operators, ``Tensor.__and__``: returns NotImplemented where a function would raise a TypeError
     (``TypeError_to_NotImplemented_``)."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -105,7 +105,7 @@ class Signature:
         return Signature(found[1], parameters, len(parameters) < len(written), found[2])
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """Converted values in order, defaults where nothing is given. NoFit if they do not fit."""
+        """The converted arguments in order, with defaults. NoFit if they do not fit."""
         if len(args) > len(self.parameters) and not self.takes_more:
             raise NoFit
         rest = dict(kwargs)
@@ -116,14 +116,14 @@ class Signature:
 
     def complaint(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
         """What pybind11 raises."""
-        positional = ", ".join(map(repr, args[bool(class_name) :]))
+        texts = ", ".join(map(repr, args[bool(class_name) :]))
         named = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
         what, shown = ("function", self.shown)
         if class_name:
             what, shown = "constructor", class_name + re.sub(r"self: [^,)]*(, )?|( -> None$)", "", self.shown)
         return TypeError(
             f"{self.name}(): incompatible {what} arguments. The following argument types are supported:\n"
-            f"    1. {shown}\n\nInvoked with: {positional}{'; ' * bool(positional and named)}{'kwargs: ' * bool(named)}{named}"
+            f"    1. {shown}\n\nInvoked with: {texts}{'; ' * bool(texts and named)}{'kwargs: ' * bool(named)}{named}"
         )
 
 
@@ -137,7 +137,7 @@ _DEFAULTS = {"''": "", "True": True, "False": False, "0": 0, "[]": ()}
 
 
 def _value(parameter: Parameter, positional: Sequence[Any], named: dict[str, Any]) -> Any:
-    """Takes the argument out of what is given by name if it is there."""
+    """The argument of a parameter: the next positional one, or the keyword's, which it removes from ``named``."""
     if positional and parameter.name == "self":
         return positional[0]
     if positional:

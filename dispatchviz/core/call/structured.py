@@ -74,7 +74,7 @@ class Structured(Struct, eq=False, gc=False):
         self._provide(size, stride, dtype, device, STRIDED)
 
     def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
-        """The kernel needs an output whose elements lie in order."""
+        """``set_output_contiguous``: the kernel needs a contiguous output."""
         self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> None:
@@ -88,11 +88,11 @@ class Structured(Struct, eq=False, gc=False):
             recorder.active.output_allocated(recorded_as, output, resized, size, dtype, method, proxy)
 
     def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
-        """Sets ``output``; says whether it was resized."""
+        """Sets ``output``; returns whether it was resized."""
         raise NotImplementedError
 
     def use_temporary(self, size: Size, stride: Size) -> None:
-        """The impl writes the iterator's temporary, which has been made when the size was not known yet."""
+        """The impl writes a temporary of TensorIterator, allocated before the size was computed."""
         temporary = self.target = self.temporary  # type: ignore[assignment]
         if temporary is not None and temporary._size != size:
             resize_output(temporary, size, stride)
@@ -100,7 +100,7 @@ class Structured(Struct, eq=False, gc=False):
                 ops.as_strided_.call(temporary, size, stride, None)
 
     def read(self, *arguments: Any) -> list[Any]:
-        """The arguments, with an iterator's operands in the place of those that it does not read itself."""
+        """The arguments that the impl reads: TensorIterator's cast operands instead of the originals."""
         operands = {id(argument): operand for argument, operand in self.operands}
         return [operands.get(id(argument), argument) for argument in arguments]
 
@@ -177,7 +177,7 @@ process_modes.hot_function(
 
 
 class DefaultBackend(Functional):
-    """Creates its output for a backend that it does not know, so by a call through the dispatcher.
+    """Creates its output through the dispatcher: it serves every backend.
 
     It is what CompositeExplicitAutogradNonFunctional runs: meta, then the out operator, which the backend has.
     """
@@ -204,7 +204,7 @@ class InPlace(Structured, gc=False):
     variant = "in-place"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """Nearly always self is just what is needed."""
+        """Checks self: nearly always it has the size, dtype and device already."""
         output = self.output
         if output._size == size and output._dtype is dtype and output._device is device and 0 not in output._stride:
             self.target = output
@@ -276,7 +276,7 @@ def _check_written(output: Tensor, device: Device) -> None:
 
 
 def check_no_internal_overlap(tensor: Tensor) -> None:
-    """RuntimeError if two elements of a tensor that is to be written share memory (expanded dimensions)."""
+    """``assert_no_internal_overlap``: RuntimeError if elements of the output overlap (expanded dimensions)."""
     if (
         0 in tensor._stride
         and 0 not in tensor._size
@@ -323,7 +323,7 @@ def resize_in_order(out: Tensor, size: Size) -> None:
 
 
 def _channels_last(size: Size) -> Size | None:
-    """Strides of images whose channels lie side by side: a memory format, not strides, to PyTorch."""
+    """Strides of the memory format ``channels_last``."""
     if len(size) != 4:
         return None
     return size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]

@@ -74,7 +74,7 @@ def _unbox(op: OperatorEntry, function: Typed) -> Boxed:
 
 
 def _returned(schema: FunctionSchema, args: tuple[Any, ...], stack: list[Any]) -> Any:
-    """What a typed caller gets: the returns, but of in-place and out= operators the arguments that they write.
+    """The result for a typed caller: the returns; of in-place and out= operators the arguments that they write.
 
     In C++ those return references to their arguments, whatever the kernel pushed.
     """

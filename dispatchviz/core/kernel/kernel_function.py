@@ -1,4 +1,4 @@
-"""One kernel: a function that fills a cell, and what is known of it (``ATen/core/boxing/KernelFunction.h``).
+"""A kernel: a cell's function, its name, registration and signature (``ATen/core/boxing/KernelFunction.h``).
 
 Not here: running a kernel of one calling convention in the other (``boxing.py``), what PyTorch calls its kernels
 (``registrations.py``).
@@ -26,7 +26,7 @@ class Kernel:
     """
 
     name: str
-    """In PyTorch's words: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
+    """As PyTorch names it: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
     function: Callable[..., Any] | None
     debug: str
     """Where it was registered, as PyTorch's dump says it."""
@@ -80,5 +80,5 @@ def inferred_signature(schema: FunctionSchema, symbolic: bool) -> str:
 
 
 def _inferred_type(type_: str, symbolic: bool) -> str:
-    """C++ types know no list lengths; a kernel of plain integers has ``int`` where the schema has ``SymInt``."""
+    """The type in a C++ signature: no list lengths, and ``int`` for ``SymInt`` in kernels of plain integers."""
     return re.sub(r"\[\d+\]", "[]", type_ if symbolic else type_.replace("SymInt", "int"))

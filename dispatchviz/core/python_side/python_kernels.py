@@ -60,12 +60,12 @@ def python_kernel(
 
 
 def fallthrough(debug: str) -> Kernel:
-    """What ``torch.library.fallthrough_kernel`` stands for."""
+    """The kernel that ``torch.library.fallthrough_kernel`` registers."""
     return Kernel("fallthrough_kernel", None, debug, boxed=True, fallthrough=True, pointer=FALLTHROUGH_POINTER)
 
 
 def push_results(op: OperatorEntry, stack: list[Any], result: Any, msg: str) -> None:
-    """Puts what Python code ``who`` returned on the stack.
+    """``pushPyOutToStack``: pushes the result of Python code onto the stack; ``msg`` names that code in errors.
 
     RuntimeError for a result where there should be none and for one of a wrong type, TypeError if one of several is
     not in a sequence. None is an undefined tensor; a sequence that is too short leaves its length of results.

@@ -32,7 +32,7 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
-    """Pops the arguments off the stack, hands them to the handlers and pushes what comes back.
+    """Pops the arguments off the stack, calls ``__torch_dispatch__`` with them and pushes the result.
 
     TypeError if no handler takes the call; RuntimeError for a result that does not fit the schema.
     """
@@ -47,7 +47,7 @@ def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
 
 
 def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:
-    """One tensor of each class with the Python key, in the order in which they are asked."""
+    """The overloaded arguments: one tensor of each class with the Python key, in the order of handling."""
     found: list[Any] = []
     for tensor in tensors:
         if tensor._ks & _PYTHON and all(type(tensor) is not type(known) for known in found):
@@ -107,10 +107,10 @@ def _no_handler(op: OperatorEntry, mode: Any, overloaded: Sequence[Any]) -> Type
 
 
 def detach(tensor: Any) -> Any | None:
-    """A detached alias made by a handler; None where no mode and no class of the tensor's has a say.
+    """A detached alias made by ``__torch_dispatch__``; None where neither a mode nor the tensor's class has one.
 
-    It is asked when a tensor is copied without a dispatcher call: a saved output, ``.data``. The thread's sets stay as
-    they are, and a mode is told the tensor's class, whatever it is.
+    Called when a tensor is copied without a dispatcher call: a saved output, ``.data``. The thread's sets stay as they
+    are, and a mode receives the tensor's class in ``types``, whatever it is.
     """
     state = thread.state
     if state.excluded & _PYTHON or not (state.modes or tensor._ks & _PYTHON):

@@ -75,7 +75,7 @@ CONSERVATIVE = "CONSERVATIVE"
 
 
 class Candidate(NamedTuple):
-    """A place where the kernel of a cell could come from."""
+    """A possible source of a cell's kernel."""
 
     source: DispatchKey
     """The key or alias; of the backend fallback, which is always the last, the cell's own key again."""
@@ -87,7 +87,7 @@ class Candidate(NamedTuple):
 
 
 class Cell:
-    """One entry of the table: the kernel and where it comes from.
+    """A cell of the dispatch table: the kernel and its source.
 
     ``function(ks, *args)`` runs it, ``boxed(ks, stack)`` too; where no kernel is, both raise PyTorch's error.
     """
@@ -203,7 +203,7 @@ class OperatorEntry:
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
-        """Takes a kernel away, wherever it stands."""
+        """Removes a kernel, active or not."""
         _settle()
         kernels = self.registrations[key]
         kernels.remove(kernel)
@@ -219,9 +219,9 @@ class OperatorEntry:
     # -- the rule -----------------------------------------------------------------------------------------------------
 
     def candidates(self, key: DispatchKey) -> Iterator[Candidate]:
-        """Every place the kernel of a cell could come from, in order of precedence, and what became of it.
+        """Every possible source of a cell's kernel, in order of precedence, and its outcome.
 
-        Aliases that do not stand for the key are there if they have a kernel, to say just that.
+        Aliases that do not include the key are there if they have a kernel, as ones that do not apply.
         """
         taken = False
         for rule in RULES[key]:
@@ -254,7 +254,7 @@ class OperatorEntry:
         return "" if objector is None else f"a kernel for {objector} exists, so the composite is not used"
 
     def _objector(self, key: DispatchKey) -> DispatchKey | None:
-        """A backend key with a kernel of its own, among those that the autograd key looks at."""
+        """A backend key with a kernel of its own, among the backends of an autograd key."""
         objectors = OBJECTORS[key]
         return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
 
@@ -274,7 +274,7 @@ class OperatorEntry:
 
     @cached_property
     def _ambiguous(self) -> Kernel:
-        """A kernel that only raises: a composite and a backend that shares AutogradOther collide."""
+        """A kernel that only raises: for a composite operator that a backend of AutogradOther implements too."""
         return Kernel(
             AMBIGUOUS_NAME, lambda ks, *args: dump.report_ambiguous(self), AMBIGUOUS_NAME, pointer=AMBIGUOUS_NAME
         )
@@ -300,7 +300,7 @@ class OperatorEntry:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the table has been looked at: only then does a change have anything to recompute."""
+        """Whether the table has been computed: only then does a change have anything to recompute."""
         return self._table is not None
 
     def fallback_changed(self, key: DispatchKey) -> None:
@@ -402,7 +402,7 @@ def _settle() -> None:
 
 
 class _Filled(dict[int, T]):
-    """Derived: a dictionary that fills itself as sets are met."""
+    """A lookup table by key set, filled on first use."""
 
     def __init__(self, fill: Callable[[int], T]) -> None:
         super().__init__()

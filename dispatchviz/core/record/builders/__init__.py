@@ -1,1 +1,1 @@
-"""From notes to events, a subject a module; ``core/transcript.py`` joins them into the ``EventBuilder``."""
+"""From notes to events, a subject a module; ``event_builder.py`` joins them into the ``EventBuilder``."""
