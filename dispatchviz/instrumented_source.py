@@ -171,12 +171,12 @@ class _Frames(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """All but annotations."""
-        kept = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
-        for name, annotation in kept:
+        annotations = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
+        for name, annotation in annotations:
             if annotation is not None:
                 setattr(node, name, None)
         super().generic_visit(node)
-        for name, annotation in kept:
+        for name, annotation in annotations:
             if annotation is not None:
                 setattr(node, name, annotation)
         return node

@@ -353,7 +353,7 @@ class Recording(Trace):
     """A recording in progress: its events are those recorded so far.
 
     ``finish`` makes it the value that it is from then on, a ``Trace`` like one that was loaded: the same object, since
-    whoever wrote ``with record() as trace`` holds it already.
+    ``with record() as trace`` holds it already.
     """
 
     def __init__(self, program: str, source: ProgramRecorder, arguments: Sequence[str] = ()) -> None:

@@ -90,12 +90,12 @@ def test_import_torch_is_the_model_everywhere() -> None:
         assert torch.autograd.__spec__.name == "dispatchviz.torch.autograd"
         """
     )
-    assert outcome.complaint == ""
+    assert outcome.error_message == ""
 
 
 def test_a_part_that_the_model_lacks_says_so() -> None:
     outcome = _run("import torch.onnx\n")
-    assert outcome.complaint == (
+    assert outcome.error_message == (
         "p.py, line 1: ModuleNotFoundError: No module named 'torch.onnx': "
         "dispatchviz's model of PyTorch has no such part"
     )
@@ -185,7 +185,7 @@ def test_an_exception_ends_the_trace() -> None:
     )
     text = "a leaf Variable that requires grad is being used in an in-place operation."
     assert outcome.status == 1
-    assert outcome.complaint == f"p.py, line 3: RuntimeError: {text}"
+    assert outcome.error_message == f"p.py, line 3: RuntimeError: {text}"
     assert [event.message for event in outcome.trace if isinstance(event, ErrorRaised)] == [text]
     last = outcome.trace[-1]
     assert isinstance(last, ProgramRaised)
@@ -194,7 +194,7 @@ def test_an_exception_ends_the_trace() -> None:
 
 def test_ctrl_c_keeps_what_was_recorded() -> None:
     outcome = _run("import torch\nx = torch.ones(2)\nraise KeyboardInterrupt\n")
-    assert (outcome.status, outcome.complaint) == (130, "p.py, line 3: interrupted")
+    assert (outcome.status, outcome.error_message) == (130, "p.py, line 3: interrupted")
     assert any(isinstance(event, Dispatched) for event in outcome.trace)
 
 
@@ -224,7 +224,7 @@ def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_pa
         outcome.trace.save(tmp_path / name)
         saved.append((tmp_path / name).read_bytes())
     assert saved[0] == saved[1]
-    assert (outcome.status == 1) is (example.stem in ("in_place_on_leaf", "inplace_error")), outcome.complaint
+    assert (outcome.status == 1) is (example.stem in ("in_place_on_leaf", "inplace_error")), outcome.error_message
     assert (
         any(isinstance(event, BackwardFinished | ErrorRaised) for event in outcome.trace) or "no_grad" in example.stem
     )
@@ -232,7 +232,7 @@ def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_pa
 
 def test_a_program_may_have_a_window_of_its_own_into_it() -> None:
     outcome = _run("import dispatchviz\nwith dispatchviz.record(): pass\n")
-    assert "a recording is already running" in outcome.complaint
+    assert "a recording is already running" in outcome.error_message
 
 
 def test_the_callers_of_a_function_are_known_with_their_files(tmp_path: Path) -> None:

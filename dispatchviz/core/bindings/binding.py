@@ -16,7 +16,7 @@ from dispatchviz.core.bindings.parameter_values import number_as_tensor
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
 from dispatchviz.core.bindings.torch_function import (
     flattened,
-    handled,
+    handle_torch_function,
     mode_enabled,
     multiple_dispatch_failed,
     overloaded_args,
@@ -57,7 +57,7 @@ class Plan(Struct, frozen=True, gc=False):
     """The defaults as traces show them."""
     is_call: bool
     """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
-    takes_two: bool
+    is_binary: bool
     """``run`` gets the two arguments just as they are given."""
 
 
@@ -127,7 +127,7 @@ class Binding:
         return PythonArgParser([text for text, *_ in self.overloads])
 
     @cached_property
-    def _takes_nothing(self) -> bool:
+    def _has_no_parameters(self) -> bool:
         return self.is_method and [s.parameters for s in self._parser.signatures] == [()]
 
     @property
@@ -156,7 +156,7 @@ class Binding:
                 if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
                     rec = recorder.active
                     if rec is None:
-                        if plan.takes_two:
+                        if plan.is_binary:
                             return plan.run(args[0], args[1])
                         wrapped = _wrapped(args, plan.numbers) if plan.numbers else args
                         return plan.run(*wrapped, *plan.defaults) if plan.defaults else plan.run(*wrapped)
@@ -181,7 +181,7 @@ class Binding:
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self.is_method:
             self._check_self(args)
-            if (len(args) > 1 or kwargs) and self._takes_nothing:
+            if (len(args) > 1 or kwargs) and self._has_no_parameters:
                 raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
             index, values = self._parser.parse(args[1:], kwargs)
             values.insert(0, args[0])
@@ -191,7 +191,7 @@ class Binding:
         if kwargs or not plain:
             overloaded = overloaded_args(flattened(args, kwargs))
             if overloaded:
-                return self.overridden(overloaded, args, kwargs)
+                return self.handle_torch_function(overloaded, args, kwargs)
         if not kwargs and (plain or not any(overrides(type(value)) for value in flattened(args, {}))):
             self._add_plan(index, args, values)
         if recorder.active is None:
@@ -208,9 +208,9 @@ class Binding:
                 f"descriptor '{self.__name__}' for 'torch._C.TensorBase' objects doesn't apply to a '{found}' object"
             )
 
-    def overridden(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def handle_torch_function(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """``handle_torch_function``: the result of a mode's or a class's ``__torch_function__``. TypeError if none."""
-        result = handled(self._original, overloaded, args, kwargs)
+        result = handle_torch_function(self._original, overloaded, args, kwargs)
         if result is NotImplemented:
             name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
             raise multiple_dispatch_failed(name, overloaded)
@@ -223,7 +223,7 @@ class Binding:
         saved = save_state()
         try:
             self._parser.parse(args[self.is_method :], kwargs)
-            return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
+            return self.handle_torch_function(overloaded_args(flattened(args, kwargs)), args, kwargs)
         except BaseException:
             restore_state(saved)
             raise

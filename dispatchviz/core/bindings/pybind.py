@@ -90,7 +90,7 @@ class Signature:
 
     name: str
     parameters: tuple[Parameter, ...]
-    takes_more: bool
+    is_variadic: bool
     """It ends with ``*args, **kwargs``."""
     shown: str
     """As errors show it."""
@@ -106,15 +106,15 @@ class Signature:
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """The converted arguments in order, with defaults. NoFit if they do not fit."""
-        if len(args) > len(self.parameters) and not self.takes_more:
+        if len(args) > len(self.parameters) and not self.is_variadic:
             raise NoFit
         rest = dict(kwargs)
         values = [_value(p, args[i : i + 1], rest) for i, p in enumerate(self.parameters)]
-        if rest and not self.takes_more:
+        if rest and not self.is_variadic:
             raise NoFit
         return values
 
-    def complaint(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
+    def type_error(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
         """What pybind11 raises."""
         texts = ", ".join(map(repr, args[bool(class_name) :]))
         named = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
@@ -162,9 +162,9 @@ def bound(signature: str, class_name: str = "") -> Callable[[F], F]:
             try:
                 values = parsed.arguments(args, kwargs)
                 rest = args[len(parsed.parameters) :]
-                return function(*values, *rest, **(kwargs if parsed.takes_more else {}))
+                return function(*values, *rest, **(kwargs if parsed.is_variadic else {}))
             except NoFit:
-                raise parsed.complaint(args, kwargs, class_name) from None
+                raise parsed.type_error(args, kwargs, class_name) from None
             except SchemaError as error:
                 raise RuntimeError(str(error)) from None  # C++ has one kind of error
 

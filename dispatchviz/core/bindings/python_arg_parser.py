@@ -77,7 +77,7 @@ class Signature:
         if len(args) > len(self.positional):
             return self._too_many(args)
         values: list[Any] = []
-        given_at: list[int] = []
+        positions: list[int] = []
         used = 0
         for position, parameter in enumerate(self.parameters):
             if position < len(args) and not parameter.keyword_only:
@@ -94,10 +94,10 @@ class Signature:
                 by_name = parameter.keyword_only or position >= len(args)
                 return self._wrong_type(parameter, position, arg, by_name)
             values.append(parameter.default if arg is None else arg)
-            given_at.append(position)
+            positions.append(position)
         if used < len(kwargs):
             return self._unexpected(args, kwargs)
-        for position in given_at:
+        for position in positions:
             values[position] = converted(self.function, self.parameters[position], values[position], position)
         return values
 

@@ -1,7 +1,7 @@
 """``__torch_function__``: overrides of functions of ``torch`` by subclasses and modes.
 
 Mirrors ``torch/csrc/utils/python_arg_parser.cpp`` (``handle_torch_function``) and ``disable_torch_function.cpp``.
-Whoever wants to see calls has a ``__torch_function__`` that is not the disabled one: a subclass of Tensor, another
+An overloaded argument has a ``__torch_function__`` that is not the disabled one: a subclass of Tensor, another
 class, a mode.
 
 Not here: what bindings hand over (``binding.py``), ``torch.overrides`` (``dispatchviz.torch``).
@@ -91,7 +91,9 @@ def pop_mode() -> Any:
     return mode
 
 
-def handled(function: Callable[..., Any], overloaded: list[Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
+def handle_torch_function(
+    function: Callable[..., Any], overloaded: list[Any], args: Any, kwargs: Mapping[str, Any]
+) -> Any:
     """The result of ``__torch_function__``, the newest mode's first; NotImplemented if all return that."""
     types = tuple(type(argument) for argument in overloaded)
     if mode_enabled():

@@ -1,6 +1,6 @@
 """The process's operators: all that PyTorch has, found here by name; what their kernels have in common.
 
-Importing this module makes them known; their kernels come from ``native_library`` when somebody looks at an operator.
+Importing this module makes them known; their kernels come from ``native_library`` when an operator is first used.
 """
 
 from __future__ import annotations

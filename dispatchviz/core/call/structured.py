@@ -7,8 +7,8 @@ calls ``set_output_*``; only then does the output exist. The variants differ in 
     InPlace      self, which must already have the right shape (``check_inplace``)
     Out          the caller's tensor, resized if its shape differs (``resize_out``)
 
-A kernel that cannot do with the strides that an output has asks for its own (``set_output_strided``). The last two then
-put a proxy in the output's place: the impl writes that, and afterwards it is copied into the output.
+A kernel that cannot do with the strides that an output has requests its own (``set_output_strided``). The last two then
+allocate a proxy instead of the output: the impl writes that, and afterwards it is copied into the output.
 
 Not here: which meta and impl belong together (``generated/register_*``), what they compute (``native``).
 """
@@ -40,7 +40,7 @@ from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread.warning import warn_python
 
 RAW_STRIDED, STRIDED, CONTIGUOUS = "set_output_raw_strided", "set_output_strided", "set_output_contiguous"
-"""How a meta function asks for its output: any strides, these strides, strides in order."""
+"""How a meta function requests its output: any strides, these strides, strides in order."""
 
 
 IMPROVABLE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
@@ -57,7 +57,7 @@ class Structured(Struct, eq=False, gc=False):
     """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have, or the
     temporary of an iterator."""
     operands: tuple[tuple[object, Tensor], ...] = ()
-    """What an iterator reads in place of arguments: those that it had to cast, numbers that it wrapped."""
+    """What an iterator reads instead of arguments: those that it had to cast, numbers that it wrapped."""
     temporary: Tensor | None = None
     """An iterator's output of the common dtype, where the output given has another one."""
 
@@ -304,7 +304,7 @@ def resize_output(output: Tensor, size: Size, stride: Size) -> None:
     """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
 
     PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
-    memory format has them; whoever wants other strides sets these afterwards.
+    memory format has them; callers set other strides afterwards.
     """
     warn_of_resizing(output, size)
     in_order = contiguous_strides(size)

@@ -1,7 +1,7 @@
 """The array library of each device: NumPy for ``cpu``, CuPy for ``cuda`` where a GPU is usable.
 
 Without a usable GPU ``cuda`` is emulated on NumPy behind the same keys, and the reason is kept for every header. CuPy
-is imported only when the state of ``cuda`` is first asked for.
+is imported only when the state of ``cuda`` is first used.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ class StreamGuard:
 def record_stream(tensor: Any, stream: Stream, why: str) -> None:
     """``Tensor.record_stream``: once freed, the memory is reused only when ``stream`` has finished what it has now.
 
-    NB: CuPy's pools are per stream and keep no such list; there is nothing to do but tell.
+    NB: CuPy's pools are per stream and keep no such list; the call is only recorded.
     """
     if recorder.active is not None:
         recorder.active.memory_used_on_stream(tensor, stream.number, why)

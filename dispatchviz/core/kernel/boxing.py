@@ -86,7 +86,7 @@ def _only_in_pytorch(op: OperatorEntry, kernel: Kernel) -> Typed:
     def run(ks: int, *args: Any) -> Any:
         raise NotImplementedError(
             f"the cell of {op.name} for {highest(ks)} holds PyTorch's kernel {kernel.name} "
-            f"({kernel.debug or 'place unknown'}), which dispatchviz does not implement"
+            f"({kernel.debug or 'location unknown'}), which dispatchviz does not implement"
         )
 
     return run

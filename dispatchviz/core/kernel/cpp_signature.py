@@ -41,7 +41,7 @@ T_T = CppSignature("at::Tensor (at::Tensor const&)", FunctionSchema("", "", (_TE
 """From one tensor to one: the function of PyTorch's test helpers, and the only typed one that Python can register."""
 
 
-class FixedSignature(NamedTuple):
+class CppSignatureWithDebug(NamedTuple):
     """The C++ signature of an operator's kernels, and the kernel that set it."""
 
     name: str

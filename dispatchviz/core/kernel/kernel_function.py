@@ -33,7 +33,7 @@ class Kernel:
     boxed: bool = False
     """It has the boxed form alone: Python kernels, fallbacks. Such a kernel has no signature of its own."""
     fallthrough: bool = False
-    """It does nothing but tell the dispatcher to look further: its key leaves the operator's mask."""
+    """A fallthrough kernel: its key leaves the operator's mask."""
     unboxed: bool = True
     """It has a typed form without symbolic sizes; dumps say so."""
     signature: bool | None = None

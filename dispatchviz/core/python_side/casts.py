@@ -1,7 +1,7 @@
 """Conversion of Python objects to IValues of the schema types without type arguments (``pybind_utils.h``).
 
 PyTorch's leniency is pybind11's: whatever has an index is an int, None is false, and so on; each function here is one
-rule. What does not fit is a ``CastError`` in pybind11's words.
+rule. What does not fit is a ``CastError`` with pybind11's text.
 
 Not here: tensors, lists, optionals, and the way back (``ivalue.py``).
 """

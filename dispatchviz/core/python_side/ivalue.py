@@ -2,7 +2,7 @@
 
 Mirrors ``torch/csrc/jit/python/pybind_utils.h``. On a stack, an int list is a tuple, a tensor list a list, a dtype a
 ``DType``, layouts and memory formats are texts, and None is also the undefined tensor. PyTorch converts leniently (a
-tensor with one element will do for an int), and what does not fit is a ``CastError`` in PyTorch's words; ``torch.ops``
+tensor with one element will do for an int), and what does not fit is a ``CastError`` with PyTorch's text; ``torch.ops``
 puts them into a longer text.
 
 Not here: types that have nothing inside (``casts.py``), binding positional and keyword arguments

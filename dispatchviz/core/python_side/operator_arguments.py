@@ -164,7 +164,7 @@ _DTYPE_LITERALS = {
     "cfloat": "complex64",
     "cdouble": "complex128",
 }
-"""Dtypes by the words that schemas know them by."""
+"""Dtypes by their names in schemas."""
 
 
 # -- to Python --------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 ``PythonTLSSnapshot`` is the first key of a call that a mode or a subclass takes part in: it notes the thread's sets and
 goes on. ``Python`` comes below autograd: it hands the call to ``__torch_dispatch__``. ``PythonDispatcher`` and
-``PreDispatch`` are in a set only while somebody has put them there.
+``PreDispatch`` are in a set only while they are included explicitly.
 
 Not here: calling the handlers (``torch_dispatch.py``), the Python dispatcher's own rules (``python_dispatcher.py``).
 """

@@ -1,8 +1,8 @@
 """Kernels that are Python functions, as ``torch.library`` registers them.
 
 Mirrors ``PythonKernelHolder`` of ``torch/csrc/utils/python_dispatch.cpp``: a boxed kernel that pops its arguments,
-hands them to the function as Python objects and pushes what it returns; both conversions are told. The thread's state
-is what it was: nothing is excluded for such a kernel.
+hands them to the function as Python objects and pushes what it returns; both conversions are recorded. The thread's
+state is what it was: nothing is excluded for such a kernel.
 
 Not here: the rules of ``torch.library`` (``dispatchviz.torch``), the objects themselves (``operator_arguments.py``,
 ``ivalue.py``).

@@ -41,7 +41,7 @@ def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
     del stack[at:]
     args, kwargs = python_arguments(op.schema, values)
     overloaded = overloaded_arguments(tensor for _, tensor in tensor_arguments(op, values))
-    push_results(op, stack, handled(op, overloaded, tuple(args), kwargs), "__torch_dispatch__")
+    push_results(op, stack, handle_torch_dispatch(op, overloaded, tuple(args), kwargs), "__torch_dispatch__")
     if overloaded:
         view_replay.note(op, values, stack[at:])
 
@@ -56,7 +56,9 @@ def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:
     return found
 
 
-def handled(op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def handle_torch_dispatch(
+    op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
     """What the first handler that takes the call returns. TypeError if none does."""
     types = tuple(type(tensor) for tensor in overloaded)
     mode = None
@@ -117,4 +119,4 @@ def detach(tensor: Any) -> Any | None:
         return None
     from dispatchviz.core.call.aten import find
 
-    return handled(find("aten::detach"), [tensor], (tensor,), {})
+    return handle_torch_dispatch(find("aten::detach"), [tensor], (tensor,), {})

@@ -6,7 +6,7 @@ The machine says what happens in single lines, with live objects::
         recorder.active.version_bumped(tensor, before)
 
 and, where every call passes through, notes the facts itself: ``rec.note(("guard_left", ...))``. What a recorder does
-with it is in ``machine_recorder.py``, what becomes of it in ``event_builder.py``; neither is loaded before somebody
+with it is in ``machine_recorder.py``, what becomes of it in ``event_builder.py``; neither is loaded before a program
 records.
 """
 

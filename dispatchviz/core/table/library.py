@@ -54,7 +54,7 @@ class Library:
         self.key = _none_if_catch_all(key)
         self.registry = registry
         self.where = where or _caller()
-        """FILE:LINE of whoever made it."""
+        """FILE:LINE of the code that made it."""
         self._undo: dict[int, Callable[[], None]] = {}
         self._numbers = count()
         if kind != "IMPL":

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
-from dispatchviz.core.kernel.cpp_signature import FixedSignature
+from dispatchviz.core.kernel.cpp_signature import CppSignatureWithDebug
 from dispatchviz.core.kernel.guarded_redispatch import Guarded, redispatch_within
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import table_index
@@ -127,7 +127,7 @@ class OperatorEntry:
         """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
         self.has_schema = source is not None
         """Whether it was defined."""
-        self.fixed_signatures: dict[bool, FixedSignature] = {}
+        self.fixed_signatures: dict[bool, CppSignatureWithDebug] = {}
         """Who fixed the signature of typed kernels: False for plain integers, True for symbolic sizes."""
         self.report_error_callback: Callable[[str], object] | None = None
         """Called with the key of a lookup that fails, instead of PyTorch's own report; it has to raise."""
@@ -140,9 +140,9 @@ class OperatorEntry:
         self.redispatch_lookup = _Filled(self._cell_of_redispatch)
         """Set as given -> cell."""
         self.kernels = _Filled(self._kernel_of_call)
-        """As ``lookup``, with what runs in the cell's place: what every call reads."""
+        """As ``lookup``, with the functions that run instead of cells: what every call reads."""
         self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
-        """As ``redispatch_lookup``, with what runs in the cell's place."""
+        """As ``redispatch_lookup``, with the functions that run instead of cells."""
         self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
         self.redispatch_within_AutoDispatchBelowADInplaceOrView = self._within(AutoDispatchBelowADInplaceOrView)
         """Set as given -> what runs while the guard is held, called with all arguments but the set."""

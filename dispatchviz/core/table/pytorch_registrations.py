@@ -1,7 +1,7 @@
 """PyTorch's own registrations: what an unmodified PyTorch has put under which key of which operator.
 
 The data (``native/registrations.txt``) is written by ``truth/recorders/dispatch_tables.py`` from an installed PyTorch;
-``truth/formats/registrations_file.py`` tells its format. Kernels have PyTorch's facts and no function; whoever
+``truth/formats/registrations_file.py`` has its format. Kernels have PyTorch's facts and no function; whoever
 implements one replaces it by a copy with a function (``native_library.py``). Nothing here needs NumPy, and asking for
 one operator makes that one and no other.
 

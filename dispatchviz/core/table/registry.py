@@ -1,7 +1,7 @@
 """The registry: operators by name, backend fallbacks by key, owners of namespaces.
 
 Mirrors the tables of ``aten/src/ATen/core/dispatch/Dispatcher.h``. A registry may adopt a ``Stock``: thousands of
-operators that it knows by name, and makes only when somebody asks for one.
+operators that it knows by name, and makes only when one is used.
 
 Not here: who registers (``library.py``), what PyTorch has registered (``registrations.py``).
 """
@@ -34,7 +34,7 @@ class Operators(Mapping[str, OperatorEntry]):
         self._fallbacks = fallbacks
         self._source: Source | None = None
         self._entries: dict[str, OperatorEntry | None] = {}
-        """None: the source has it, and nobody has asked for it."""
+        """None: the source has it, and it was not used yet."""
 
     def expect(self, names: Iterable[str], source: Source) -> None:
         """These operators can be made from now on."""

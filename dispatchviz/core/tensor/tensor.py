@@ -81,7 +81,7 @@ class TensorOptions(NamedTuple):
 
 
 UNSET: Any = object()
-"""In place of what a caller of ``torch.Tensor(...)`` has not given."""
+"""The value of arguments that a caller of ``torch.Tensor(...)`` has not passed."""
 
 
 class LegacyConstructor:
@@ -262,7 +262,7 @@ def cannot_allocate(size: Size, dtype: DType) -> Exception:
     )
 
 
-def on_memory(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
+def from_blob(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
     """``from_blob``: a new CPU tensor on existing flat memory."""
     keys = _key_set("cpu", thread.state.inference_mode)
     tensor = Tensor(keys, strided(buffer, size, stride, 0), Storage(buffer), size, stride, 0, dtype, CPU)

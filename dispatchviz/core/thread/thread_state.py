@@ -58,7 +58,7 @@ class State:
     sequence_nr: int
     """The number that the next Node of this thread takes."""
     thread_id: int
-    """1 for the first thread that asks, as in the profiler's numbering."""
+    """1 for the first thread that has one, as in the profiler's numbering."""
     current_node: Node | None
     """The Node being evaluated."""
     graph_task: GraphTask | None

@@ -1,6 +1,6 @@
 """Warnings of PyTorch's C++ code (``c10/util/Exception.h``, ``torch/csrc/Exceptions.h``).
 
-A warning goes to whoever handles warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
+A warning goes to the handler of warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
 over to Python (bindings, attributes, ``as_python``), to stderr everywhere else (``torch.ops``).
 """
 
