@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from dispatchviz.render.svg import RenderError
 
 from dispatchviz import cli, doctor
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.device.array_library import DeviceUnavailable
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.core.table.pytorch_registrations import BuildError
+from dispatchviz.render.graph.svg import RenderError
 from dispatchviz.errors import DispatchvizError
 
 OWN = (TraceError, DeviceUnavailable, RenderError, BuildError, SpecError)
