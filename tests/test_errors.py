@@ -9,8 +9,8 @@ from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.device.array_library import DeviceUnavailable
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.core.table.pytorch_registrations import BuildError
-from dispatchviz.render.graph.svg import RenderError
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.render.graph.svg import RenderError
 
 OWN = (TraceError, DeviceUnavailable, RenderError, BuildError, SpecError)
 
