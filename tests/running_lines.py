@@ -28,8 +28,8 @@ class Standing(ProgramRecorder):
         super().begin()
         self._listen()
 
-    def tell_threads_apart(self) -> None:
-        super().tell_threads_apart()
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
         self._listen()
 
     def _listen(self) -> None:

@@ -95,7 +95,7 @@ def test_what_a_program_leaves_behind_is_put_back(what: str, tmp_path: Path, mon
     assert {name: pair for name, pair in changed.items() if name not in COUNTS_ON and pair[0] != pair[1]} == {}
 
 
-def test_without_a_second_stream_the_engine_does_not_ask_for_one() -> None:
+def test_without_a_second_stream_the_engine_does_not_request_one() -> None:
     def chosen() -> tuple[Any, ...]:
         return Node.add_input_metadata, engine._evaluate, engine._add
 
