@@ -32,11 +32,11 @@ from dispatchviz.core.table import dump
 from dispatchviz.core.table.fallthrough_mask import FallthroughMasks
 from dispatchviz.core.table.precedence import (
     AMBIGUOUS,
+    BACKEND_KEYS_FROM_AUTOGRAD,
     COVERING_RULES,
     FALLBACK,
     MATH,
     MISSING,
-    OBJECTORS,
     RULES,
     PrecedenceRule,
     affected_by,
@@ -239,27 +239,27 @@ class OperatorEntry:
     def _outcome(self, key: DispatchKey, rule: PrecedenceRule, kernel: Kernel | None) -> str:
         if kernel is None:
             return NOTHING
-        return (rule.reason == MATH and self._objection(key)) or TAKEN
+        return (rule.reason == MATH and self._why_not_composite(key)) or TAKEN
 
-    def _objection(self, key: DispatchKey) -> str:
+    def _why_not_composite(self, key: DispatchKey) -> str:
         """Why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
 
         Its derivatives come from what it calls, so it would run instead of a backend's own kernel.
         """
-        objector = self._objector(key)
-        if key == K.AutogradOther and objector is not None:
+        backend_key = self._backend_key_with_kernel(key)
+        if key == K.AutogradOther and backend_key is not None:
             return ""  # it is taken, and fails when it is called: see ``_reason``
         if K.CompositeExplicitAutograd in self.registrations:
             return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
-        return "" if objector is None else f"a kernel for {objector} exists, so the composite is not used"
+        return "" if backend_key is None else f"a kernel for {backend_key} exists, so the composite is not used"
 
-    def _objector(self, key: DispatchKey) -> DispatchKey | None:
+    def _backend_key_with_kernel(self, key: DispatchKey) -> DispatchKey | None:
         """A backend key with a kernel of its own, among the backends of an autograd key."""
-        objectors = OBJECTORS[key]
-        return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
+        backend_keys = BACKEND_KEYS_FROM_AUTOGRAD[key]
+        return min((k for k in self.registrations if k in backend_keys), default=None) if backend_keys else None
 
     def _reason(self, key: DispatchKey, rule: PrecedenceRule) -> str:
-        if rule.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
+        if rule.reason == MATH and key == K.AutogradOther and self._backend_key_with_kernel(key) is not None:
             return AMBIGUOUS
         return rule.reason
 

@@ -66,7 +66,7 @@ COVERING_RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {
 
 _BITS = [(key, key.bits) for key in K if key.bits]
 
-OBJECTORS: dict[DispatchKey, frozenset[DispatchKey]] = {
+BACKEND_KEYS_FROM_AUTOGRAD: dict[DispatchKey, frozenset[DispatchKey]] = {
     key: frozenset(k for k, bits in _BITS if BACKENDS_OF_AUTOGRAD[key] & bits == bits) for key in RUNTIME_KEYS
 }
 """Keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous.
