@@ -76,7 +76,7 @@ def is_users_file(file: str) -> bool:
     """Whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
     installed = f"{os.sep}site-packages{os.sep}" in path or path.startswith(_LIBRARY)
-    nameless = file.startswith("<") and file != "<stdin>"  # code that somebody made, and a program without a file
+    nameless = file.startswith("<") and file != "<stdin>"  # compiled from a string, and a program without a file
     return not (nameless or installed or path.startswith(_PACKAGE + os.sep))
 
 

@@ -7,4 +7,4 @@ from __future__ import annotations
 
 
 class DispatchvizError(Exception):
-    """A wrong input or a missing thing; the text says which, and what to do."""
+    """An invalid input or a missing dependency; the message has which one, and what to do."""

@@ -33,13 +33,13 @@ class Watcher(Protocol):
         """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
 
     def here(self, value: Any = None) -> Any:
-        """The frame goes on in the middle of a statement; gives the value back."""
+        """The frame resumes within a statement; returns the value."""
 
     def away(self, value: Any = None) -> Any:
-        """The frame is about to be left, or to wait; gives the value back."""
+        """The frame is about to return, to yield or to await; returns the value."""
 
     def within(self) -> Callable[[Any], Any]:
-        """A lambda's frame, or a generator expression's, begins. What is given back is called with the value when it
+        """A lambda's frame, or a generator expression's, begins. The result is called with the value when it
         ends; if an error ends it, it is dropped."""
 
 
@@ -125,7 +125,7 @@ class _Watched(ast.NodeTransformer):
         what: str,
         first: int,
     ) -> None:
-        """However a suite is left, a call comes last."""
+        """``try: suite finally: call``."""
         if self._blocks and node.body[first:]:
             block = ast.Try(node.body[first:], [], [], [_call(node, what)])
             node.body[first:] = [ast.copy_location(block, node)]
@@ -171,12 +171,12 @@ class _Frames(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """All but annotations."""
-        kept = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
-        for name, annotation in kept:
+        annotations = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
+        for name, annotation in annotations:
             if annotation is not None:
                 setattr(node, name, None)
         super().generic_visit(node)
-        for name, annotation in kept:
+        for name, annotation in annotations:
             if annotation is not None:
                 setattr(node, name, annotation)
         return node

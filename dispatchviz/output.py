@@ -47,7 +47,7 @@ def check_suffix(path: str | Path) -> str:
 
 
 def check_save(path: str) -> None:
-    """Raises DispatchvizError if a trace cannot be saved there, or would replace what is no trace."""
+    """Raises DispatchvizError if a trace cannot be saved there, or would replace a file that is no trace."""
     if suffix_of(path) not in TRACES:
         raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {' or '.join(TRACES)}")
     check_trace(path)
@@ -62,7 +62,7 @@ def check_trace(path: str) -> None:
 
 
 def check_log(path: str) -> None:
-    """Raises DispatchvizError if a log cannot be written there, or would replace what is none."""
+    """Raises DispatchvizError if a log cannot be written there, or would replace a file that is none."""
     if (suffix := suffix_of(path)) in TRACES:
         raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {suffix}")
     with _writing(path):
@@ -84,7 +84,7 @@ def check_export(path: str, form: str) -> None:
 
 
 def _beginning(path: str) -> bytes:
-    """Of a file that is there; empty for what is none, such as a pipe."""
+    """The first bytes of an existing file; empty if it is no regular file, such as a pipe."""
     if not os.path.isfile(path):
         return b""
     with _reading(path), open(path, "rb") as stream:
@@ -108,7 +108,7 @@ def export(trace: Trace, path: str | Path, form: str = "") -> None:
 
 
 def exported(trace: Trace, suffix: str) -> bytes:
-    """What a file of that suffix holds. Raises RenderError if there is nothing to draw or no way to."""
+    """The content of a file of that suffix. Raises RenderError if it cannot be rendered."""
     if suffix in TRACES:
         return trace.encoded(compressed=suffix.endswith(".gz"))
     from dispatchviz.render.graph.graph_picture import backward_graph, picture
@@ -123,7 +123,7 @@ def save_trace(trace: Trace, path: str | Path) -> None:
 
 
 def write_log(trace: Trace, form: str, path: str | None) -> None:
-    """Writes the log in a form (``text``, ``torch`` or ``jsonl``), to standard output if no path is given."""
+    """Writes the log in a form (``text``, ``torch`` or ``jsonl``), to standard output without a path."""
     if path and form == "jsonl":
         save_trace(trace, path)
     elif path:

@@ -1,4 +1,4 @@
-"""The state of the process as a new one has it: a program that runs here twice must draw, count and record the same.
+"""The state of the process as a new one has it: a program that runs twice has equal random numbers and traces.
 
 The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
 the open dual levels, CUDA streams, the default random generators, switches, print options, autocast's cache, and no

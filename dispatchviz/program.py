@@ -31,7 +31,7 @@ from dispatchviz.trace import Trace
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """The result of a run: trace, exit status, error."""
 
     trace: Trace
     status: int
@@ -42,7 +42,7 @@ class Outcome:
     """The user's file and line that it came from; line 0 if there is none."""
 
     @property
-    def complaint(self) -> str:
+    def error_message(self) -> str:
         """The error in one line; empty if there is none."""
         if self.error is None:
             return ""
@@ -58,14 +58,15 @@ STANDARD_INPUT = "-"
 """Instead of a script's name: its text is given, as ``python -`` reads it."""
 
 
-def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, given: bytes = b"") -> Outcome:
+def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, stdin_source: bytes = b"") -> Outcome:
     """Runs a Python file as ``python script args`` would, on the model, and records it.
 
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
-    leaves it, Ctrl+C included, ends the trace and is in the result. ``-`` as the script means the program ``given``.
+    leaves it, Ctrl+C included, ends the trace and is in the result. ``-`` as the script means the program
+    ``stdin_source``.
     Raises DispatchvizError if the file cannot be read or is not Python.
     """
-    text = _read(script, given)
+    text = _read(script, stdin_source)
     watcher = ProgramRecorder()
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     path, shown = _names(script)
@@ -103,9 +104,9 @@ INTERRUPTED = 130
 """The exit status of a program that Ctrl+C ended: 128 and the number of SIGINT."""
 
 
-def _read(script: str, given: bytes) -> str:
+def _read(script: str, stdin_source: bytes) -> str:
     try:
-        raw = given if script == STANDARD_INPUT else Path(script).read_bytes()
+        raw = stdin_source if script == STANDARD_INPUT else Path(script).read_bytes()
     except OSError as error:
         raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
     try:
@@ -127,7 +128,7 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> Code
 
 @contextmanager
 def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
-    """The interpreter as a script finds it that was started by ``python path``; gives the script's namespace."""
+    """The interpreter as under ``python path``; yields the script's namespace."""
     module = ModuleType("__main__")
     vars(module).update(__builtins__=__builtins__)
     if path != STDIN:
@@ -144,7 +145,7 @@ def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _recorded(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
-    """Inside the block the recorder listens, to ``sys.stdout`` too."""
+    """Inside the block the recorder is active, and ``sys.stdout`` is recorded."""
     with redirect_stdout(_RecordedOutput(output or sys.stdout, watcher)):
         recorder.start(watcher)
         try:

@@ -1,4 +1,4 @@
-"""Recording what a piece of the user's own Python does: ``record()``, and the recorder that knows the user's lines and
+"""Recording what a piece of the user's own Python does: ``record()``, and the recorder of the user's lines and
 variable names.
 
 Not here: how events are made (``core/record``), running a whole script on the model (``program.py``).
@@ -64,7 +64,7 @@ class _Site(Struct, gc=False):
 
 
 class _Within:
-    """Lies on the stack of values of a frame that has no statements, so that it hears of the frame's end."""
+    """An object on the value stack of a frame without statements, deleted when the frame ends, which it reports."""
 
     __slots__ = ("_recorder",)
 
@@ -116,7 +116,7 @@ class ProgramRecorder(Recorder):
 
     @property
     def sources(self) -> dict[str, str]:
-        """Text of the user's files by name, as far as the trace speaks of them."""
+        """Text of the user's files by name, as far as the trace refers to them."""
         return self._program.sources
 
     # -- called by the program that instrumented_source.py compiled ----------------------------------------------------
@@ -132,13 +132,13 @@ class ProgramRecorder(Recorder):
             self.note(("frame_entered", user_locations(frame, self.base), line))
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
-        """The frame that calls has given a variable a value."""
+        """The calling frame has bound a variable."""
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
 
     def here(self, value: Any = None, /) -> Any:
-        """The frame that calls goes on, with the value."""
+        """The calling frame resumes, with the value."""
         self.resumed(_getframe(_CALLER))
         return value
 
@@ -160,7 +160,7 @@ class ProgramRecorder(Recorder):
         return _Within(self)
 
     def resumed(self, frame: FrameType, /) -> None:
-        """A frame goes on."""
+        """A frame resumes."""
         self._resumed(frame)
 
     def _resumed(self, frame: FrameType | None) -> None:
@@ -300,7 +300,7 @@ class ProgramRecorder(Recorder):
         return tuple(way)
 
     def name_locals(self, frame: FrameType, /) -> None:
-        """Emits the names of tensors in a frame that this recording has met; they belong to the last line."""
+        """Emits the names of a frame's tensors that this recording has numbered; they belong to the last line."""
         self._name_locals(frame, ())
 
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
@@ -350,10 +350,10 @@ def _same_way(frame: FrameType, way: Way) -> bool:
 
 
 class Recording(Trace):
-    """A recording that goes on: whoever looks at it sees what was recorded so far.
+    """A recording in progress: its events are those recorded so far.
 
     ``finish`` makes it the value that it is from then on, a ``Trace`` like one that was loaded: the same object, since
-    whoever wrote ``with record() as trace`` holds it already.
+    ``with record() as trace`` holds it already.
     """
 
     def __init__(self, program: str, source: ProgramRecorder, arguments: Sequence[str] = ()) -> None:

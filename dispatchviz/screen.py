@@ -1,4 +1,4 @@
-"""Showing a trace to whoever is there: the stepper in a terminal that can carry it, else the log in plain text."""
+"""Showing a trace: the stepper in a terminal that supports it, else the log in plain text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def show(
     plain: bool = False,
     run_arguments: Sequence[str] | None = None,
 ) -> None:
-    """Opens the stepper, at ``step`` if given; where it cannot open, or for ``plain``, prints the text log from there.
+    """Opens the stepper, at ``step``; where it cannot open, or for ``plain``, prints the text log from there.
 
     ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
     nothing does.

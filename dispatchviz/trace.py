@@ -27,7 +27,7 @@ class Trace(core.Trace):
         show(self, step)
 
     def backward_graph(self, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
-        """The graph of backward Nodes; ``.render(path)`` draws it, as ``.svg``, ``.dot``, ``.png`` or ``.pdf``.
+        """The graph of backward Nodes; ``.render(path)`` writes it, as ``.svg``, ``.dot``, ``.png`` or ``.pdf``.
 
         ``at`` is a step, left out the end. ``of`` is the number of a backward or ``"all"``, left out the last one.
         """

@@ -26,7 +26,7 @@ _PARTS_OF_STATEMENTS = (*_COMPREHENSIONS, "<genexpr>", "<lambda>")
 
 
 class Location(NamedTuple):
-    """Where one of the user's frames stands."""
+    """File, function and line of one of the user's frames."""
 
     file: str
     function: str
@@ -63,7 +63,7 @@ class ProgramEventBuilder(EventBuilder):
         self._line_events(again=True)
 
     def frame_resumed(self, locations: CodeLocations) -> None:
-        """Another frame goes on, or another part of a statement; an event if anything happens there."""
+        """Another frame resumes, or another part of a statement; an event if anything happens there."""
         self._stacks[self.thread] = self._read_locations(locations)
         self.moved = True
 
@@ -182,6 +182,6 @@ def _location_of(line: ev.SourceLine) -> Location:
 
 
 def _function(code: CodeType) -> str:
-    """The name as its author would say it: without the functions around it, and without comprehensions."""
+    """``co_qualname`` without the enclosing functions and without comprehensions."""
     parts = [part for part in code.co_qualname.split(".<locals>.") if part not in _COMPREHENSIONS]
     return "" if not parts or parts[-1] == "<module>" else parts[-1]

@@ -70,14 +70,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What ``test_opinfo_live`` and ``test_claims`` counted, if they ran, in however many processes."""
     reports = [report for found in terminalreporter.stats.values() for report in found]
-    told = [pair for report in reports if getattr(report, "when", "") == "call" for pair in report.user_properties]
-    _samples(terminalreporter, told)
-    _claims(terminalreporter, told)
+    recorded = [pair for report in reports if getattr(report, "when", "") == "call" for pair in report.user_properties]
+    _samples(terminalreporter, recorded)
+    _claims(terminalreporter, recorded)
 
 
-def _samples(terminalreporter: pytest.TerminalReporter, told: list[tuple[str, object]]) -> None:
-    rows = [tuple(value) for name, value in told if name == "opinfo_row"]  # type: ignore[arg-type]
-    missing = [str(value) for name, value in told if name == "opinfo_missing"]
+def _samples(terminalreporter: pytest.TerminalReporter, recorded: list[tuple[str, object]]) -> None:
+    rows = [tuple(value) for name, value in recorded if name == "opinfo_row"]  # type: ignore[arg-type]
+    missing = [str(value) for name, value in recorded if name == "opinfo_missing"]
     if rows or missing:
         from tests.conformance.opinfo.report import table
 
@@ -85,11 +85,11 @@ def _samples(terminalreporter: pytest.TerminalReporter, told: list[tuple[str, ob
         terminalreporter.write_line(table(rows, missing))
 
 
-def _claims(terminalreporter: pytest.TerminalReporter, told: list[tuple[str, object]]) -> None:
-    counted = [value for name, value in told if name == "claims"]
+def _claims(terminalreporter: pytest.TerminalReporter, recorded: list[tuple[str, object]]) -> None:
+    counted = [value for name, value in recorded if name == "claims"]
     if counted:
         from tests.claims.report import table
 
-        programs = sum(int(str(value)) for name, value in told if name == "claims_programs")
+        programs = sum(int(str(value)) for name, value in recorded if name == "claims_programs")
         terminalreporter.section("what sentences state, put to PyTorch")
         terminalreporter.write_line(table(programs, counted))

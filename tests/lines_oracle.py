@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     """An event that was told under another line."""
 
     event: ev.AnyEvent
-    told: Stack
+    recorded: Stack
     stood: Stack
 
 
@@ -75,12 +75,12 @@ class Watching(ProgramRecorder):
         """The events under another line than Python's."""
         found = []
         for event, stood in zip(trace, self.stood, strict=False):
-            if type(event) not in NOT_COMPARED and (told := told_stack(trace, event.seq, self.file)) != stood:
-                found.append(Difference(event, told, stood))
+            if type(event) not in NOT_COMPARED and (recorded := recorded_stack(trace, event.seq, self.file)) != stood:
+                found.append(Difference(event, recorded, stood))
         return found
 
 
-def told_stack(trace: Trace, seq: int, file: str) -> Stack:
+def recorded_stack(trace: Trace, seq: int, file: str) -> Stack:
     """The line of a step, and those that it was called from, as far as they are in the program, as the trace tells."""
     name = os.path.basename(file)
     return tuple((line.function, line.line) for line in user_stack(trace, seq) if line.file.endswith(name))

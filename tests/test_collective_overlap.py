@@ -41,7 +41,7 @@ def test_the_queue_shows_who_waits(trace: Trace) -> None:
     assert contested(trace) == dense + collective
 
 
-def test_the_step_says_that_the_number_decides(trace: Trace) -> None:
+def test_the_step_has_the_sentence_that_the_number_decides(trace: Trace) -> None:
     first = [event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "NegBackward0"][-1]
     ((_, other),) = first.waiting
     assert first.sequence_nr > other

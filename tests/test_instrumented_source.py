@@ -108,7 +108,7 @@ def test_statements_on_one_line_are_one_line() -> None:
     assert lines == [1, 2]
 
 
-def test_names_are_told_with_their_function() -> None:
+def test_names_are_recorded_with_their_function() -> None:
     _, names, _ = _run("""
         a, (b, *c) = 1, (2, 3)
         d: int = 4
@@ -121,8 +121,8 @@ def test_names_are_told_with_their_function() -> None:
         for g in [7]: pass
         c[0] = 8
         """)
-    told = [("", "a", 1), ("", "b", 2), ("", "c", [8]), ("", "d", 4), ("", "d", 5), ("f", "y", 6), ("", "g", 7)]
-    assert names == told
+    recorded = [("", "a", 1), ("", "b", 2), ("", "c", [8]), ("", "d", 4), ("", "d", 5), ("f", "y", 6), ("", "g", 7)]
+    assert names == recorded
 
 
 def test_private_names_of_a_class_are_found() -> None:
@@ -144,7 +144,7 @@ mine = (__doc__, f.__doc__, f.__annotations__, dir())
 '''
 
 
-def test_the_program_cannot_tell() -> None:
+def test_the_program_cannot_notice() -> None:
     expected: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(DOCUMENTED, "p.py", "exec", dont_inherit=True), expected)
     assert _run(DOCUMENTED)[2]["mine"] == expected["mine"]
@@ -190,7 +190,7 @@ def test_generators_coroutines_and_globals() -> None:
     assert ("g", "k", 1) in names
 
 
-def test_the_compiler_says_what_it_has_to_say_once() -> None:
+def test_the_compiler_warns_once() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         compile_instrumented("assert (1, 'no')\n", "p.py", _Watcher([], []))

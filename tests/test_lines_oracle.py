@@ -225,7 +225,7 @@ def _sample() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("part", range(SLICES))
-def test_every_event_of_a_traced_program_is_told_under_the_line_at_which_python_stands(
+def test_every_event_of_a_traced_program_is_recorded_under_the_line_that_python_runs(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -243,7 +243,7 @@ def test_every_event_of_a_traced_program_is_told_under_the_line_at_which_python_
 
 
 @pytest.mark.parametrize("way", EVERY_WAY_BACK)
-def test_after_every_way_back_to_a_line_it_is_the_line_that_is_told(
+def test_after_every_return_to_a_line_it_is_the_line_that_is_recorded(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -259,7 +259,7 @@ They are noted in passing, without a look at the frames, and told under the line
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_every_event_of_a_recording_is_told_under_the_line_at_which_python_stands(
+def test_every_event_of_a_recording_is_recorded_under_the_line_that_python_runs(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -87,13 +87,15 @@ def test_what_a_program_leaves_behind_is_put_back(what: str, tmp_path: Path, mon
     Path("p.py").write_text("import torch\n" + dedent(LEFT[what]))
     before = exchangeable()
     ended = run("p.py", (), io.StringIO())
-    assert "Interrupt" in type(ended.error).__name__ if "interrupt" in what else ended.error is None, ended.complaint
+    assert "Interrupt" in type(ended.error).__name__ if "interrupt" in what else ended.error is None, (
+        ended.error_message
+    )
     after = exchangeable()
     changed = {name: (value, after.get(name)) for name, value in before.items() if after.get(name) is not value}
     assert {name: pair for name, pair in changed.items() if name not in COUNTS_ON and pair[0] != pair[1]} == {}
 
 
-def test_without_a_second_stream_the_engine_does_not_ask_for_one() -> None:
+def test_without_a_second_stream_the_engine_does_not_request_one() -> None:
     def chosen() -> tuple[Any, ...]:
         return Node.add_input_metadata, engine._evaluate, engine._add
 

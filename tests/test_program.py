@@ -90,18 +90,18 @@ def test_import_torch_is_the_model_everywhere() -> None:
         assert torch.autograd.__spec__.name == "dispatchviz.torch.autograd"
         """
     )
-    assert outcome.complaint == ""
+    assert outcome.error_message == ""
 
 
-def test_a_part_that_the_model_lacks_says_so() -> None:
+def test_a_part_that_the_model_lacks_raises() -> None:
     outcome = _run("import torch.onnx\n")
-    assert outcome.complaint == (
+    assert outcome.error_message == (
         "p.py, line 1: ModuleNotFoundError: No module named 'torch.onnx': "
         "dispatchviz's model of PyTorch has no such part"
     )
 
 
-def test_lines_names_and_calls_are_told_in_order() -> None:
+def test_lines_names_and_calls_are_recorded_in_order() -> None:
     trace = _run(
         """
         import torch
@@ -110,16 +110,16 @@ def test_lines_names_and_calls_are_told_in_order() -> None:
              x)
         """
     ).trace
-    told = [event for event in trace if isinstance(event, SourceLine | NameBound | BindingEntered)]
+    recorded = [event for event in trace if isinstance(event, SourceLine | NameBound | BindingEntered)]
     words = [
         event.line if isinstance(event, SourceLine) else event.name if isinstance(event, NameBound) else event.function
-        for event in told
+        for event in recorded
     ]
     assert words == [1, 2, "torch.ones", "x", 3, "Tensor.__add__", "y"]
-    assert all(event.parent is None for event in told if isinstance(event, SourceLine))
+    assert all(event.parent is None for event in recorded if isinstance(event, SourceLine))
 
 
-def test_after_a_function_the_callers_line_is_told_again() -> None:
+def test_after_a_function_the_callers_line_is_recorded_again() -> None:
     trace = _run(
         """
         import torch
@@ -132,7 +132,7 @@ def test_after_a_function_the_callers_line_is_told_again() -> None:
     assert _lines(trace) == [("p.py", 1), ("p.py", 2), ("p.py", 4), ("p.py", 3), ("p.py", 4)]
 
 
-def test_lines_of_a_module_that_the_script_imports_are_told_where_they_dispatch() -> None:
+def test_lines_of_a_module_that_the_script_imports_are_recorded_where_they_dispatch() -> None:
     Path("helper.py").write_text("import torch\n\ndef f(a):\n    b = a * 2\n    return b + 1\n")
     trace = _run("import torch\nimport helper\nc = helper.f(torch.ones(2))\n").trace
     assert _lines(trace) == [("p.py", 1), ("p.py", 2), ("p.py", 3), ("helper.py", 4), ("helper.py", 5), ("p.py", 3)]
@@ -156,7 +156,7 @@ def test_a_tensor_keeps_its_first_name_as_long_as_it_is_its_own() -> None:
     assert names == [("x", first), ("h", second), ("h", third)]
 
 
-def test_a_tensor_whose_name_went_away_is_told_under_another() -> None:
+def test_a_tensor_whose_name_went_away_is_recorded_under_another() -> None:
     trace = _run("import torch\nx = torch.ones(2)\nh = x\nx = torch.ones(3)\n").trace
     names = [(event.name, event.tensor) for event in trace if isinstance(event, NameBound)]
     old, new = names[0][1], names[1][1]
@@ -170,8 +170,8 @@ def test_output_is_passed_on_and_recorded_where_it_happened() -> None:
     )
     trace = run("p.py", (), output).trace
     assert output.getvalue() == "a b\nc\ndFalse\n"
-    told = [(trace[event.parent].line, event.text) for event in trace if isinstance(event, Printed)]
-    assert told == [(2, "a "), (3, "b\nc\n"), (4, "d"), (5, "False\n")]
+    recorded = [(trace[event.parent].line, event.text) for event in trace if isinstance(event, Printed)]
+    assert recorded == [(2, "a "), (3, "b\nc\n"), (4, "d"), (5, "False\n")]
 
 
 def test_an_exception_ends_the_trace() -> None:
@@ -185,7 +185,7 @@ def test_an_exception_ends_the_trace() -> None:
     )
     text = "a leaf Variable that requires grad is being used in an in-place operation."
     assert outcome.status == 1
-    assert outcome.complaint == f"p.py, line 3: RuntimeError: {text}"
+    assert outcome.error_message == f"p.py, line 3: RuntimeError: {text}"
     assert [event.message for event in outcome.trace if isinstance(event, ErrorRaised)] == [text]
     last = outcome.trace[-1]
     assert isinstance(last, ProgramRaised)
@@ -194,7 +194,7 @@ def test_an_exception_ends_the_trace() -> None:
 
 def test_ctrl_c_keeps_what_was_recorded() -> None:
     outcome = _run("import torch\nx = torch.ones(2)\nraise KeyboardInterrupt\n")
-    assert (outcome.status, outcome.complaint) == (130, "p.py, line 3: interrupted")
+    assert (outcome.status, outcome.error_message) == (130, "p.py, line 3: interrupted")
     assert any(isinstance(event, Dispatched) for event in outcome.trace)
 
 
@@ -224,7 +224,7 @@ def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_pa
         outcome.trace.save(tmp_path / name)
         saved.append((tmp_path / name).read_bytes())
     assert saved[0] == saved[1]
-    assert (outcome.status == 1) is (example.stem in ("in_place_on_leaf", "inplace_error")), outcome.complaint
+    assert (outcome.status == 1) is (example.stem in ("in_place_on_leaf", "inplace_error")), outcome.error_message
     assert (
         any(isinstance(event, BackwardFinished | ErrorRaised) for event in outcome.trace) or "no_grad" in example.stem
     )
@@ -232,7 +232,7 @@ def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_pa
 
 def test_a_program_may_have_a_window_of_its_own_into_it() -> None:
     outcome = _run("import dispatchviz\nwith dispatchviz.record(): pass\n")
-    assert "a recording is already running" in outcome.complaint
+    assert "a recording is already running" in outcome.error_message
 
 
 def test_the_callers_of_a_function_are_known_with_their_files(tmp_path: Path) -> None:

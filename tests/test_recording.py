@@ -128,7 +128,7 @@ def test_show_prints_the_log_without_a_terminal(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "p.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (asked for)\n"
 
 
-def test_another_frame_in_the_place_of_one_that_is_gone_is_not_where_the_recording_began() -> None:
+def test_another_frame_instead_of_one_that_is_gone_is_not_where_the_recording_began() -> None:
     frame = inspect.currentframe()
     assert frame is not None
     assert user_locations(frame, (id(frame), frame.f_code)) == ()

@@ -43,7 +43,7 @@ def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
 def conclude(outcome: Outcome, saved: str | None) -> int:
     """Prints what left the program, and where its trace is; returns the exit status."""
     if outcome.error is not None:
-        print(f"dispatchviz: {outcome.complaint} {_where(outcome, saved)}", file=sys.stderr)
+        print(f"dispatchviz: {outcome.error_message} {_where(outcome, saved)}", file=sys.stderr)
     return outcome.status
 
 

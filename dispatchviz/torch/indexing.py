@@ -50,7 +50,7 @@ class _SubscriptBinding(Binding):
         if type(args[0]) is not Tensor or mode_enabled():
             overloaded = overloaded_args(flattened(args, kwargs))
             if overloaded or mode_enabled():
-                return self.overridden(overloaded, args, kwargs)
+                return self.handle_torch_function(overloaded, args, kwargs)
         if recorder.active is None:
             return self._run[0](*args)
         return self._parsed_and_recorded(recorder.active, 0, list(args))

@@ -45,7 +45,7 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Calls their ``__torch_function__``. TypeError if all return NotImplemented."""
     overloaded = torch_function.overloaded_args(relevant_args, plain=True)
-    result = torch_function.handled(public_api, overloaded, args, kwargs)
+    result = torch_function.handle_torch_function(public_api, overloaded, args, kwargs)
     if result is not NotImplemented:
         return result
     message = (

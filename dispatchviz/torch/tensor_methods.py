@@ -19,7 +19,7 @@ from dispatchviz.core.autograd.variables.legacy_type import type_string
 from dispatchviz.core.bindings import python_bindings_manual as manual
 from dispatchviz.core.bindings.binding import Alias, bind
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
-from dispatchviz.core.bindings.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
+from dispatchviz.core.bindings.torch_function import ENABLED, handle_torch_function, multiple_dispatch_failed, overrides
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
@@ -201,7 +201,7 @@ def _overridable_method(name: str, plain: Callable[..., Any]) -> Callable[..., A
 
 
 def _call_torch_function(name: str, function: Any, self: Tensor, args: tuple[Any, ...], kwargs: Any = None) -> Any:
-    result = handled(function, [self], (self, *args), kwargs or {})
+    result = handle_torch_function(function, [self], (self, *args), kwargs or {})
     if result is NotImplemented:
         raise multiple_dispatch_failed(f"torch.Tensor.{name}", [self])
     return result

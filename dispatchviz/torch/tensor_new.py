@@ -156,7 +156,7 @@ class DataBinding(Binding):
         if len(args) > 1:
             raise TypeError(f"{name}() takes 1 positional argument but {len(args)} were given")
         if mode_enabled():
-            return self.overridden([], args, kwargs)
+            return self.handle_torch_function([], args, kwargs)
         data = args[0] if args else kwargs.pop(self.data)
         _, values = self._parser.parse((), kwargs)
         if recorder.active is None:

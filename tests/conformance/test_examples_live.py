@@ -21,4 +21,4 @@ def test_an_example_runs_the_same_on_pytorch(name: str, monkeypatch: pytest.Monk
     outcome = run(script, (), output)
     real = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (outcome.status, output.getvalue()) == (real.returncode, real.stdout)
-    assert real.stderr.strip().rpartition("\n")[2].partition(": ")[2] in outcome.complaint
+    assert real.stderr.strip().rpartition("\n")[2].partition(": ")[2] in outcome.error_message

@@ -179,7 +179,7 @@ def test_a_cpu_tensor_is_nothing_to_autocast_for_cuda() -> None:
         assert torch.mm(weight("cuda"), weight("cuda")).dtype is torch.float32
 
 
-def test_the_banned_operator_says_what_to_use_instead() -> None:
+def test_the_error_of_a_banned_operator_has_the_one_to_use_instead() -> None:
     x = torch.ones(2, device="cuda")
     with (
         torch.autocast("cuda"),

@@ -64,7 +64,7 @@ def test_every_kernel_of_ours_stands_where_pytorch_has_one() -> None:
         assert ours.keys() <= pytorch.keys(), name
 
 
-def test_what_is_implemented_can_be_asked_without_loading_it() -> None:
+def test_what_is_implemented_is_known_without_loading_it() -> None:
     for name in pytorch_operators():
         registered = Implemented("cuda").registrations(name)
         assert implemented(name) == {key for key, kernels in registered.items() if kernels[0].function}
@@ -277,7 +277,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_wrong_entry_is_refused_with_its_place(tmp_path: Path, mistake: str) -> None:
+def test_a_wrong_entry_is_refused_with_its_location(tmp_path: Path, mistake: str) -> None:
     functions, derivatives, message = MISTAKES[mistake]
     with pytest.raises(SpecError, match=message) as refused:
         generated(tmp_path, functions, derivatives)
@@ -301,7 +301,7 @@ def test_generated_code_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("one_generation")
-def test_the_command_says_what_is_stale(
+def test_the_command_prints_what_is_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = Path(shutil.copytree(command.FOLDER, tmp_path / "generated"))

@@ -54,12 +54,12 @@ BROKEN = {
 
 @pytest.mark.parametrize("text", BROKEN)
 @pytest.mark.parametrize("flags", [(), ("-O",)], ids=["", "-O"])
-def test_a_cupy_that_does_not_work_says_why(text: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_cupy_that_does_not_work_has_a_reason(text: str, flags: tuple[str, ...], tmp_path: Path) -> None:
     install(tmp_path, text)
     assert says(tmp_path, flags=flags) == f"False {BROKEN[text]}"
 
 
-def test_the_real_one_is_asked_when_nothing_is_replaced() -> None:
+def test_the_real_one_is_tried_when_nothing_is_replaced() -> None:
     """The same answer in this process as in a fresh one."""
     from dispatchviz.core.device.array_library import detect
 

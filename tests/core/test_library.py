@@ -170,14 +170,14 @@ def listening() -> Iterator[Recorder]:
     recorder.stop(listener)
 
 
-def test_registrations_are_told(registry: Registry, listening: Recorder) -> None:
+def test_registrations_are_recorded(registry: Registry, listening: Recorder) -> None:
     ours = library(registry, "DEF")
     ours.def_(FOO)
     ours.impl("foo", kernel("composite"))
     ours.impl("foo", kernel("cpu"), K.CPU)
     ours.reset()
-    told = [event for event in listening.events if isinstance(event, ev.KernelRegistered | ev.OperatorDefined)]
-    assert [(type(event).__name__, *_fields(event)) for event in told] == [
+    recorded = [event for event in listening.events if isinstance(event, ev.KernelRegistered | ev.OperatorDefined)]
+    assert [(type(event).__name__, *_fields(event)) for event in recorded] == [
         ("OperatorDefined", "ns::foo", "ns::foo(Tensor self) -> Tensor", 0, 0),
         ("KernelRegistered", "ns::foo", "CompositeImplicitAutograd", "composite", False),
         ("KernelRegistered", "ns::foo", "CPU", "cpu", False),
@@ -186,7 +186,7 @@ def test_registrations_are_told(registry: Registry, listening: Recorder) -> None
     ]
 
 
-def test_the_cells_that_changed_are_told(registry: Registry, listening: Recorder) -> None:
+def test_the_cells_that_changed_are_recorded(registry: Registry, listening: Recorder) -> None:
     ours = library(registry, "DEF")
     ours.def_(FOO, kernel("composite"))
     ours.impl("foo", kernel("cpu"), K.CPU)
@@ -195,7 +195,7 @@ def test_the_cells_that_changed_are_told(registry: Registry, listening: Recorder
     assert cells[1:] == [("CPU", "AutogradCPU")]
 
 
-def test_a_registration_is_told_before_the_cells_that_it_changes(registry: Registry, listening: Recorder) -> None:
+def test_a_registration_is_recorded_before_the_cells_that_it_changes(registry: Registry, listening: Recorder) -> None:
     ours = library(registry, "DEF")
     ours.def_(FOO)
     ours.impl("foo", kernel("cpu"), K.CPU)
@@ -207,17 +207,17 @@ def test_a_registration_is_told_before_the_cells_that_it_changes(registry: Regis
     ]
 
 
-def test_the_cells_that_are_filled_when_an_operator_is_defined_are_told(
+def test_the_cells_that_are_filled_when_an_operator_is_defined_are_recorded(
     registry: Registry, listening: Recorder
 ) -> None:
     library(registry, "IMPL", "_").fallback(kernel("k"), K.Tracer)
     library(registry, "IMPL").impl("foo", kernel("cpu"), K.CPU)
     library(registry, "DEF").def_(FOO)
-    told = next(event for event in listening.events if isinstance(event, ev.OperatorDefined))
-    assert (told.by_fallbacks, told.by_kernels) == (1, 1)
+    recorded = next(event for event in listening.events if isinstance(event, ev.OperatorDefined))
+    assert (recorded.by_fallbacks, recorded.by_kernels) == (1, 1)
 
 
-def test_a_fallback_is_told_without_an_operator(registry: Registry, listening: Recorder) -> None:
+def test_a_fallback_is_recorded_without_an_operator(registry: Registry, listening: Recorder) -> None:
     library(registry, "IMPL", "_").fallback(kernel("k"), K.Tracer)
     assert [_fields(event) for event in listening.events] == [("", "Tracer", "k", False)]
 

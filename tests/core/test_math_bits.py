@@ -66,7 +66,7 @@ def test_view_of_a_conj_tensor_never_sees_the_key() -> None:
     ]
 
 
-def test_setting_a_bit_changes_the_set_and_is_told() -> None:
+def test_setting_a_bit_changes_the_set_and_is_recorded() -> None:
     x = complex_tensor()
     with dispatchviz.record() as trace:
         y = x.conj()
@@ -76,7 +76,7 @@ def test_setting_a_bit_changes_the_set_and_is_told() -> None:
     assert changed[0].tensor != changed[1].tensor
 
 
-def test_setting_the_bit_that_is_there_is_not_told() -> None:
+def test_setting_the_bit_that_is_there_is_not_recorded() -> None:
     y = complex_tensor().conj()
     with dispatchviz.record() as trace:
         conj_neg_bits.set_conj(y, True)

@@ -83,7 +83,7 @@ def test_overloads_come_in_the_order_in_which_pytorch_tries_them() -> None:
     assert overloads == ["Tensor", "Scalar", "out", "Scalar_out"]
 
 
-def test_a_kernel_for_an_operator_that_nobody_has_asked_for() -> None:
+def test_a_kernel_for_an_operator_that_was_not_used_yet() -> None:
     """It comes in front of PyTorch's, and goes again."""
     registry, mine = pytorch_registry("cpu"), kernel("mine")
     library = Library("IMPL", "aten", K.CPU, registry, where="test.py:1")
@@ -145,7 +145,7 @@ def test_the_process_has_all_operators_with_our_functions_behind_some() -> None:
     assert K.CPU in implemented(op.name)
 
 
-def test_what_only_pytorch_has_says_so() -> None:
+def test_what_only_pytorch_has_raises() -> None:
     name = "aten::_make_per_tensor_quantized_tensor"
     assert K.CPU not in implemented(name)
     cell = process.find(name).redispatch_lookup[0x10001]

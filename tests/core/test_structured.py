@@ -119,7 +119,7 @@ def test_every_step_is_explained() -> None:
     )
 
 
-def test_casts_come_before_the_output_is_asked_for() -> None:
+def test_casts_come_before_the_output_is_requested() -> None:
     """PyTorch's log of the same calls on a backend whose memory comes through the dispatcher."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
     x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -131,7 +131,7 @@ def test_casts_come_before_the_output_is_asked_for() -> None:
     assert within == ["aten::to.dtype", "aten::empty.memory_format"]
 
 
-def test_what_runs_within_meta_and_impl_is_told_within() -> None:
+def test_what_runs_within_meta_and_impl_is_recorded_within() -> None:
     x = torch.tensor([[1, 2, 3], [4, 5, 6]])
     o = torch.empty(0, dtype=torch.float64)
     with dispatchviz.record() as trace:

@@ -188,7 +188,7 @@ def test_kernels_are_called_what_pytorch_calls_them(name: str, key: str, called:
     assert file is None or front.file == file
 
 
-def test_a_kernel_without_a_known_place_has_a_name_too() -> None:
+def test_a_kernel_without_a_known_location_has_a_name_too() -> None:
     assert kernel_name("mine::op(Tensor x) -> Tensor", "CPU", "somewhere", False) == "op"
 
 

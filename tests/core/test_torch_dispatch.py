@@ -85,7 +85,7 @@ def test_in_place_under_a_mode_passes_ADInplaceOrView() -> None:
     assert x._version == 1
 
 
-def test_nested_modes_share_one_visit_to_autograd() -> None:
+def test_nested_modes_run_autograd_once() -> None:
     x = torch.ones(2)
     with dispatchviz.record() as trace, Passing(), Passing():
         torch.add(x, x)
@@ -123,7 +123,7 @@ def test_gradient_of_a_wrapper_on_cuda() -> None:
     assert a.grad.elem.tolist() == [2.0, 2.0]
 
 
-def test_the_trace_tells_of_the_handler() -> None:
+def test_the_trace_has_the_handler() -> None:
     trace = added(torch.ones(2), torch.ones(2))
     (entered,) = of_kind(trace, ev.TorchDispatchEntered)
     assert (entered.kind, entered.handler, entered.function) == ("mode", "Passing", "aten.add.Tensor")
@@ -136,7 +136,7 @@ def test_the_trace_tells_of_the_handler() -> None:
     assert [e.key for e in inside] == ["CPU"]
 
 
-def test_the_trace_tells_of_a_subclass_that_declines() -> None:
+def test_the_trace_has_a_subclass_that_declines() -> None:
     class Declining(torch.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -40,7 +40,7 @@ def library() -> Library:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said() -> object:
+def _reset_warnings() -> object:
     with warning.reset_warnings():
         yield
 

@@ -38,7 +38,7 @@ def warned(trace: Trace) -> list[str]:
 def test_the_program_ends_in_pytorchs_error(outcome: Outcome) -> None:
     assert outcome.status == 1
     assert f"line 9: RuntimeError: {REFUSED}: [torch.FloatTensor [3]], which is output 0 of Add, is at version 1; " in (
-        outcome.complaint
+        outcome.error_message
     )
 
 

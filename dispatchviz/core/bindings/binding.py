@@ -16,7 +16,7 @@ from dispatchviz.core.bindings.parameter_values import number_as_tensor
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
 from dispatchviz.core.bindings.torch_function import (
     flattened,
-    handled,
+    handle_torch_function,
     mode_enabled,
     multiple_dispatch_failed,
     overloaded_args,
@@ -40,7 +40,7 @@ without it."""
 
 
 class Plan(Struct, frozen=True, gc=False):
-    """What to do for argument types met before, without asking the parser."""
+    """A call by argument types that the parser has matched before: which overload runs, with which defaults."""
 
     run: Callable[..., Any]
     defaults: tuple[Any, ...]
@@ -57,7 +57,7 @@ class Plan(Struct, frozen=True, gc=False):
     """The defaults as traces show them."""
     is_call: bool
     """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
-    takes_two: bool
+    is_binary: bool
     """``run`` gets the two arguments just as they are given."""
 
 
@@ -86,7 +86,7 @@ def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
 
 
 def value_text(value: Any) -> str:
-    """A plain value or a list of such as traces show it."""
+    """The text of a plain value, or of a list of such, in traces."""
     if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
         return "[" + ", ".join(map(value_text, value)) + "]"
     return repr(value) if isinstance(value, str) else str(value)
@@ -98,7 +98,7 @@ def not_modelled(*args: Any) -> Any:
 
 
 def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | None) -> None:
-    """What is said of a result beside ``out`` must hold for it: RuntimeError if its dtype or kind of device differs."""
+    """RuntimeError if ``out`` has not the ``dtype`` and the device type that are passed with it."""
     if dtype is not None and dtype is not out._dtype:
         raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out._dtype.legacy})")
     if device is not None and device.type != out._device.type:
@@ -114,7 +114,7 @@ class Binding:
         self.__qualname__ = name
         self._function = self.__name__
         self._original: Binding = self
-        """What modes and subclasses are told is called."""
+        """The function that ``__torch_function__`` receives."""
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
         self._plans: dict[tuple[type, ...], Plan] = {}
@@ -127,7 +127,7 @@ class Binding:
         return PythonArgParser([text for text, *_ in self.overloads])
 
     @cached_property
-    def _takes_nothing(self) -> bool:
+    def _has_no_parameters(self) -> bool:
         return self.is_method and [s.parameters for s in self._parser.signatures] == [()]
 
     @property
@@ -156,7 +156,7 @@ class Binding:
                 if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
                     rec = recorder.active
                     if rec is None:
-                        if plan.takes_two:
+                        if plan.is_binary:
                             return plan.run(args[0], args[1])
                         wrapped = _wrapped(args, plan.numbers) if plan.numbers else args
                         return plan.run(*wrapped, *plan.defaults) if plan.defaults else plan.run(*wrapped)
@@ -181,7 +181,7 @@ class Binding:
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self.is_method:
             self._check_self(args)
-            if (len(args) > 1 or kwargs) and self._takes_nothing:
+            if (len(args) > 1 or kwargs) and self._has_no_parameters:
                 raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
             index, values = self._parser.parse(args[1:], kwargs)
             values.insert(0, args[0])
@@ -191,7 +191,7 @@ class Binding:
         if kwargs or not plain:
             overloaded = overloaded_args(flattened(args, kwargs))
             if overloaded:
-                return self.overridden(overloaded, args, kwargs)
+                return self.handle_torch_function(overloaded, args, kwargs)
         if not kwargs and (plain or not any(overrides(type(value)) for value in flattened(args, {}))):
             self._add_plan(index, args, values)
         if recorder.active is None:
@@ -208,22 +208,22 @@ class Binding:
                 f"descriptor '{self.__name__}' for 'torch._C.TensorBase' objects doesn't apply to a '{found}' object"
             )
 
-    def overridden(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What a mode or the arguments' classes make of the call (``handle_torch_function``). TypeError if nothing."""
-        result = handled(self._original, overloaded, args, kwargs)
+    def handle_torch_function(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """``handle_torch_function``: the result of a mode's or a class's ``__torch_function__``. TypeError if none."""
+        result = handle_torch_function(self._original, overloaded, args, kwargs)
         if result is NotImplemented:
             name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
             raise multiple_dispatch_failed(name, overloaded)
         return result
 
     def _call_under_modes(self, *args: Any, **kwargs: Any) -> Any:
-        """Takes the place of ``__call__`` while a mode is open in some thread."""
+        """``__call__`` while a TorchFunctionMode is active in some thread."""
         if not mode_enabled():
             return _call_without_modes(self, *args, **kwargs)
         saved = save_state()
         try:
             self._parser.parse(args[self.is_method :], kwargs)
-            return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
+            return self.handle_torch_function(overloaded_args(flattened(args, kwargs)), args, kwargs)
         except BaseException:
             restore_state(saved)
             raise
@@ -246,11 +246,11 @@ class Binding:
         straight = len(args) == 2 and not wrapped and not defaults
         self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, texts, _is_call(run), straight)
 
-    # -- told ---------------------------------------------------------------------------------------------------------
+    # -- recorded -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
-        """What traces say of it: name, PyTorch's function, and of each signature text, parameters, operator."""
+        """What traces record of it: name, PyTorch's C++ function, and of each signature text, parameters, operator."""
         first = ("self",) if self.is_method else ()
         signatures = [
             (signature.text, first + tuple(p.name for p in signature.parameters), row[2])
@@ -282,7 +282,7 @@ process_modes.hot_function(
 
 
 class Operator(Binding):
-    """One of Python's operators, ``Tensor.__and__``: answers NotImplemented where a function would raise a TypeError
+    """One of Python's operators, ``Tensor.__and__``: returns NotImplemented where a function would raise a TypeError
     (``TypeError_to_NotImplemented_``)."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

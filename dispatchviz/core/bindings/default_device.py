@@ -1,4 +1,4 @@
-"""On which device a new tensor is when nobody says (``torch/utils/_device.py``, ``torch.set_default_device``).
+"""The default device of factory functions (``torch/utils/_device.py``, ``torch.set_default_device``).
 
 NB: in PyTorch a mode adds ``device=`` to the arguments of factory functions; here they ask.
 """
@@ -14,7 +14,7 @@ _contexts: list[Device] = []
 
 
 def device_or_default(device: Device | None) -> Device:
-    """The device asked for, or the default one. AssertionError for CUDA in a build without it."""
+    """The requested device, or the default one. AssertionError for CUDA in a build without it."""
     if device is None:
         return _contexts[-1] if _contexts else _default[0] if _default else CPU
     check_compiled(device)

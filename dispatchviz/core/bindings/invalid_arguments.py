@@ -4,7 +4,7 @@ Rule 1: signatures are read as texts, split at their commas: ``*`` counts as an 
 type and a name that nothing can match (``bool keepdim =`` and ``False``).
 Rule 2: a signature says why it does not fit only where as many arguments were given as it then has.
 Rule 3: types are compared by name, so an int is no ``Number`` and a Parameter no ``Tensor``.
-NB: in PyTorch, keywords are told in the order of a hash map, mostly that of their giving reversed, as always here; and
+NB: in PyTorch, keywords are printed in the order of a hash map, mostly that of the call reversed, as always here; and
 on a terminal what does not fit is red.
 """
 
@@ -52,7 +52,7 @@ def type_name(value: Any) -> str:
 def format_invalid_args(
     function: str, args: Sequence[Any], kwargs: Mapping[str, Any], signatures: Sequence[str]
 ) -> TypeError:
-    """The error; signatures are given without the function's name."""
+    """The TypeError; ``signatures`` are without the function's name."""
     head = f"{function}() received an invalid combination of arguments - got "
     keywords = dict(reversed(list(kwargs.items())))
     if len(signatures) > 1:
@@ -92,7 +92,7 @@ def _described(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 
 
 def _marked(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """``(Tensor, !str!)``: what is not of the type that stands in its place is marked."""
+    """``(Tensor, !str!)``: arguments that are not of the parameter's type are marked."""
     texts = []
     for i, argument in enumerate(arguments):
         value = args[i] if i < len(args) else kwargs[argument.name]

@@ -30,7 +30,7 @@ LISTS_OF_NUMBERS = (*LISTS_OF_INTS, "tuple of floats")
 """Whose first element an error names."""
 
 VALUE_CHECKED_TYPES = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
-"""Types that take some tensors and not others."""
+"""Types of parameters that accept a tensor or not by its value."""
 
 DTYPES_OF_TYPES: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
 """Python's types may stand for dtypes."""
@@ -52,7 +52,7 @@ class Parameter(NamedTuple):
 
     @property
     def shown_type(self) -> str:
-        """As error messages name it: nobody is told of sizes that could be symbolic."""
+        """The type as error messages print it: ``SymInt`` is printed as ``int``."""
         return self.type.replace("SymInt", "int")
 
 

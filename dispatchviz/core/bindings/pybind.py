@@ -90,7 +90,7 @@ class Signature:
 
     name: str
     parameters: tuple[Parameter, ...]
-    takes_more: bool
+    is_variadic: bool
     """It ends with ``*args, **kwargs``."""
     shown: str
     """As errors show it."""
@@ -105,25 +105,25 @@ class Signature:
         return Signature(found[1], parameters, len(parameters) < len(written), found[2])
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """Converted values in order, defaults where nothing is given. NoFit if they do not fit."""
-        if len(args) > len(self.parameters) and not self.takes_more:
+        """The converted arguments in order, with defaults. NoFit if they do not fit."""
+        if len(args) > len(self.parameters) and not self.is_variadic:
             raise NoFit
         rest = dict(kwargs)
         values = [_value(p, args[i : i + 1], rest) for i, p in enumerate(self.parameters)]
-        if rest and not self.takes_more:
+        if rest and not self.is_variadic:
             raise NoFit
         return values
 
-    def complaint(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
+    def type_error(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
         """What pybind11 raises."""
-        positional = ", ".join(map(repr, args[bool(class_name) :]))
+        texts = ", ".join(map(repr, args[bool(class_name) :]))
         named = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
         what, shown = ("function", self.shown)
         if class_name:
             what, shown = "constructor", class_name + re.sub(r"self: [^,)]*(, )?|( -> None$)", "", self.shown)
         return TypeError(
             f"{self.name}(): incompatible {what} arguments. The following argument types are supported:\n"
-            f"    1. {shown}\n\nInvoked with: {positional}{'; ' * bool(positional and named)}{'kwargs: ' * bool(named)}{named}"
+            f"    1. {shown}\n\nInvoked with: {texts}{'; ' * bool(texts and named)}{'kwargs: ' * bool(named)}{named}"
         )
 
 
@@ -137,7 +137,7 @@ _DEFAULTS = {"''": "", "True": True, "False": False, "0": 0, "[]": ()}
 
 
 def _value(parameter: Parameter, positional: Sequence[Any], named: dict[str, Any]) -> Any:
-    """Takes the argument out of what is given by name if it is there."""
+    """The argument of a parameter: the next positional one, or the keyword's, which it removes from ``named``."""
     if positional and parameter.name == "self":
         return positional[0]
     if positional:
@@ -162,9 +162,9 @@ def bound(signature: str, class_name: str = "") -> Callable[[F], F]:
             try:
                 values = parsed.arguments(args, kwargs)
                 rest = args[len(parsed.parameters) :]
-                return function(*values, *rest, **(kwargs if parsed.takes_more else {}))
+                return function(*values, *rest, **(kwargs if parsed.is_variadic else {}))
             except NoFit:
-                raise parsed.complaint(args, kwargs, class_name) from None
+                raise parsed.type_error(args, kwargs, class_name) from None
             except SchemaError as error:
                 raise RuntimeError(str(error)) from None  # C++ has one kind of error
 

@@ -1,7 +1,7 @@
 """Python arguments to operator arguments, by signatures in PyTorch's notation.
 
 Mirrors ``torch/csrc/utils/python_arg_parser.cpp``: signatures are tried in order, the first that fits wins; if none
-does, the TypeError has PyTorch's words. A call whose argument types were seen before takes the remembered way.
+does, the TypeError has PyTorch's text. A call whose argument types were seen before is run by its ``Plan``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NUMPY_NAMES = {
 
 
 def _keyword_of(name: str, kwargs: Mapping[str, Any]) -> str | None:
-    """The keyword under which a parameter was given."""
+    """The keyword by which a parameter was passed: its own, or NumPy's."""
     return next((known for known in (name, *NUMPY_NAMES.get(name, ())) if known in kwargs), None)
 
 
@@ -71,13 +71,13 @@ class Signature:
         return self.text.removeprefix(self.function)
 
     def match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | TypeError:
-        """The values of all parameters in order, or the error that says why the arguments do not fit."""
+        """The values of all parameters in order, or the TypeError for arguments that do not fit."""
         if self.varargs and args and is_index(args[0]):
             args = (tuple(args),)
         if len(args) > len(self.positional):
             return self._too_many(args)
         values: list[Any] = []
-        given_at: list[int] = []
+        positions: list[int] = []
         used = 0
         for position, parameter in enumerate(self.parameters):
             if position < len(args) and not parameter.keyword_only:
@@ -94,10 +94,10 @@ class Signature:
                 by_name = parameter.keyword_only or position >= len(args)
                 return self._wrong_type(parameter, position, arg, by_name)
             values.append(parameter.default if arg is None else arg)
-            given_at.append(position)
+            positions.append(position)
         if used < len(kwargs):
             return self._unexpected(args, kwargs)
-        for position in given_at:
+        for position in positions:
             values[position] = converted(self.function, self.parameters[position], values[position], position)
         return values
 
@@ -207,7 +207,7 @@ _OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
 
 @cache
 def _is_opaque(kind: Any) -> bool:
-    """So are tensors whose class does not look at calls: parameters."""
+    """Whether values of a class are taken as they are; also tensors without ``__torch_function__``: Parameter."""
     return kind in _OPAQUE or (issubclass(kind, Tensor) and not overrides(kind))
 
 

@@ -28,7 +28,7 @@ def to_device_and_dtype(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """``dispatch_to``: which ``to`` overload is called depends on which of the two are given."""
+    """``dispatch_to``: the overload of ``to`` follows from which of dtype and device are passed."""
     if device is not None:
         check_compiled(device)
     if device is not None and dtype is not None:
@@ -61,7 +61,7 @@ def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
-    """TypeError for what is no stream."""
+    """``Tensor.record_stream``. TypeError unless ``s`` is a stream."""
     stream = getattr(s, "_stream", None)
     if not isinstance(stream, Stream):
         raise TypeError("expected Stream object")

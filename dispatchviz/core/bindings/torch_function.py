@@ -1,7 +1,7 @@
-"""``__torch_function__``: subclasses and modes that see functions of ``torch`` before these do anything.
+"""``__torch_function__``: overrides of functions of ``torch`` by subclasses and modes.
 
 Mirrors ``torch/csrc/utils/python_arg_parser.cpp`` (``handle_torch_function``) and ``disable_torch_function.cpp``.
-Whoever wants to see calls has a ``__torch_function__`` that is not the disabled one: a subclass of Tensor, another
+An overloaded argument has a ``__torch_function__`` that is not the disabled one: a subclass of Tensor, another
 class, a mode.
 
 Not here: what bindings hand over (``binding.py``), ``torch.overrides`` (``dispatchviz.torch``).
@@ -26,7 +26,7 @@ _NEVER = frozenset((Tensor, int, float, complex, bool, str, type(None), list, tu
 
 
 def overrides(kind: type) -> bool:
-    """Whether instances of a class want to see calls."""
+    """Whether a class overrides ``__torch_function__``."""
     if kind in _NEVER:
         return False
     found = getattr(kind, "__torch_function__", None)
@@ -34,7 +34,7 @@ def overrides(kind: type) -> bool:
 
 
 def overloaded_args(values: Iterable[Any], plain: bool = False) -> list[Any]:
-    """The first argument of every type that wants to see calls, a subclass before its bases.
+    """The overloaded arguments: the first one of every type with ``__torch_function__``, a subclass before its bases.
 
     With ``plain``, plain tensors are counted too.
     """
@@ -60,7 +60,7 @@ def flattened(args: Iterable[Any], kwargs: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def mode_enabled() -> bool:
-    """Whether a mode sees the next call."""
+    """Whether a TorchFunctionMode handles the next call."""
     return bool(thread.state.function_modes) and thread.state.torch_function != ALL_DISABLED
 
 
@@ -76,13 +76,13 @@ def popped_mode() -> Iterator[Any]:
 
 
 def push_mode(mode: Any) -> None:
-    """The mode is now the first to see a call."""
+    """Pushes a TorchFunctionMode: it is now the first to handle a call."""
     process_modes.enter(Mode.FUNCTION_MODES)  # first: an exception from outside leaves it on, never off
     thread.state.function_modes = (*thread.state.function_modes, mode)
 
 
 def pop_mode() -> Any:
-    """Takes the newest mode off. RuntimeError if there is none."""
+    """Pops the newest TorchFunctionMode. RuntimeError if there is none."""
     state = thread.state
     if not state.function_modes:
         raise RuntimeError("trying to pop from empty mode stack")
@@ -91,8 +91,10 @@ def pop_mode() -> Any:
     return mode
 
 
-def handled(function: Callable[..., Any], overloaded: list[Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """What the newest mode, or the first of the arguments that wants to, makes of a call; NotImplemented if nobody."""
+def handle_torch_function(
+    function: Callable[..., Any], overloaded: list[Any], args: Any, kwargs: Mapping[str, Any]
+) -> Any:
+    """The result of ``__torch_function__``, the newest mode's first; NotImplemented if all return that."""
     types = tuple(type(argument) for argument in overloaded)
     if mode_enabled():
         with popped_mode() as mode:
@@ -108,7 +110,7 @@ def handled(function: Callable[..., Any], overloaded: list[Any], args: Any, kwar
 
 @contextmanager
 def disabled(how: int) -> Iterator[None]:
-    """Inside, subclasses see no calls, or nobody does."""
+    """``DisableTorchFunction``: inside, ``__torch_function__`` of subclasses is off, or that of modes too."""
     state = thread.state
     before = state.torch_function
     state.torch_function = max(before, how)
@@ -119,7 +121,7 @@ def disabled(how: int) -> Iterator[None]:
 
 
 def multiple_dispatch_failed(name: str, overloaded: list[Any]) -> TypeError:
-    """The error if nobody knew what to do."""
+    """The TypeError when every ``__torch_function__`` returned NotImplemented."""
     kinds = [("tensor subclass" if isinstance(value, Tensor) else "tensor-like", type(value)) for value in overloaded]
     lines = "".join(f"  - {kind} {found}\n" for kind, found in kinds)
     return TypeError(

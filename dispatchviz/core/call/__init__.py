@@ -1,1 +1,1 @@
-"""What happens at a call: how it finds its cell, and how a structured kernel provides its output."""
+"""Calls: how the dispatcher picks a cell of the dispatch table, and how structured kernels provide their output."""

@@ -1,6 +1,6 @@
 """The process's operators: all that PyTorch has, found here by name; what their kernels have in common.
 
-Importing this module makes them known; their kernels come from ``native_library`` when somebody looks at an operator.
+Importing this module makes them known; their kernels come from ``native_library`` when an operator is first used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def find(name: str) -> OperatorEntry:
 
 
 class Entry:
-    """The attribute ``entry`` of a generated operator class: made when it is first read, and kept in its place."""
+    """The attribute ``entry`` of a generated operator class: made when it is first read, then stored."""
 
     __slots__ = ("name",)
 
@@ -60,7 +60,7 @@ _BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
 
 
 class UndefinedTensors(list["Tensor | None"]):
-    """A list of optional tensors whose Nones are undefined tensors: there, but without a type."""
+    """``List[Tensor?]`` with undefined tensors instead of None: members without a type."""
 
 
 _UNDEFINED = raw(DispatchKey.AutogradOther)

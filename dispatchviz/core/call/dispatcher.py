@@ -1,4 +1,4 @@
-"""Calling operators: how a call finds its cell (``aten/src/ATen/core/dispatch/Dispatcher.h``).
+"""The dispatcher: from a key set to a cell of an operator's table (``aten/src/ATen/core/dispatch/Dispatcher.h``).
 
 A call joins the arguments' keys with the thread's included set, takes away the excluded set, applies the operator's
 mask and runs the kernel of the cell that the highest key names. A redispatch takes the set as it is given: no

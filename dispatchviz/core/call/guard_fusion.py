@@ -1,12 +1,12 @@
-"""Fuses guard and redispatch of a generated autograd kernel into one call, when its operator is first looked at.
+"""Fuses guard and redispatch of a generated autograd kernel into one call, when its operator is first used.
 
 The file, and with it the source pane, a debugger and a traceback, has the two lines that PyTorch's kernel has::
 
     with AutoDispatchBelowADInplaceOrView():
         result = ops.add_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
 
-What runs is one look-up of a function that holds the guard (``guarded_redispatch.py``), compiled from the same text with
-the same line numbers::
+What runs is one look-up of a function that holds the guard (``guarded_redispatch.py``), compiled from the same text
+with the same line numbers::
 
     if True:
         result = ops.add_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -58,7 +58,7 @@ def _source(code: CodeType) -> str:
 
 
 def _compiled(source: str, code: CodeType) -> CodeType:
-    """The code of a function's text, on the lines where ``code`` stands."""
+    """Compiles a function's source, with the line numbers of ``code``."""
     module = compile(f"from __future__ import annotations\n{source}", code.co_filename, "exec", dont_inherit=True)
     made = next(part for part in module.co_consts if isinstance(part, CodeType))
     return _moved(made, code.co_firstlineno - 2)

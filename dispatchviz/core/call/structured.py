@@ -7,8 +7,8 @@ calls ``set_output_*``; only then does the output exist. The variants differ in 
     InPlace      self, which must already have the right shape (``check_inplace``)
     Out          the caller's tensor, resized if its shape differs (``resize_out``)
 
-A kernel that cannot do with the strides that an output has asks for its own (``set_output_strided``). The last two then
-put a proxy in the output's place: the impl writes that, and afterwards it is copied into the output.
+A kernel that cannot do with the strides that an output has requests its own (``set_output_strided``). The last two then
+allocate a proxy instead of the output: the impl writes that, and afterwards it is copied into the output.
 
 Not here: which meta and impl belong together (``generated/register_*``), what they compute (``native``).
 """
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 RAW_STRIDED: Final = "set_output_raw_strided"
 STRIDED: Final = "set_output_strided"
 CONTIGUOUS: Final = "set_output_contiguous"
-"""How a meta function asks for its output: any strides, these strides, strides in order."""
+"""How a meta function requests its output: any strides, these strides, strides in order."""
 
 
 IMPROVABLE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
@@ -62,7 +62,7 @@ class Structured(Struct, eq=False, gc=False):
     """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have, or the
     temporary of an iterator."""
     operands: tuple[tuple[object, Tensor], ...] = ()
-    """What an iterator reads in place of arguments: those that it had to cast, numbers that it wrapped."""
+    """What an iterator reads instead of arguments: those that it had to cast, numbers that it wrapped."""
     temporary: Tensor | None = None
     """An iterator's output of the common dtype, where the output given has another one."""
 
@@ -79,7 +79,7 @@ class Structured(Struct, eq=False, gc=False):
         self._provide(size, stride, dtype, device, STRIDED)
 
     def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
-        """The kernel needs an output whose elements lie in order."""
+        """``set_output_contiguous``: the kernel needs a contiguous output."""
         self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> None:
@@ -93,11 +93,11 @@ class Structured(Struct, eq=False, gc=False):
             recorder.active.output_allocated(recorded_as, output, resized, size, dtype, method, proxy)
 
     def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
-        """Sets ``output``; says whether it was resized."""
+        """Sets ``output``; returns whether it was resized."""
         raise NotImplementedError
 
     def use_temporary(self, size: Size, stride: Size) -> None:
-        """The impl writes the iterator's temporary, which has been made when the size was not known yet."""
+        """The impl writes a temporary of TensorIterator, allocated before the size was computed."""
         temporary = self.target = self.temporary  # type: ignore[assignment]
         if temporary is not None and temporary._size != size:
             resize_output(temporary, size, stride)
@@ -105,7 +105,7 @@ class Structured(Struct, eq=False, gc=False):
                 ops.as_strided_.call(temporary, size, stride, None)
 
     def read(self, *arguments: Any) -> list[Any]:
-        """The arguments, with an iterator's operands in the place of those that it does not read itself."""
+        """The arguments that the impl reads: TensorIterator's cast operands instead of the originals."""
         operands = {id(argument): operand for argument, operand in self.operands}
         return [operands.get(id(argument), argument) for argument in arguments]
 
@@ -182,7 +182,7 @@ process_modes.hot_function(
 
 
 class DefaultBackend(Functional):
-    """Creates its output for a backend that it does not know, so by a call through the dispatcher.
+    """Creates its output through the dispatcher: it serves every backend.
 
     It is what CompositeExplicitAutogradNonFunctional runs: meta, then the out operator, which the backend has.
     """
@@ -209,7 +209,7 @@ class InPlace(Structured, gc=False):
     variant: ClassVar[StructuredVariant] = "in-place"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-        """Nearly always self is just what is needed."""
+        """Checks self: nearly always it has the size, dtype and device already."""
         output = self.output
         if output._size == size and output._dtype is dtype and output._device is device and 0 not in output._stride:
             self.target = output
@@ -281,7 +281,7 @@ def _check_written(output: Tensor, device: Device) -> None:
 
 
 def check_no_internal_overlap(tensor: Tensor) -> None:
-    """RuntimeError if two elements of a tensor that is to be written share memory (expanded dimensions)."""
+    """``assert_no_internal_overlap``: RuntimeError if elements of the output overlap (expanded dimensions)."""
     if (
         0 in tensor._stride
         and 0 not in tensor._size
@@ -309,7 +309,7 @@ def resize_output(output: Tensor, size: Size, stride: Size) -> None:
     """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
 
     PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
-    memory format has them; whoever wants other strides sets these afterwards.
+    memory format has them; callers set other strides afterwards.
     """
     warn_of_resizing(output, size)
     in_order = contiguous_strides(size)
@@ -328,7 +328,7 @@ def resize_in_order(out: Tensor, size: Size) -> None:
 
 
 def _channels_last(size: Size) -> Size | None:
-    """Strides of images whose channels lie side by side: a memory format, not strides, to PyTorch."""
+    """Strides of the memory format ``channels_last``."""
     if len(size) != 4:
         return None
     return size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]

@@ -1,7 +1,7 @@
-"""Which array library stands behind each device: NumPy for ``cpu``, CuPy for ``cuda`` where a GPU is usable.
+"""The array library of each device: NumPy for ``cpu``, CuPy for ``cuda`` where a GPU is usable.
 
 Without a usable GPU ``cuda`` is emulated on NumPy behind the same keys, and the reason is kept for every header. CuPy
-is imported only when the state of ``cuda`` is first asked for.
+is imported only when the state of ``cuda`` is first used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.errors import DispatchvizError
 
 
 class DeviceUnavailable(DispatchvizError):
-    """A device was asked for that this machine does not have."""
+    """A requested device is not available on this machine."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ _choice = os.environ.get("DISPATCHVIZ_CUDA", "auto")
 
 
 def choose_cuda(choice: str) -> None:
-    """``auto``, ``cupy`` or ``emulated``; DeviceUnavailable if ``cupy`` is asked for and cannot be had."""
+    """``auto``, ``cupy`` or ``emulated``; DeviceUnavailable if ``cupy`` is requested and not usable."""
     global _choice
     if choice not in _CHOICES:
         raise DeviceUnavailable(f"cuda may be {', '.join(_CHOICES)}, not {choice!r}")
@@ -90,5 +90,5 @@ def module_of(array: Any) -> Any:
 
 
 def on_host(array: Any) -> Any:
-    """The same numbers as a NumPy array, for what is computed one by one."""
+    """The array as a NumPy array on the host, for loops over single elements."""
     return array if isinstance(array, numpy.ndarray) else array.get()

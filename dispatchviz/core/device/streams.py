@@ -29,7 +29,7 @@ HIGHEST_PRIORITY, LOWEST_PRIORITY = -3, 0
 
 
 class Stream:
-    """A stream of cuda:0. ``number`` tells it in traces: 0 is the default stream, the others count from 1."""
+    """A stream of cuda:0. ``number`` is its identifier in traces: 0 is the default stream, the others count from 1."""
 
     __slots__ = ("_library_stream", "number", "priority", "stream_id")
 
@@ -51,7 +51,7 @@ class Stream:
 
     @property
     def handle(self) -> int:
-        """``cudaStream_t``. NB: emulated, there is none, and the stream's id stands for it."""
+        """``cudaStream_t``. NB: emulated, there is none: the stream's id."""
         return self.stream_id if self.library_stream is None else int(self.library_stream.ptr)
 
     def query(self) -> bool:
@@ -64,7 +64,7 @@ class Stream:
             self.library_stream.synchronize()
 
     def wait(self, event: Event, why: str) -> None:
-        """What is put into the stream from now on waits for ``event``; an event that nobody recorded counts as over."""
+        """``cudaStreamWaitEvent``: later work waits for ``event``; one that was never recorded is complete."""
         if event.recorded_on is None:
             return
         if recorder.active is not None:
@@ -74,7 +74,7 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream."""
+    """A CUDA event: a mark in a stream's work."""
 
     __slots__ = ("_library_event", "number", "recorded_on")
 
@@ -93,7 +93,7 @@ class Event:
         return self._library_event
 
     def record(self, stream: Stream, why: EventPurpose) -> None:
-        """Marks what is in ``stream`` by now."""
+        """``cudaEventRecord``: captures the work that ``stream`` has now."""
         self.recorded_on = stream
         if recorder.active is not None:
             recorder.active.stream_event_recorded(self.number, stream.number, why)
@@ -115,7 +115,7 @@ DEFAULT = Stream(0, 0, 0)
 
 
 class _State:
-    """What a process has given out."""
+    """The stream pools and the event counter of a process."""
 
     def __init__(self) -> None:
         self.events = itertools.count(1)
@@ -135,7 +135,7 @@ _thread = _Thread()
 
 
 def in_use() -> bool:
-    """There is a second stream. Without one nobody has to ask which one is current."""
+    """Whether a stream besides the default stream exists."""
     return bool(process_modes.active & Mode.STREAMS)
 
 
@@ -157,7 +157,7 @@ def from_pool(priority: int) -> Stream:
 
 
 def _stream_id(index: int, priority: int) -> int:
-    """Index, kind (one per priority, from 1) and a last bit that says "one of PyTorch's own"."""
+    """``StreamId``: index in the pool, StreamIdType (one per priority, from 1) and the bit of PyTorch's own streams."""
     return index << 5 | (1 - priority) << 1 | 1
 
 
@@ -192,16 +192,16 @@ class StreamGuard:
 
 
 def record_stream(tensor: Any, stream: Stream, why: StreamUse) -> None:
-    """The tensor's memory is in use on ``stream`` too: once freed, it is given away only when that stream is through.
+    """``Tensor.record_stream``: once freed, the memory is reused only when ``stream`` has finished what it has now.
 
-    NB: CuPy's pools are per stream and keep no such list; there is nothing to do but tell.
+    NB: CuPy's pools are per stream and keep no such list; the call is only recorded.
     """
     if recorder.active is not None:
         recorder.active.memory_used_on_stream(tensor, stream.number, why)
 
 
 def exchange_state(state: tuple[Any, Stream] | None = None) -> tuple[Any, Stream]:
-    """Other streams from now on, none if not given; gives those of before, with the current one."""
+    """Replaces the streams of the process, by none without ``state``; returns the previous ones."""
     global _state
     before = _state, _thread.current
     _state, _thread.current = state or (_State(), DEFAULT)

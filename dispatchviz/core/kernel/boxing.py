@@ -74,7 +74,7 @@ def _unbox(op: OperatorEntry, function: Typed) -> Boxed:
 
 
 def _returned(schema: FunctionSchema, args: tuple[Any, ...], stack: list[Any]) -> Any:
-    """What a typed caller gets: the returns, but of in-place and out= operators the arguments that they write.
+    """The result for a typed caller: the returns; of in-place and out= operators the arguments that they write.
 
     In C++ those return references to their arguments, whatever the kernel pushed.
     """
@@ -86,7 +86,7 @@ def _only_in_pytorch(op: OperatorEntry, kernel: Kernel) -> Typed:
     def run(ks: int, *args: Any) -> Any:
         raise NotImplementedError(
             f"the cell of {op.name} for {highest(ks)} holds PyTorch's kernel {kernel.name} "
-            f"({kernel.debug or 'place unknown'}), which dispatchviz does not implement"
+            f"({kernel.debug or 'location unknown'}), which dispatchviz does not implement"
         )
 
     return run

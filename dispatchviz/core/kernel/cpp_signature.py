@@ -1,4 +1,4 @@
-"""What PyTorch knows of a typed kernel from its C++ function: the signature, and the schema inferred from it.
+"""``CppSignature`` of a typed kernel: the type of its C++ function, and the schema inferred from it.
 
 Mirrors ``aten/src/ATen/core/boxing/KernelFunction.h`` (``CppSignature``) and
 ``aten/src/ATen/core/op_registration/infer_schema.cpp``. The first typed kernel of an operator fixes its signature, once
@@ -41,8 +41,8 @@ T_T = CppSignature("at::Tensor (at::Tensor const&)", FunctionSchema("", "", (_TE
 """From one tensor to one: the function of PyTorch's test helpers, and the only typed one that Python can register."""
 
 
-class FixedSignature(NamedTuple):
-    """Who fixed the signature of an operator."""
+class CppSignatureWithDebug(NamedTuple):
+    """The C++ signature of an operator's kernels, and the kernel that set it."""
 
     name: str
     debug: str
@@ -102,7 +102,7 @@ def _different_types(what: str, ours: Iterable[Argument], theirs: Iterable[Argum
 
 
 def _without_length(type_: str) -> str:
-    """C++ types know no list lengths."""
+    """The type without a list length, which C++ types do not have."""
     return re.sub(r"\[\d+\]", "[]", type_)
 
 

@@ -1,4 +1,4 @@
-"""A redispatch within a guard, as one function: what nearly every autograd kernel does once its Node is built.
+"""A redispatch within a dispatch-key guard, as one function: the second half of nearly every autograd kernel.
 
 It is ``with guard(): op.redispatch(ks, *args)`` without an object for the guard and with half the Python calls, since
 every operation passes through it up to three times. As with ``recorded_kernels.py``, the functions are written out in

@@ -1,4 +1,4 @@
-"""One kernel: a function that fills a cell, and what is known of it (``ATen/core/boxing/KernelFunction.h``).
+"""A kernel: a cell's function, its name, registration and signature (``ATen/core/boxing/KernelFunction.h``).
 
 Not here: running a kernel of one calling convention in the other (``boxing.py``), what PyTorch calls its kernels
 (``pytorch_registrations.py``).
@@ -26,14 +26,14 @@ class Kernel:
     """
 
     name: str
-    """In PyTorch's words: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
+    """As PyTorch names it: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
     function: Callable[..., Any] | None
     debug: str
     """Where it was registered, as PyTorch's dump says it."""
     boxed: bool = False
     """It has the boxed form alone: Python kernels, fallbacks. Such a kernel has no signature of its own."""
     fallthrough: bool = False
-    """It does nothing but tell the dispatcher to look further: its key leaves the operator's mask."""
+    """A fallthrough kernel: its key leaves the operator's mask."""
     unboxed: bool = True
     """It has a typed form without symbolic sizes; dumps say so."""
     signature: bool | None = None
@@ -80,5 +80,5 @@ def inferred_signature(schema: FunctionSchema, symbolic: bool) -> str:
 
 
 def _inferred_type(type_: str, symbolic: bool) -> str:
-    """C++ types know no list lengths; a kernel of plain integers has ``int`` where the schema has ``SymInt``."""
+    """The type in a C++ signature: no list lengths, and ``int`` for ``SymInt`` in kernels of plain integers."""
     return re.sub(r"\[\d+\]", "[]", type_ if symbolic else type_.replace("SymInt", "int"))

@@ -1,4 +1,4 @@
-"""What PyTorch calls a kernel: the rule from the operator, the key and the file that registers it.
+"""PyTorch's names of kernels: computed from the operator, the key and the file that registers it.
 
 The names are those of the generators in ``torchgen/dest/register_dispatch_key.py``, ``torchgen/api/native.py``,
 ``torchgen/api/cpp.py`` and ``tools/autograd/gen_variable_type.py``. Where PyTorch has a hand-written or an instantiated
@@ -58,14 +58,14 @@ FALLBACKS = {
 
 
 def fallback_name(key: str, fallthrough: bool) -> str:
-    """What PyTorch calls its backend fallback of a key."""
+    """PyTorch's name of its backend fallback for a key."""
     return FALLTHROUGH if fallthrough else FALLBACKS.get(key, "autograd_fallback")
 
 
 def kernel_name(
     schema: str, key: str, debug: str, structured: bool, boxed: bool = False, composite: bool = False
 ) -> str:
-    """What PyTorch calls the kernel of a schema's operator under a key; ``debug`` says where it was registered.
+    """PyTorch's name of an operator's kernel for a key; ``debug`` is where it was registered.
 
     ``structured``: the operator's kernels are generated from a meta and an impl function. ``boxed``: the kernel has no
     signature of its own. ``composite``: the operator has a CompositeImplicitAutograd kernel.

@@ -1,4 +1,4 @@
-"""Kernels with a recorder listening: what goes in is noted, the kernel runs, what comes out is noted.
+"""Kernels while a recorder is active: the call is recorded, the kernel runs, its result is recorded.
 
 The dispatcher runs these in a cell's stead while a recording goes on. Every event of a trace pays for what happens
 here, so the functions are written out in ``generated/recorded_calls.py``: with as many parameters as the operator has
@@ -78,7 +78,7 @@ def _redispatch_of_any(rec: Recorder, cell: Cell) -> Typed:
 
 
 def _returned(rec: Recorder, function: Callable[..., Any], ks: int, args: tuple[Any, ...]) -> Any:
-    """Runs a kernel and notes what comes out."""
+    """Runs a kernel and records its result."""
     try:
         result = function(ks, *args)
     except BaseException as error:

@@ -132,9 +132,9 @@ autograd_dispatch_keyset = raw(K.AutogradFunctionality, K.AutogradOther, K.Autog
 autograd_dispatch_keyset_with_ADInplaceOrView = autograd_dispatch_keyset | raw(K.ADInplaceOrView)
 autocast_dispatch_keyset = raw(*_AUTOCAST)
 default_included_set = raw(K.BackendSelect, K.ADInplaceOrView)
-"""What a thread joins to every call unless told otherwise."""
+"""The included set of a new thread."""
 default_excluded_set = autocast_dispatch_keyset
-"""What a thread keeps out of every call unless told otherwise."""
+"""The excluded set of a new thread."""
 inplace_or_view_ks = raw(K.ADInplaceOrView)
 after_autograd_keyset = full_after(K.AutogradOther)
 """AutogradOther is the lowest of the autograd keys, so this leaves none of them."""
@@ -240,7 +240,7 @@ def _mkldnn_key(device_type: str) -> DispatchKey:
 def tensor_key_set(device_type: str, inference: bool, layout: str = "strided", dtype_is_quantized: bool = False) -> int:
     """The raw set that a new tensor gets (``TensorImpl::TensorImpl``): its backend key and what follows from it.
 
-    Nothing here asks about gradients: an Autograd key says that the backend has an autograd layer.
+    Nothing here depends on ``requires_grad``: an Autograd key says that the backend has an autograd layer.
     ``inference`` says that inference mode is on. NotImplementedError as in ``compute_dispatch_key``.
     """
     ks = raw(compute_dispatch_key(device_type, layout, dtype_is_quantized))

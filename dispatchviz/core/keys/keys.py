@@ -1,4 +1,4 @@
-"""Dispatch keys: every key of PyTorch 2.13 with its number, its bits, its place in the table, and the alias keys.
+"""Dispatch keys: every key of PyTorch 2.13 with its number, its bits, its table index, and the alias keys.
 
 Mirrors ``c10/core/DispatchKey.h`` and the alias part of ``c10/core/DispatchKeySet.cpp``. A key is one of four things:
 
@@ -214,7 +214,7 @@ ALIAS_MEMBERS: dict[DispatchKey, frozenset[DispatchKey]] = {
 
 
 def included_in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
-    """``isIncludedInAlias``: also True for a key and itself; building blocks (Dense) answer like their members.
+    """``isIncludedInAlias``: also True for a key and itself; Dense and its like count as their runtime keys.
 
     An alias is included in every alias, since it has no bits: an accident that is kept.
     """
@@ -239,7 +239,7 @@ _PARSABLE: dict[str, DispatchKey] = {
 
 
 def parse_dispatch_key(text: str) -> DispatchKey:
-    """``c10::parseDispatchKey``. RuntimeError with PyTorch's text for a name that it does not know.
+    """``c10::parseDispatchKey``. RuntimeError with PyTorch's text for an unknown name.
 
     As in PyTorch, 42 runtime keys cannot be named (``AutogradHIP``, ``QuantizedMeta``); ``DispatchKey[name]`` has all.
     """

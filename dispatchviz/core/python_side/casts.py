@@ -1,7 +1,7 @@
-"""Single Python objects to what stands on a stack, for schema types that have nothing inside (``pybind_utils.h``).
+"""Conversion of Python objects to IValues of the schema types without type arguments (``pybind_utils.h``).
 
 PyTorch's leniency is pybind11's: whatever has an index is an int, None is false, and so on; each function here is one
-rule. What does not fit is a ``CastError`` in pybind11's words.
+rule. What does not fit is a ``CastError`` with pybind11's text.
 
 Not here: tensors, lists, optionals, and the way back (``ivalue.py``).
 """
@@ -28,11 +28,11 @@ _DTYPE_OF_NUMBER = {DTYPE_NUMBERS[dtype.name]: dtype for dtype in ALL}
 
 
 class CastError(RuntimeError):
-    """A Python object is not of the type that a schema asks for."""
+    """A Python object cannot be cast to the schema's type."""
 
 
 def cannot_cast(value: Any) -> CastError:
-    """pybind11's words."""
+    """The CastError with pybind11's text."""
     return CastError(
         f"Unable to cast Python instance of type {class_name(value)} to C++ type '?' "
         "(#define PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
@@ -92,7 +92,7 @@ def _complex(value: Any) -> complex:
 
 
 def _bool(value: Any) -> bool:
-    """None is false; whatever knows whether it is true will do, which texts and lists do not."""
+    """``bool``: None is false, and any object with ``__bool__`` will do; strings and lists have none."""
     if value is not None and not hasattr(value, "__bool__"):
         raise cannot_cast(value)
     try:

@@ -17,7 +17,7 @@ from dispatchviz.core.thread.thread_state import SavedState, thread
 
 
 def push(mode: Any) -> None:
-    """The mode is now the first to see a call."""
+    """Pushes a mode: it is now the first to handle a call."""
     state = thread.state
     if not state.modes:
         state.included |= python_ks
@@ -25,7 +25,7 @@ def push(mode: Any) -> None:
 
 
 def pop() -> Any:
-    """Takes the newest mode off. RuntimeError if there is none."""
+    """Pops the newest mode. RuntimeError if there is none."""
     state = thread.state
     if not state.modes:
         raise RuntimeError("trying to pop from empty mode stack")
@@ -36,7 +36,7 @@ def pop() -> Any:
 
 
 def mode_at(index: int) -> Any:
-    """A mode by its place, the oldest is 0. RuntimeError if there are fewer."""
+    """A mode by its index in the stack, the oldest is 0. RuntimeError if there are fewer."""
     if index >= len(thread.state.modes):
         raise RuntimeError("Tried to get stack at idx that's too big")
     return thread.state.modes[index]
@@ -44,7 +44,7 @@ def mode_at(index: int) -> Any:
 
 @restores_state_at_exit
 class EnteredMode:
-    """A mode while its ``with`` block runs; told like a guard, since it changes the included set."""
+    """A mode while its ``with`` block runs; recorded as a guard, since it changes the included set."""
 
     __slots__ = ("_mode", "_saved_state")
     _saved_state: SavedState

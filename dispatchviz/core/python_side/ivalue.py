@@ -1,8 +1,8 @@
-"""Python objects to what stands on a stack and back, by the types of the schema.
+"""Conversion between Python objects and IValues, the values on a stack, by the types of the schema.
 
 Mirrors ``torch/csrc/jit/python/pybind_utils.h``. On a stack, an int list is a tuple, a tensor list a list, a dtype a
 ``DType``, layouts and memory formats are texts, and None is also the undefined tensor. PyTorch converts leniently (a
-tensor with one element will do for an int), and what does not fit is a ``CastError`` in PyTorch's words; ``torch.ops``
+tensor with one element will do for an int), and what does not fit is a ``CastError`` with PyTorch's text; ``torch.ops``
 puts them into a longer text.
 
 Not here: types that have nothing inside (``casts.py``), binding positional and keyword arguments
@@ -28,7 +28,7 @@ Convert = Callable[[Any], Any]
 
 
 def to_ivalue(type_: str, value: Any, numbers_as_tensors: bool = False) -> Any:
-    """What stands on the stack for ``value`` as an argument of a schema's type.
+    """``toIValue``: the value on the stack for ``value`` as an argument of a schema's type.
 
     CastError if it does not fit; TypeError for what should be iterable and is not. ``numbers_as_tensors``: a Python
     number will do for a Tensor, as it does for the arithmetic operators of ``aten``.
@@ -37,7 +37,7 @@ def to_ivalue(type_: str, value: Any, numbers_as_tensors: bool = False) -> Any:
 
 
 def to_object(type_: str, value: Any) -> Any:
-    """What Python sees of a value on the stack; a wrapped number is a plain number again."""
+    """``toPyObject``: the Python object for a value on the stack; a wrapped number becomes a plain number."""
     return _to_python(schema_type(type_))(value)
 
 
@@ -90,7 +90,7 @@ def _list(kind: SchemaType, inner: Convert) -> Convert:
         inner = _defined_tensor
 
     def convert(value: Any) -> Any:
-        """PyTorch reads lists of these at one go, and then says that the list does not fit."""
+        """Casts a whole list; the CastError names the list, as in PyTorch."""
         if element == "int" and kind.size is not None and isinstance(value, int):
             return (int(value),) * kind.size
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):

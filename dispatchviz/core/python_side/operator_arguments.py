@@ -117,7 +117,7 @@ def _type_name(value: Any) -> str:
 
 @cache
 def default_value(argument: Argument) -> Any:
-    """What a call that leaves the argument out has on its stack; None also if there is no default."""
+    """The default value of an argument on the stack; None also if there is no default."""
     return None if argument.default is None else _value(schema_type(argument.type), argument.default)
 
 
@@ -164,14 +164,14 @@ _DTYPE_LITERALS = {
     "cfloat": "complex64",
     "cdouble": "complex128",
 }
-"""Dtypes by the words that schemas know them by."""
+"""Dtypes by their names in schemas."""
 
 
 # -- to Python --------------------------------------------------------------------------------------------------------
 
 
 def python_arguments(schema: FunctionSchema, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """How PyTorch hands the values of a stack to a Python function.
+    """``parseIValuesToPyArgsKwargs``: the values of a stack as args and kwargs of a Python function.
 
     Positional arguments that have their default are left out from the end on, keyword arguments wherever they stand.
     """

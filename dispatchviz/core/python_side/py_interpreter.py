@@ -1,4 +1,4 @@
-"""What the machine asks of the Python side above it (``c10/core/impl/PyInterpreter.h``).
+"""The calls from the machine into the Python side above it (``c10/core/impl/PyInterpreter.h``).
 
 ``core`` knows no ``torch.ops``: ``dispatchviz.torch`` fills this in when it is imported.
 """

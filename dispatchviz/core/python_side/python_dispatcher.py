@@ -2,7 +2,7 @@
 
 Mirrors ``pythonDispatcherFallback`` of ``aten/src/ATen/core/PythonFallbackKernel.cpp`` and ``python_dispatcher`` of
 ``torch/csrc/PyInterpreter.cpp``. What Python chooses is a key, whose kernel runs through ``callBoxedForDispatchKey``,
-or a function. That call computes the key set anew, so the kernel sees PythonDispatcher in it again, and since every
+or a function. That call computes the key set again, so the kernel sees PythonDispatcher in it again, and since every
 ``FULL_AFTER`` keeps that key, this fallback runs at each level below too.
 
 Not here: how Python chooses (``torch/python_dispatch_table.py``).

@@ -2,7 +2,7 @@
 
 ``PythonTLSSnapshot`` is the first key of a call that a mode or a subclass takes part in: it notes the thread's sets and
 goes on. ``Python`` comes below autograd: it hands the call to ``__torch_dispatch__``. ``PythonDispatcher`` and
-``PreDispatch`` are in a set only while somebody has put them there.
+``PreDispatch`` are in a set only while they are included explicitly.
 
 Not here: calling the handlers (``torch_dispatch.py``), the Python dispatcher's own rules (``python_dispatcher.py``).
 """
@@ -25,7 +25,7 @@ _BELOW_PRE_DISPATCH = full_after(DispatchKey.PreDispatch)
 
 
 def python_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Calls the newest mode, else ``__torch_dispatch__`` of the arguments; goes on below if there is neither.
+    """``pythonFallback``: ``__torch_dispatch__`` of the newest mode, else the arguments; without any, redispatches.
 
     All keys above Python are excluded meanwhile: autograd is done with this call.
     """
@@ -38,7 +38,7 @@ def python_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 
 def python_tls_snapshot_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Notes the thread's sets, if no call further out has, and goes on below."""
+    """``pythonTLSSnapshotFallback``: saves the thread's key sets unless an outer call has, and redispatches."""
     state = thread.state
     outermost = state.tls_on_entry is None
     if outermost:
@@ -51,7 +51,7 @@ def python_tls_snapshot_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -
 
 
 def pre_dispatch_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """Just goes on below; it is a kernel so that the Python dispatcher finds something to take the place of."""
+    """``preDispatchFallback``: redispatches; it is a kernel so that the Python dispatcher can replace it."""
     redispatch_boxed(op, ks & _BELOW_PRE_DISPATCH, stack)
 
 

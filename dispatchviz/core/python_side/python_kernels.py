@@ -1,8 +1,8 @@
 """Kernels that are Python functions, as ``torch.library`` registers them.
 
 Mirrors ``PythonKernelHolder`` of ``torch/csrc/utils/python_dispatch.cpp``: a boxed kernel that pops its arguments,
-hands them to the function as Python objects and pushes what it returns; both conversions are told. The thread's state
-is what it was: nothing is excluded for such a kernel.
+hands them to the function as Python objects and pushes what it returns; both conversions are recorded. The thread's
+state is what it was: nothing is excluded for such a kernel.
 
 Not here: the rules of ``torch.library`` (``dispatchviz.torch``), the objects themselves (``operator_arguments.py``,
 ``ivalue.py``).
@@ -60,12 +60,12 @@ def python_kernel(
 
 
 def fallthrough(debug: str) -> Kernel:
-    """What ``torch.library.fallthrough_kernel`` stands for."""
+    """The kernel that ``torch.library.fallthrough_kernel`` registers."""
     return Kernel("fallthrough_kernel", None, debug, boxed=True, fallthrough=True, pointer=FALLTHROUGH_POINTER)
 
 
 def push_results(op: OperatorEntry, stack: list[Any], result: Any, msg: str) -> None:
-    """Puts what Python code ``who`` returned on the stack.
+    """``pushPyOutToStack``: pushes the result of Python code onto the stack; ``msg`` names that code in errors.
 
     RuntimeError for a result where there should be none and for one of a wrong type, TypeError if one of several is
     not in a sequence. None is an undefined tensor; a sequence that is too short leaves its length of results.

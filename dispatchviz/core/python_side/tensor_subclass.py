@@ -91,7 +91,7 @@ def make_wrapper_subclass(
 
 
 def check_class(cls: Any) -> None:
-    """TypeError for what is no class, or not one of tensors."""
+    """TypeError unless ``cls`` is a subclass of Tensor."""
     if not isinstance(cls, type):
         raise TypeError(f"cls must be a type (got {type(cls).__name__})")
     if not issubclass(cls, Tensor):

@@ -33,7 +33,7 @@ _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
-    """Pops the arguments off the stack, hands them to the handlers and pushes what comes back.
+    """Pops the arguments off the stack, calls ``__torch_dispatch__`` with them and pushes the result.
 
     TypeError if no handler takes the call; RuntimeError for a result that does not fit the schema.
     """
@@ -42,13 +42,13 @@ def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
     del stack[at:]
     args, kwargs = python_arguments(op.schema, values)
     overloaded = overloaded_arguments(tensor for _, tensor in tensor_arguments(op, values))
-    push_results(op, stack, handled(op, overloaded, tuple(args), kwargs), "__torch_dispatch__")
+    push_results(op, stack, handle_torch_dispatch(op, overloaded, tuple(args), kwargs), "__torch_dispatch__")
     if overloaded:
         view_replay.note(op, values, stack[at:])
 
 
 def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:
-    """One tensor of each class with the Python key, in the order in which they are asked."""
+    """The overloaded arguments: one tensor of each class with the Python key, in the order of handling."""
     found: list[Any] = []
     for tensor in tensors:
         if tensor._ks & _PYTHON and all(type(tensor) is not type(known) for known in found):
@@ -57,7 +57,9 @@ def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:
     return found
 
 
-def handled(op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def handle_torch_dispatch(
+    op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
     """What the first handler that takes the call returns. TypeError if none does."""
     types = tuple(type(tensor) for tensor in overloaded)
     mode = None
@@ -108,14 +110,14 @@ def _no_handler(op: OperatorEntry, mode: Any, overloaded: Sequence[Any]) -> Type
 
 
 def detach(tensor: Any) -> Any | None:
-    """A detached alias made by a handler; None where no mode and no class of the tensor's has a say.
+    """A detached alias made by ``__torch_dispatch__``; None where neither a mode nor the tensor's class has one.
 
-    It is asked when a tensor is copied without a dispatcher call: a saved output, ``.data``. The thread's sets stay as
-    they are, and a mode is told the tensor's class, whatever it is.
+    Called when a tensor is copied without a dispatcher call: a saved output, ``.data``. The thread's sets stay as they
+    are, and a mode receives the tensor's class in ``types``, whatever it is.
     """
     state = thread.state
     if state.excluded & _PYTHON or not (state.modes or tensor._ks & _PYTHON):
         return None
     from dispatchviz.core.call.aten import find
 
-    return handled(find("aten::detach"), [tensor], (tensor,), {})
+    return handle_torch_dispatch(find("aten::detach"), [tensor], (tensor,), {})

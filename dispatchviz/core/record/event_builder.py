@@ -1,8 +1,8 @@
 """The EventBuilder: from the notes of a recorder to the events of a trace, that is nesting, numbers of events, and
 everything that follows from a note by rule.
 
-Notes are read when somebody looks, and whenever an operator's registrations are about to change, since what an event
-says of a cell holds for the moment of the call.
+Notes are read when events are first accessed, and whenever an operator's registrations are about to change, since
+what an event has of a cell holds for the moment of the call.
 """
 
 from __future__ import annotations

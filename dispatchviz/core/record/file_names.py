@@ -10,7 +10,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 
 @cache
 def shown_file(file: str) -> str:
-    """A file's name as traces write it: relative to the working directory if it lies below."""
+    """A file's name as traces write it: relative to the working directory if it is below."""
     path = os.path.abspath(file)
     below = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
     return below.replace(os.sep, "/")

@@ -1,4 +1,4 @@
-"""Writing a file so that it is there whole or not at all: beside its place first, then renamed.
+"""Atomic replacement of a file: written beside its path, then renamed.
 
 Whatever goes wrong on the way (a full disk, Ctrl+C), the file that was there before is as it was.
 """
@@ -38,7 +38,7 @@ def write_whole(path: str | Path, data: bytes) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raises the OSError that ``write_whole`` would, as far as it is known beforehand."""
+    """Raises the OSError that ``write_whole`` would, as far as that can be checked beforehand."""
     target = os.path.realpath(path)
     mode = _mode_of(target)
     folder = os.path.dirname(target)
@@ -49,7 +49,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def _mode_of(target: str) -> int | None:
-    """What stands there; None if nothing does. Raises OSError for a folder and for what may not be written."""
+    """The mode of an existing file; None if there is none. Raises OSError for a folder and a read-only file."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where a Python function stands."""
+"""The source location of a Python function."""
 
 from __future__ import annotations
 

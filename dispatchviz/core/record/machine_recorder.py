@@ -2,7 +2,7 @@
 
 The machine says what happens with live objects (``recorder.active.version_bumped(tensor, before)``); the recorder
 numbers them and emits notes, tuples of facts that are copied into one flat list; that is all that is done while the
-program runs. ``event_builder.py`` builds the events when somebody looks.
+program runs. ``event_builder.py`` builds the events when they are first accessed.
 
 Rule 1: a fact is a number, a string or another value that cannot change. What can is made a string at once.
 Rule 2: before registrations change, the notes are read: what an event says of a cell holds for the moment of the call.

@@ -30,7 +30,7 @@ FORMAT = 2
 
 
 class TraceError(DispatchvizError):
-    """A trace file cannot be read; the text says which, why and what to do."""
+    """A trace file cannot be read; the message has which one, why, and what to do."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +167,7 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Reads a trace file, up to the cut if it was cut off (``notice`` then says so).
+        """Reads a trace file, up to the cut if it was cut off (``notice`` then has that).
 
         Raises TraceError if the file is missing or its first line is not the header of a trace.
         """
@@ -217,7 +217,7 @@ _decode = msgspec.json.Decoder(AnyEvent).decode
 
 
 def _event(line: bytes, seq: int) -> AnyEvent:
-    """Decodes one line; ``msgspec.ValidationError`` means a kind or form that this version does not know."""
+    """Decodes one line; ``msgspec.ValidationError`` means a kind or form of a newer version."""
     try:
         event: AnyEvent = _decode(line)
     except msgspec.ValidationError:

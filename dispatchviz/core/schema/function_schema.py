@@ -93,7 +93,7 @@ class FunctionSchema:
 
     @cached_property
     def plain_tensors(self) -> tuple[int, ...]:
-        """The same if each is one tensor that is always given, no list; else nothing.
+        """``tensor_positions`` if each of these is a plain ``Tensor``, neither optional nor a list; else empty.
 
         Nothing too where a generator may bring keys.
         """

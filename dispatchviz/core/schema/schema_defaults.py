@@ -12,7 +12,7 @@ _DTYPES |= {"half": 5, "float32": 6, "float": 6, "float64": 7, "double": 7, "com
 _DTYPES |= {"cfloat": 9, "complex": 9, "complex128": 10, "cdouble": 10, "bool": 11, "qint8": 12, "quint8": 13}
 _DTYPES |= {"qint32": 14, "bfloat16": 15, "uint16": 27, "uint32": 28, "uint64": 29}
 _NAMED_DEFAULTS = {"contiguous_format": 0, "preserve_format": 1, "strided": 0, "Mean": 1, "Sum": 2} | _DTYPES
-"""Words of schemas that PyTorch stores, and prints, as numbers."""
+"""Names in schemas that PyTorch stores, and prints, as numbers."""
 
 
 def canonical_default(type_: str, default: str) -> str:

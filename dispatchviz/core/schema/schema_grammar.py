@@ -1,4 +1,4 @@
-"""What schemas are made of, and what PyTorch says of those that are not.
+"""The grammar of function schemas: types, defaults, and the messages of PyTorch's SchemaErrors.
 
 Mirrors tables of ``torch/csrc/jit/frontend/schema_type_parser.cpp`` and texts of ``function_schema_parser.cpp``.
 

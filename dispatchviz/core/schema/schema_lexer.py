@@ -1,4 +1,4 @@
-"""Tokens of schemas and operator names, and PyTorch's words about a text that is none.
+"""The lexer of schemas and operator names, and PyTorch's error for a text that is neither.
 
 Mirrors ``torch/csrc/jit/frontend/lexer.h`` and ``source_range.cpp``: schemas are read with TorchScript's lexer, so its
 keywords are no names here either.
@@ -99,34 +99,34 @@ class Tokens:
 
     @property
     def cur(self) -> Token:
-        """The token ahead."""
+        """The current token."""
         return self._tokens[self._at]
 
     def next(self) -> Token:
-        """The token ahead, which is then behind."""
+        """Returns the current token and advances."""
         token = self._tokens[self._at]
         self._at = min(self._at + 1, len(self._tokens) - 1)
         return token
 
     def next_if(self, kind: str) -> bool:
-        """Takes the token ahead if it is of a kind."""
+        """Advances if the current token is of a kind; returns whether it was."""
         if self.cur.kind != kind:
             return False
         self.next()
         return True
 
     def expect(self, kind: str) -> Token:
-        """Takes the token ahead. SchemaError if it is not of this kind."""
+        """Returns the current token and advances. SchemaError if it is not of this kind."""
         if self.cur.kind != kind:
             raise self.error(f"expected {kind} but found '{self.cur.kind}' here")
         return self.next()
 
     def lookahead(self, ahead: int) -> Token:
-        """A token further ahead; 0 is the next one."""
+        """The token ``ahead`` tokens after the current one."""
         return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
 
     def error(self, problem: str, at: Token | None = None) -> SchemaError:
-        """About a token, the one ahead if none is given."""
+        """The SchemaError at a token, by default the current one."""
         token = at or self.cur
         return SchemaError(self.source, token.start, problem, max(len(token.text), 1))
 

@@ -1,4 +1,4 @@
-"""Reading a function schema: PyTorch's grammar, by recursive descent, with PyTorch's words about a text that is none.
+"""The parser of function schemas: PyTorch's grammar, by recursive descent, with PyTorch's error messages.
 
 Mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
 
@@ -117,7 +117,7 @@ class _Parser:
     # -- types
 
     def _sized_type(self) -> str:
-        """With annotations, in PyTorch's spacing; only here a list may say how long it is."""
+        """A type with annotations, in PyTorch's spacing; only here a list may have a length."""
         written = self._type()
         if self._tokens.next_if("["):
             written += f"[{self._tokens.expect(NUMBER).text}]"

@@ -1,1 +1,1 @@
-"""The seam between the machine and whoever records it: everybody may import it, it imports nobody."""
+"""The seam between the machine and its recorder: every room may import it, it imports none."""

@@ -1,7 +1,7 @@
 """The modes of the process, and which implementation of a hot function runs in them.
 
-What every operation passes through does not ask each time whether somebody records, whether anomaly mode is on or
-whether there is a second stream: that is asked once, when a mode changes. The table lists every function that another
+What every operation passes through does not check each time whether a recorder is active, whether anomaly mode is on or
+whether there is a second stream: that is checked once, when a mode changes. The table lists every function that another
 one stands in for, and which one for which set of modes::
 
     process_modes.hot_function(Node, "add_input_metadata", {NO_MODE: plain, Mode.STREAMS: with_stream})

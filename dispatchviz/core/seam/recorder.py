@@ -1,4 +1,4 @@
-"""The one seam between the machine and its trace: ``active`` is the recorder that listens, or None.
+"""The one seam between the machine and its trace: ``active`` is the recorder, or None.
 
 The machine says what happens in single lines, with live objects::
 
@@ -6,7 +6,7 @@ The machine says what happens in single lines, with live objects::
         recorder.active.version_bumped(tensor, before)
 
 and, where every call passes through, notes the facts itself: ``rec.note(("guard_left", ...))``. What a recorder does
-with it is in ``machine_recorder.py``, what becomes of it in ``event_builder.py``; neither is loaded before somebody
+with it is in ``machine_recorder.py``, what becomes of it in ``event_builder.py``; neither is loaded before a program
 records.
 """
 
@@ -41,7 +41,7 @@ formatting = False
 
 
 def start(recorder: Recorder) -> None:
-    """Begins listening. RuntimeError if another recorder already does."""
+    """Makes a recorder the active one. RuntimeError if there is one already."""
     global active
     if active is not None:
         raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
@@ -51,7 +51,7 @@ def start(recorder: Recorder) -> None:
 
 
 def stop(recorder: Recorder) -> None:
-    """Ends listening; harmless if it is not the one that listens."""
+    """Makes no recorder the active one; does nothing if ``recorder`` is not active."""
     global active
     if active is recorder:
         active = None
@@ -60,7 +60,7 @@ def stop(recorder: Recorder) -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Inside, nobody listens."""
+    """Inside the block no recorder is active."""
     global active
     before, active = active, None
     process_modes.set(Mode.RECORDING, False)
@@ -72,7 +72,7 @@ def paused() -> Iterator[None]:
 
 
 def recorder_changes() -> None:
-    """What was made for the recorder that listens is made again: it takes its notes in another way from now on."""
+    """Derives again what was derived for the active recorder, which emits its notes in another way from now on."""
     process_modes.refresh(Mode.RECORDING)
 
 
@@ -87,7 +87,7 @@ def _recorded_start(self: threading.Thread) -> None:
 
 
 def _thread_begins() -> None:
-    """A thread starts; of one that ``threading`` does not know it is noticed when it first uses the machine."""
+    """A thread starts; one that ``threading`` did not start is noticed when it first uses the machine."""
     if active is not None:
         active.distinguish_threads()
 

@@ -1,1 +1,1 @@
-"""Operators and their dispatch tables: registrations (given), cells and masks (derived), the rule between them."""
+"""Operators and their dispatch tables: registrations, and the cells and fallthrough masks computed from them."""

@@ -1,4 +1,4 @@
-"""An operator in PyTorch's own words: its registrations, its computed table, and the errors of a lookup that fails.
+"""PyTorch's dumps of an operator: registrations, computed table, and the errors of a failed lookup.
 
 Mirrors ``OperatorEntry::dumpState``, ``dumpComputedTable``, ``reportError`` and ``checkInvariants`` of
 ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``.
@@ -84,7 +84,7 @@ def cell_row(cell: Cell) -> str:
 
 
 def stale_keys(op: OperatorEntry) -> list[DispatchKey]:
-    """Keys whose stored cell is not what it would be if computed now; PyTorch does not look at Undefined either."""
+    """Keys whose stored cell differs from the one computed now; without Undefined, as in PyTorch."""
     return [cell.key for cell in op.table[1:] if _differs(cell, op.compute(cell.key))]
 
 
@@ -101,7 +101,7 @@ def check_invariants(op: OperatorEntry) -> None:
 
 
 def report_missing(op: OperatorEntry, ks: int) -> NoReturn:
-    """Raises what a lookup raises that found no kernel, after the invariants and the operator's callback were asked:
+    """``reportError``: the error of a lookup without a kernel, after the invariants' check and the operator's callback:
     NotImplementedError; RuntimeError if some cell is stale or the callback returns.
 
     NB: in PyTorch, a backend that took the key PrivateUse1 is called by its own name here.

@@ -54,7 +54,7 @@ class Library:
         self.key = _none_if_catch_all(key)
         self.registry = registry
         self.where = where or _caller()
-        """FILE:LINE of whoever made it."""
+        """FILE:LINE of the code that made it."""
         self._undo: dict[int, Callable[[], None]] = {}
         self._numbers = count()
         if kind != "IMPL":
@@ -107,7 +107,7 @@ class Library:
         key: DispatchKey | None = None,
         alias_analysis: str = FROM_SCHEMA,
     ) -> OperatorEntry:
-        """Defines an operator and, if a kernel is given, implements it too.
+        """``Library::def``: defines an operator and, with a kernel, implements it too.
 
         The name alone is enough for a kernel whose C++ signature is known: the schema is inferred from it. SchemaError
         for a malformed schema. A kernel that is refused leaves the definition there.
@@ -201,7 +201,7 @@ class Library:
     # -- fallbacks ----------------------------------------------------------------------------------------------------
 
     def fallback(self, kernel: Kernel, key: DispatchKey | None = None) -> None:
-        """Registers a backend fallback; for an alias one per runtime key that it stands for."""
+        """Registers a backend fallback; for an alias one per runtime key that it includes."""
         if self.kind != "IMPL":
             raise self._error_here(registration_errors.FALLBACK_OUTSIDE_IMPL)
         fallback_key = _none_if_catch_all(key) or self.key
@@ -229,7 +229,7 @@ class Library:
     # -- undoing ------------------------------------------------------------------------------------------------------
 
     def _add_undo(self, undo: Callable[[], None]) -> Callable[[], None]:
-        """Keeps how to undo a registration; the result does it, once."""
+        """Stores the function that undoes a registration; the result calls it, once."""
         number = next(self._numbers)
         self._undo[number] = undo
         return lambda: self._undo.pop(number, _nothing)()
@@ -256,7 +256,7 @@ def _runtime_keys(key: DispatchKey) -> Iterator[DispatchKey]:
 
 
 def _caller() -> str:
-    """File and line of whoever makes a library."""
+    """File and line of the code that makes a library."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
-from dispatchviz.core.kernel.cpp_signature import FixedSignature
+from dispatchviz.core.kernel.cpp_signature import CppSignatureWithDebug
 from dispatchviz.core.kernel.guarded_redispatch import Guarded, redispatch_within
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import table_index
@@ -32,11 +32,11 @@ from dispatchviz.core.table import dump
 from dispatchviz.core.table.fallthrough_mask import FallthroughMasks
 from dispatchviz.core.table.precedence import (
     AMBIGUOUS,
+    BACKEND_KEYS_FROM_AUTOGRAD,
     COVERING_RULES,
     FALLBACK,
     MATH,
     MISSING,
-    OBJECTORS,
     RULES,
     PrecedenceRule,
     affected_by,
@@ -78,7 +78,7 @@ CONSERVATIVE = "CONSERVATIVE"
 
 
 class Candidate(NamedTuple):
-    """A place where the kernel of a cell could come from."""
+    """A possible source of a cell's kernel."""
 
     source: DispatchKey
     """The key or alias; of the backend fallback, which is always the last, the cell's own key again."""
@@ -90,7 +90,7 @@ class Candidate(NamedTuple):
 
 
 class Cell:
-    """One entry of the table: the kernel and where it comes from.
+    """A cell of the dispatch table: the kernel and its source.
 
     ``function(ks, *args)`` runs it, ``boxed(ks, stack)`` too; where no kernel is, both raise PyTorch's error.
     """
@@ -130,7 +130,7 @@ class OperatorEntry:
         """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
         self.has_schema = source is not None
         """Whether it was defined."""
-        self.fixed_signatures: dict[bool, FixedSignature] = {}
+        self.fixed_signatures: dict[bool, CppSignatureWithDebug] = {}
         """Who fixed the signature of typed kernels: False for plain integers, True for symbolic sizes."""
         self.report_error_callback: Callable[[str], object] | None = None
         """Called with the key of a lookup that fails, instead of PyTorch's own report; it has to raise."""
@@ -143,9 +143,9 @@ class OperatorEntry:
         self.redispatch_lookup = _Filled(self._cell_of_redispatch)
         """Set as given -> cell."""
         self.kernels = _Filled(self._kernel_of_call)
-        """As ``lookup``, with what runs in the cell's place: what every call reads."""
+        """As ``lookup``, with the functions that run instead of cells: what every call reads."""
         self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
-        """As ``redispatch_lookup``, with what runs in the cell's place."""
+        """As ``redispatch_lookup``, with the functions that run instead of cells."""
         self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
         self.redispatch_within_AutoDispatchBelowADInplaceOrView = self._within(AutoDispatchBelowADInplaceOrView)
         """Set as given -> what runs while the guard is held, called with all arguments but the set."""
@@ -206,7 +206,7 @@ class OperatorEntry:
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
-        """Takes a kernel away, wherever it stands."""
+        """Removes a kernel, active or not."""
         _settle()
         kernels = self.registrations[key]
         kernels.remove(kernel)
@@ -222,9 +222,9 @@ class OperatorEntry:
     # -- the rule -----------------------------------------------------------------------------------------------------
 
     def candidates(self, key: DispatchKey) -> Iterator[Candidate]:
-        """Every place the kernel of a cell could come from, in order of precedence, and what became of it.
+        """Every possible source of a cell's kernel, in order of precedence, and its outcome.
 
-        Aliases that do not stand for the key are there if they have a kernel, to say just that.
+        Aliases that do not include the key are there if they have a kernel, as ones that do not apply.
         """
         taken = False
         for rule in RULES[key]:
@@ -242,27 +242,27 @@ class OperatorEntry:
     def _outcome(self, key: DispatchKey, rule: PrecedenceRule, kernel: Kernel | None) -> str:
         if kernel is None:
             return NOTHING
-        return (rule.reason == MATH and self._objection(key)) or TAKEN
+        return (rule.reason == MATH and self._why_not_composite(key)) or TAKEN
 
-    def _objection(self, key: DispatchKey) -> str:
+    def _why_not_composite(self, key: DispatchKey) -> str:
         """Why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
 
         Its derivatives come from what it calls, so it would run instead of a backend's own kernel.
         """
-        objector = self._objector(key)
-        if key == K.AutogradOther and objector is not None:
+        backend_key = self._backend_key_with_kernel(key)
+        if key == K.AutogradOther and backend_key is not None:
             return ""  # it is taken, and fails when it is called: see ``_reason``
         if K.CompositeExplicitAutograd in self.registrations:
             return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
-        return "" if objector is None else f"a kernel for {objector} exists, so the composite is not used"
+        return "" if backend_key is None else f"a kernel for {backend_key} exists, so the composite is not used"
 
-    def _objector(self, key: DispatchKey) -> DispatchKey | None:
-        """A backend key with a kernel of its own, among those that the autograd key looks at."""
-        objectors = OBJECTORS[key]
-        return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
+    def _backend_key_with_kernel(self, key: DispatchKey) -> DispatchKey | None:
+        """A backend key with a kernel of its own, among the backends of an autograd key."""
+        backend_keys = BACKEND_KEYS_FROM_AUTOGRAD[key]
+        return min((k for k in self.registrations if k in backend_keys), default=None) if backend_keys else None
 
     def _reason(self, key: DispatchKey, rule: PrecedenceRule) -> CellReason:
-        if rule.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
+        if rule.reason == MATH and key == K.AutogradOther and self._backend_key_with_kernel(key) is not None:
             return AMBIGUOUS
         return rule.reason
 
@@ -277,7 +277,7 @@ class OperatorEntry:
 
     @cached_property
     def _ambiguous(self) -> Kernel:
-        """A kernel that only raises: a composite and a backend that shares AutogradOther collide."""
+        """A kernel that only raises: for a composite operator that a backend of AutogradOther implements too."""
         return Kernel(
             AMBIGUOUS_NAME, lambda ks, *args: dump.report_ambiguous(self), AMBIGUOUS_NAME, pointer=AMBIGUOUS_NAME
         )
@@ -303,7 +303,7 @@ class OperatorEntry:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the table has been looked at: only then does a change have anything to recompute."""
+        """Whether the table has been computed: only then does a change have anything to recompute."""
         return self._table is not None
 
     def fallback_changed(self, key: DispatchKey) -> None:
@@ -405,7 +405,7 @@ def _settle() -> None:
 
 
 class _Filled(dict[int, T]):
-    """Derived: a dictionary that fills itself as sets are met."""
+    """A lookup table by key set, filled on first use."""
 
     def __init__(self, fill: Callable[[int], T]) -> None:
         super().__init__()

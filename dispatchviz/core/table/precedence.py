@@ -1,7 +1,7 @@
-"""The rule that fills the dispatch table: where the kernel of a cell may come from, and what a change reaches.
+"""Precedence in the dispatch table: the possible sources of a cell's kernel, and the cells that a change recomputes.
 
 Mirrors ``OperatorEntry::computeDispatchTableEntryWithDebug`` and ``updateDispatchTable_`` of
-``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. Everything here depends on keys alone; which of the places has a
+``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. Everything here depends on keys alone; which of the sources has a
 kernel is ``operator_entry.py``'s business.
 """
 
@@ -31,13 +31,13 @@ MISSING: Final = "missing"
 
 
 class PrecedenceRule(NamedTuple):
-    """A place that the kernel of one cell may come from."""
+    """A step of ``computeDispatchTableEntryWithDebug``: a source of the kernel of one cell."""
 
     source: DispatchKey
     """The key or alias of the registration; for the backend fallback the cell's own key."""
     reason: CellReason
     covers: bool = True
-    """False: an alias that does not stand for this key; it is looked at only to say so."""
+    """False: an alias that does not include this key; a kernel under it is only reported."""
 
 
 def _rules(key: DispatchKey) -> Iterator[PrecedenceRule]:
@@ -65,11 +65,11 @@ RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {key: tuple(_rules(key)) 
 COVERING_RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {
     key: tuple(rule for rule in rules if rule.covers) for key, rules in RULES.items()
 }
-"""The places that can fill a cell."""
+"""The rules that can fill a cell."""
 
 _BITS = [(key, key.bits) for key in K if key.bits]
 
-OBJECTORS: dict[DispatchKey, frozenset[DispatchKey]] = {
+BACKEND_KEYS_FROM_AUTOGRAD: dict[DispatchKey, frozenset[DispatchKey]] = {
     key: frozenset(k for k, bits in _BITS if BACKENDS_OF_AUTOGRAD[key] & bits == bits) for key in RUNTIME_KEYS
 }
 """Keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous.

@@ -1,7 +1,7 @@
 """PyTorch's own registrations: what an unmodified PyTorch has put under which key of which operator.
 
 The data (``native/registrations.txt``) is written by ``truth/recorders/dispatch_tables.py`` from an installed PyTorch;
-``truth/formats/registrations_file.py`` tells its format. Kernels have PyTorch's facts and no function; whoever
+``truth/formats/registrations_file.py`` has its format. Kernels have PyTorch's facts and no function; whoever
 implements one replaces it by a copy with a function (``native_library.py``). Nothing here needs NumPy, and asking for
 one operator makes that one and no other.
 
@@ -40,7 +40,7 @@ class BuildError(DispatchvizError, ValueError):
 
 
 def chosen_build(name: str | None = None) -> str:
-    """The build of that name, or the one that the environment names. BuildError says what may be given."""
+    """The build ``name``, or the one that the environment names. BuildError, with the valid names, for any other."""
     build = name or os.environ.get(VARIABLE) or DEFAULT_BUILD
     if build not in BUILDS:
         where = "" if name else f" (environment variable {VARIABLE})"
@@ -68,7 +68,7 @@ class _Operator(NamedTuple):
 
 
 class _Snapshot:
-    """The file; its head is read at once, operators when they are asked for."""
+    """The file; its head is read at once, operators on first use."""
 
     def __init__(self, text: str) -> None:
         head, _, body = text.partition("\n\n")
@@ -80,7 +80,7 @@ class _Snapshot:
         """Full name -> its line."""
 
     def number(self, key: DispatchKey) -> int:
-        """What stands for a key in a registration; -1 if nothing is registered under it."""
+        """The index of a key in registrations; -1 if nothing is registered under it."""
         return self._keys.index(key.name) if key.name in self._keys else -1
 
     def operator(self, name: str) -> _Operator | None:
@@ -89,12 +89,12 @@ class _Snapshot:
         return None if line is None else _Operator(*line.split("\t"))
 
     def rows(self, text: str) -> Iterator[Row]:
-        """What ``KEY.TEXT.LINE.FLAGS``, parted by spaces, stand for."""
+        """The registrations in ``KEY.TEXT.LINE.FLAGS``, separated by spaces."""
         for key, location, line, flags in (field.split(".") for field in text.split()):
             yield Row(self._keys[int(key)], self.location(location, line), int(flags))
 
     def location(self, text: str, line: str) -> str:
-        """``registered at FILE:LINE``; kernels that torchgen told of have no line."""
+        """``registered at FILE:LINE``; kernels read from torchgen have no line."""
         return self._locations[int(text)] + f":{line}" * (line != "0")
 
 
@@ -230,7 +230,7 @@ def implemented(name: str) -> frozenset[DispatchKey]:
 
 
 def implemented_fallbacks() -> frozenset[DispatchKey]:
-    """Keys whose backend fallback dispatchviz has a function for."""
+    """Keys whose backend fallback dispatchviz implements."""
     from dispatchviz.core.generated.implemented import FALLBACKS
 
     return frozenset(DispatchKey[key] for key in FALLBACKS.split())

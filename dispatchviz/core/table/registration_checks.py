@@ -7,13 +7,13 @@ signature is the operator's first has fixed it: in PyTorch too.
 Rule 1: whichever of definition and kernel comes second is compared with the first.
 Rule 2: the first typed kernel fixes the operator's signature, for good; later ones must have the same.
 
-Kernels whose signature is not told (``Kernel.cpp`` is None) are taken to fit: PyTorch's own, and those of tests.
+Kernels whose signature is unknown (``Kernel.cpp`` is None) are taken to fit: PyTorch's own, and those of tests.
 """
 
 from __future__ import annotations
 
 from dispatchviz.core.kernel.cpp_signature import (
-    FixedSignature,
+    CppSignatureWithDebug,
     initialization_order,
     schema_difference,
     signature_name,
@@ -65,7 +65,7 @@ def _check_schema(op: OperatorEntry, schema: FunctionSchema, debug: str, kernel:
 
 def _check_signature(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel) -> None:
     symbolic = not kernel.unboxed
-    first = fixed_signature(op, symbolic) or FixedSignature(_name(op, kernel), kernel.debug, key)
+    first = fixed_signature(op, symbolic) or CppSignatureWithDebug(_name(op, kernel), kernel.debug, key)
     op.fixed_signatures[symbolic] = first
     if kernel.cpp is not None and first.name != kernel.cpp.name:
         raise RuntimeError(
@@ -80,11 +80,11 @@ def _check_signature(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel)
         )
 
 
-def fixed_signature(op: OperatorEntry, symbolic: bool) -> FixedSignature | None:
+def fixed_signature(op: OperatorEntry, symbolic: bool) -> CppSignatureWithDebug | None:
     """The signature that an operator's kernels have; None if it never had a typed one of this form."""
     return op.fixed_signatures.get(symbolic) or min(
         (
-            FixedSignature(_name(op, kernel), kernel.debug, key)
+            CppSignatureWithDebug(_name(op, kernel), kernel.debug, key)
             for key, kernels in op.registrations.items()
             for kernel in kernels
             if kernel.typed and kernel.unboxed is not symbolic

@@ -1,6 +1,6 @@
-"""What PyTorch says when it refuses a registration (``ATen/core/library.cpp``, ``ATen/core/dispatch/Dispatcher.cpp``).
+"""PyTorch's errors for refused registrations (``ATen/core/library.cpp``, ``ATen/core/dispatch/Dispatcher.cpp``).
 
-Templates; ``{block}`` is the C++ macro of the kind of library. When each is said is ``library.py``'s business.
+Templates; ``{block}`` is the C++ macro of the kind of library. When each is raised is ``library.py``'s business.
 
 NB: in PyTorch, the texts of internal assertions have the absolute path of the machine that built it; here they have
 the path in its source tree.
@@ -103,6 +103,6 @@ OVERRIDDEN = (
 
 OVERRIDDEN_AT = "aten/src/ATen/core/dispatch/OperatorEntry.cpp:208"
 CATCH_ALL = "(catch all)"
-"""What stands for the key of a kernel that has none."""
+"""Printed as the key of a kernel that has none."""
 
 NO_DEBUG = "no debug info"

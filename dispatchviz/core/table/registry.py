@@ -1,7 +1,7 @@
-"""What is registered: operators by name, backend fallbacks by key, owners of namespaces.
+"""The registry: operators by name, backend fallbacks by key, owners of namespaces.
 
 Mirrors the tables of ``aten/src/ATen/core/dispatch/Dispatcher.h``. A registry may adopt a ``Stock``: thousands of
-operators that it knows by name, and makes only when somebody asks for one.
+operators that it knows by name, and makes only when one is used.
 
 Not here: who registers (``library.py``), what PyTorch has registered (``pytorch_registrations.py``).
 """
@@ -28,13 +28,13 @@ class Stock(Source, Protocol):
 
 
 class Operators(Mapping[str, OperatorEntry]):
-    """Full name -> operator, in order of definition; those of the stock are made when they are asked for."""
+    """Full name -> operator, in order of definition; those of the stock are made on first use."""
 
     def __init__(self, fallbacks: Mapping[DispatchKey, Kernel]) -> None:
         self._fallbacks = fallbacks
         self._source: Source | None = None
         self._entries: dict[str, OperatorEntry | None] = {}
-        """None: the source has it, and nobody has asked for it."""
+        """None: the source has it, and it was not used yet."""
 
     def expect(self, names: Iterable[str], source: Source) -> None:
         """These operators can be made from now on."""
@@ -53,7 +53,7 @@ class Operators(Mapping[str, OperatorEntry]):
         return made
 
     def made(self) -> Iterator[OperatorEntry]:
-        """Those that somebody has asked for or registered."""
+        """The operators made so far: used or registered."""
         return (op for op in self._entries.values() if op is not None)
 
     def forget(self, name: str) -> None:
@@ -71,7 +71,7 @@ class Operators(Mapping[str, OperatorEntry]):
 
 
 class Registry:
-    """Operators by full name, fallbacks by runtime key, and who owns which namespace."""
+    """Operators by full name, fallbacks by runtime key, and the library that owns each namespace."""
 
     def __init__(self) -> None:
         self.fallbacks: dict[DispatchKey, Kernel] = {}
@@ -132,7 +132,7 @@ class Registry:
         self._recompute(kernels)
 
     def _recompute(self, changed: Iterable[DispatchKey]) -> None:
-        """The cells of fallbacks that changed, of all operators whose table has been looked at."""
+        """The cells of fallbacks that changed, of all operators whose table has been computed."""
         for op in self.operators.made():
             if op.is_computed:
                 for key in changed:

@@ -1,4 +1,4 @@
-"""Bits of a tensor's key set that say how to read its memory: conjugated, negated, all zeros without memory.
+"""The keys Conjugate, Negative and ZeroTensor in a tensor's key set: how its memory is read.
 
 Mirrors ``is_conj``, ``_set_conj``, ``is_neg``, ``_set_neg`` and ``_is_zerotensor`` of ``c10/core/TensorImpl.h``. The
 kernels that set them are in ``native/arithmetic/conj.py`` and ``native/factories/zero_tensor.py``; the fallbacks that
@@ -34,7 +34,7 @@ def is_zerotensor(tensor: Tensor) -> bool:
 
 
 def set_conj(tensor: Tensor, conj: bool) -> None:
-    """Changes the key set of the tensor itself. RuntimeError if it is not complex and ``conj`` is asked for."""
+    """Changes the key set of the tensor itself. RuntimeError for ``conj`` of a tensor that is not complex."""
     if conj and not tensor._dtype.is_complex:
         raise RuntimeError(
             'isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED at "c10/core/TensorImpl.h":1470, '
@@ -49,7 +49,7 @@ def set_neg(tensor: Tensor, neg: bool) -> None:
 
 
 def set_key_set(tensor: Tensor, ks: int) -> None:
-    """Gives an existing tensor another key set, and tells."""
+    """Sets the key set of an existing tensor; recorded."""
     before = tensor._ks
     tensor._ks = ks
     if before != ks and recorder.active is not None:
@@ -66,7 +66,7 @@ def resolved(tensor: Tensor) -> Any:
 
 
 def with_bits(array: Any, ks: int) -> Any:
-    """An array conjugated and negated as a key set says."""
+    """An array, conjugated and negated by the bits of a key set."""
     if array is None:
         return None
     if ks & CONJUGATE:

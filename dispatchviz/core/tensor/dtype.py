@@ -76,7 +76,7 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
 
 
 def _dtype(name: str, category: Category, legacy: str, scalar: Any = None) -> DType:
-    """``scalar``: the type of its numbers, where NumPy knows no dtype of that name."""
+    """``scalar``: the type of its numbers, where NumPy has no dtype of that name."""
     plain = numpy.dtype(scalar or name)
     return DType(name, plain, category, legacy, plain.itemsize, category >= Category.FLOATING)
 

@@ -82,7 +82,7 @@ class TensorOptions(NamedTuple):
 
 
 UNSET: Any = object()
-"""In place of what a caller of ``torch.Tensor(...)`` has not given."""
+"""The value of arguments that a caller of ``torch.Tensor(...)`` has not passed."""
 
 
 class LegacyConstructor:
@@ -140,7 +140,7 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
 
 
 class _ContiguousStrides(dict[Size, Size]):
-    """By size; a dictionary, since every new tensor asks."""
+    """Contiguous strides by size: a table, since every new tensor needs them."""
 
     def __missing__(self, size: Size) -> Size:
         strides: list[int] = []
@@ -203,7 +203,7 @@ _key_set = cache(tensor_key_set)
 
 
 class _OrdinaryKeys(dict[str, int]):
-    """The keys of a new tensor outside of inference mode, by the type of its device; every one asks."""
+    """The keys of a new tensor outside of inference mode, by the type of its device: a table, as for strides."""
 
     def __missing__(self, kind: str) -> int:
         found = self[kind] = tensor_key_set(kind, inference=False)
@@ -227,7 +227,7 @@ def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrappe
 def allocated(
     size: Size, stride: Size, dtype: DType, device: Device, number: int = -1, storage_number: int = -1
 ) -> Tensor:
-    """The same, without a word about it; a recorder may give numbers."""
+    """``empty_strided`` without recording; a recorder may pass the numbers of tensor and storage."""
     kind = device.type
     if kind == "meta":
         array, storage = None, Storage(None)
@@ -249,7 +249,7 @@ def allocated(
 
 
 def cannot_allocate(size: Size, dtype: DType) -> Exception:
-    """PyTorch's words for memory that there cannot be; our own for a tensor that only NumPy cannot have."""
+    """The RuntimeError for memory that cannot be allocated, PyTorch's; our own where only NumPy has no such array."""
     if min(size, default=0) < 0:
         return RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     if len(size) > 64:
@@ -263,8 +263,8 @@ def cannot_allocate(size: Size, dtype: DType) -> Exception:
     )
 
 
-def on_memory(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
-    """A new CPU tensor on flat memory that somebody else has made."""
+def from_blob(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
+    """``from_blob``: a new CPU tensor on existing flat memory."""
     keys = _key_set("cpu", thread.state.inference_mode)
     tensor = Tensor(keys, strided(buffer, size, stride, 0), Storage(buffer), size, stride, 0, dtype, CPU)
     if recorder.active is not None:
@@ -273,7 +273,7 @@ def on_memory(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
 
 
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:
-    """A new contiguous tensor that nobody may read from: with no array behind it, and keys that say so."""
+    """A new contiguous tensor without an array, with ``keys`` in its set."""
     ks = _key_set(device.type, thread.state.inference_mode) | keys
     tensor = Tensor(ks, None, Storage(None), size, contiguous_strides(size), 0, dtype, device)
     if recorder.active is not None:
@@ -292,7 +292,7 @@ def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
 
 
 def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
-    """A tensor on the same storage with its own geometry; shares the version counter, has no history.
+    """A tensor on the same storage with its own geometry and the same version counter; it has no history.
 
     RuntimeError if the geometry leaves the storage. The result keeps the key set of ``base``.
     """

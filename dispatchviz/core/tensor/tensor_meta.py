@@ -23,7 +23,7 @@ _NOT_IN_A_STRUCT = ("__init__", "__new__", "__annotations__", "__annotate__", "_
 
 
 def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a class has for ``__torch_dispatch__`` that does not take part in dispatch: called, it goes on below
+    """``torch._C._disabled_torch_dispatch_impl``, of classes without ``__torch_dispatch__``: it calls ``func`` below
     Python's key (``disable_torch_dispatch``)."""
     from dispatchviz.core.keys.key_set import from_Python_up_keyset
     from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard
@@ -33,7 +33,7 @@ def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: 
 
 
 def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a class has for ``__torch_function__`` whose results shall be left as they are: subclasses do not see it."""
+    """``torch._C._disabled_torch_function_impl``: for classes whose results are not converted to the subclass."""
     from dispatchviz.core.bindings.torch_function import SUBCLASSES_DISABLED, disabled
 
     with disabled(SUBCLASSES_DISABLED):
@@ -93,7 +93,7 @@ def _through_root(bases: tuple[type, ...]) -> tuple[type, ...]:
 
 
 def _restore_attributes(cls: type, held: dict[str, Any]) -> None:
-    """What type() does for a class body: ``__new__`` is a static method, and slots are attributes anyway."""
+    """Sets the attributes of a class body as ``type()`` does: ``__new__`` is a static method; without ``__slots__``."""
     for name, value in held.items():
         if name == "__new__" and not isinstance(value, staticmethod):
             value = staticmethod(value)
@@ -107,7 +107,7 @@ def has_torch_dispatch(cls: type) -> bool:
 
 
 def _disable_torch_function(cls: type) -> None:
-    """A class that says how to dispatch, and not what to do with results, gets its results as they are."""
+    """A class with ``__torch_dispatch__`` and without ``__torch_function__`` has the disabled one."""
     default = next((getattr(tensor, "__torch_function__", None) for tensor in _ROOTS), None)
     own = getattr(cls, "__torch_function__", None)
     if has_torch_dispatch(cls) and getattr(own, "__func__", own) is getattr(default, "__func__", default):

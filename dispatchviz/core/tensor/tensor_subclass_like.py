@@ -1,6 +1,6 @@
-"""``isTensorSubclassLike`` (``ATen/TensorSubclassLikeUtils.h``): may somebody look on at what is done to a tensor?
+"""``isTensorSubclassLike`` (``ATen/TensorSubclassLikeUtils.h``): whether modes or subclasses see a tensor's operators.
 
-Composite operators and autograd ask it before they write in place or look behind operators: they then take a way that
+Composite operators and autograd call it before they write in place or look behind operators: they then take a way that
 vmap, functionalization, a subclass of Tensor or a dispatch mode can follow.
 """
 

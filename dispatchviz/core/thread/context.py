@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 
 def default_threads() -> int:
-    """As many as the machine has cores, or fewer if OMP_NUM_THREADS says so."""
+    """The number of cores, or OMP_NUM_THREADS if that is smaller."""
     cores, requested = os.cpu_count() or 1, os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(requested)) if requested.isdigit() and int(requested) else cores
 

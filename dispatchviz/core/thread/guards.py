@@ -28,7 +28,7 @@ _BACKENDS = 0xFFFF
 
 
 class _Guard:
-    """Base: ``_change`` says what becomes of the sets, ``_restore`` which of them are written back."""
+    """Base: ``_change`` returns the sets for the block, ``_restore`` writes back the saved ones."""
 
     __slots__ = ("_saved",)
 
@@ -171,7 +171,7 @@ class ExcludeFixed:
 
 
 def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
-    """Gives a guard its keys and its methods, with those that stand in for them while a recorder listens."""
+    """Sets the keys and the methods of a guard, and the methods that replace them while a recorder is active."""
     name, guard.keys = guard.__name__, keys
 
     def enter(self: ExcludeFixed) -> None:

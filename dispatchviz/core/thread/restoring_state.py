@@ -1,4 +1,4 @@
-"""What is called from Python gives the thread back as it found it when an exception ends it, wherever that came from.
+"""Decorators that restore the thread-local state when an exception leaves a function called from Python.
 
 C++ unwinds its guards whatever happens. Python looks for signals where functions begin, ``__exit__`` of a guard
 included, so a guard alone may be struck before it has put anything back. ``binding.py``, ``engine.py`` and
@@ -22,7 +22,7 @@ Manager = TypeVar("Manager")
 
 
 def restores_state(function: Callable[P, R]) -> Callable[P, R]:
-    """A function after whose failure the thread carries what it carried before."""
+    """Decorator: restores the thread-local state when an exception leaves the function."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

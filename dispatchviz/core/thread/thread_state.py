@@ -1,4 +1,4 @@
-"""What every thread carries: its included and excluded keys, grad mode, inference mode, the autograd counter.
+"""Thread-local state: included and excluded keys, grad mode, inference mode, the autograd counter.
 
 Mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` and the thread-locals of
 ``torch/csrc/autograd/node.h``. The guards that change it are in ``guards.py``.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class State:
-    """What one thread carries."""
+    """The thread-local state of one thread."""
 
     __slots__ = (
         "autocast_cache_enabled",
@@ -58,7 +58,7 @@ class State:
     sequence_nr: int
     """The number that the next Node of this thread takes."""
     thread_id: int
-    """1 for the first thread that asks, as in the profiler's numbering."""
+    """1 for the first thread that has one, as in the profiler's numbering."""
     current_node: Node | None
     """The Node being evaluated."""
     graph_task: GraphTask | None
@@ -174,7 +174,7 @@ SavedState = tuple[Any, ...]
 
 
 def save_state() -> SavedState:
-    """What the thread carries when the machine is entered."""
+    """The state of the thread, to be restored by ``restore_state``."""
     state = thread.state
     return (
         state,
@@ -199,7 +199,7 @@ def save_state() -> SavedState:
 
 
 def restore_state(saved: SavedState) -> None:
-    """After an exception the thread carries what it carried before, wherever in the machine the exception came from.
+    """Restores the state of the thread after an exception, wherever in the machine that was raised.
 
     See ``restoring_state.py``.
     """

@@ -1,6 +1,6 @@
 """Warnings of PyTorch's C++ code (``c10/util/Exception.h``, ``torch/csrc/Exceptions.h``).
 
-A warning goes to whoever handles warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
+A warning goes to the handler of warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
 over to Python (bindings, attributes, ``as_python``), to stderr everywhere else (``torch.ops``).
 """
 
@@ -22,7 +22,7 @@ _warned: set[str] = set()
 
 
 BUILT_IN = "/__w/pytorch/pytorch/"
-"""Where PyTorch's wheels for the CPU were compiled: places in its source tree are told with it."""
+"""Where PyTorch's wheels for the CPU were compiled: it precedes locations in its source tree."""
 
 _always = False
 
@@ -46,7 +46,7 @@ def as_python() -> Iterator[None]:
 
 @contextmanager
 def reset_warnings() -> Iterator[None]:
-    """Inside the block no warning has been given yet, and one of each kind is enough."""
+    """Inside the block no warning has been issued yet, and ``set_warn_always`` is off."""
     before, always = set(_warned), _always
     _warned.clear()
     set_warn_always(False)
@@ -59,7 +59,7 @@ def reset_warnings() -> Iterator[None]:
 
 
 def set_warn_always(always: bool) -> None:
-    """``torch.set_warn_always``: whether warnings that are given once are given each time. RuntimeError for no bool."""
+    """``torch.set_warn_always``: whether ``TORCH_WARN_ONCE`` warns each time. RuntimeError unless it is a bool."""
     global _always
     if not isinstance(always, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(always).__name__}")
@@ -72,9 +72,9 @@ def is_warn_always_enabled() -> bool:
 
 
 def warn_once(kind: str, text: str, location: str) -> None:
-    """``TORCH_WARN_ONCE``: says ``text`` the first time that there is a warning of its kind.
+    """``TORCH_WARN_ONCE``: warns with ``text`` the first time that there is a warning of its kind.
 
-    ``place`` is PyTorch's: FILE:LINE in its source tree.
+    ``location`` is PyTorch's: FILE:LINE in its source tree.
     """
     if first_time(kind):
         warn(text, location)
@@ -87,7 +87,7 @@ def warn_python_once(kind: str, text: str, location: str) -> None:
 
 
 def first_time(kind: str) -> bool:
-    """Whether a warning that is given once in a process has to be given now; always given, it does not count."""
+    """Whether a ``TORCH_WARN_ONCE`` of this kind has to warn now; with ``set_warn_always`` it always has."""
     if _always:
         return True
     first = kind not in _warned
@@ -120,7 +120,7 @@ def warn_python(text: str, location: str) -> None:
 
 
 def issue(text: str) -> None:
-    """A UserWarning on the line that called.
+    """Issues a UserWarning for the line that called.
 
     What backward itself warns of, not a function of the user's that it calls, comes when backward is over
     (``DelayWarningHandler``).
@@ -140,7 +140,7 @@ _delaying: CodeType | None = None
 
 
 def delay_within(function: Callable[..., object]) -> None:
-    """Warnings given below this function of the engine are its graph task's."""
+    """Warnings issued below this function of the engine are delayed by its graph task."""
     global _delaying
     _delaying = function.__code__
 

@@ -1,1 +1,1 @@
-"""Which function stands behind which registration: the only room that sees all others."""
+"""The functions that implement PyTorch's registrations: the only room that imports all others."""

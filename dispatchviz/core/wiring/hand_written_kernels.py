@@ -1,4 +1,4 @@
-"""Kernels and backend fallbacks that PyTorch too writes by hand: which function stands behind which registration.
+"""Kernels and backend fallbacks that PyTorch too writes by hand: the functions that implement them.
 
 Tables, read when an operator's kernels are registered (``native_library.py``). The functions live with their
 subject; what is generated is not here.

@@ -1,4 +1,4 @@
-"""Our functions behind PyTorch's registrations: of kernels when an operator is first looked at, of fallbacks at once.
+"""The functions that implement PyTorch's kernels, set when an operator is first used, and its fallbacks, set at once.
 
 Importing this module registers the backend fallbacks of the process. What PyTorch has registered and we have no
 function for is registered too, and says so when it is called.

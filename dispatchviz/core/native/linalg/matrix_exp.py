@@ -17,7 +17,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import quiet, store
 from dispatchviz.core.native.linalg.matmul import matmul_out
 from dispatchviz.core.native.linalg.matrix_checks import check_floating_or_complex, square_check_inputs
 from dispatchviz.core.tensor.dtype import complex64, float32, int64, real_type
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel, on_memory
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, from_blob, numel
 
 Rows = Sequence[Sequence[float]]
 Places = tuple[int, int, int]
@@ -286,7 +286,7 @@ def _from_memory(coefficients: Any, like: Tensor) -> Tensor:
     """Numbers as C++ lays them out, looked at as if they were of the real type of a tensor."""
     memory: Any = numpy.array(coefficients, _scalar_type(like))
     dtype = real_type(like._dtype)
-    return on_memory(memory.reshape(-1).view(dtype.numpy), memory.shape, contiguous_strides(memory.shape), dtype)
+    return from_blob(memory.reshape(-1).view(dtype.numpy), memory.shape, contiguous_strides(memory.shape), dtype)
 
 
 def _linear_combination(parts: Tensor, coefficients: Sequence[float]) -> Tensor:

@@ -29,7 +29,7 @@ class AutogradBuilder(BuilderBase):
         self._node_met(number, kind, sequence_nr, topological_nr, thread, known=False)
 
     def node_known(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
-        """A Node was met for the first time that was made before."""
+        """A Node that was made before the recording appears for the first time."""
         self._node_met(number, kind, sequence_nr, topological_nr, thread, known=True)
 
     def _node_met(
@@ -81,7 +81,7 @@ class AutogradBuilder(BuilderBase):
         self._event(ev.GradientBuffered, node - self.first_node, input_nr, tensor - self.first_tensor, how, why)
 
     def formula_skipped(self, node: int, edge: int) -> None:
-        """A gradient that nobody needs; one event, however often the Node asks whether it is needed."""
+        """A gradient that nobody needs; one event, however often the Node calls ``task_should_compute_output``."""
         skipped = self.open, node, edge
         if skipped not in self._formulas_skipped:
             self._formulas_skipped.add(skipped)

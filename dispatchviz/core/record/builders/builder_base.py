@@ -78,7 +78,7 @@ class BuilderBase:
         self.open = self._open.get(ident)
 
     def event(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
-        """An event whose note is the event."""
+        """An event that is its note."""
         self._event(kind, *fields)
 
     def span(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
@@ -106,7 +106,7 @@ class BuilderBase:
         self._open[self.thread] = seq
 
     def line_event(self) -> None:
-        """Appends the line that the program is on; a builder that knows lines overrides this."""
+        """Appends the line that the program is on; a builder of the user's lines overrides this."""
         self.moved = False
 
     # -- numbers ------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class BuilderBase:
         return tuple([(node - self.first_node, sequence_nr) for node, sequence_nr in nodes])
 
     def _as_last_time(self, place: object, value: Value) -> Value:
-        """The value, or an equal one that was there in the same place last time: in loops most are."""
+        """The value, or an equal one of the same slot last time, so that loops keep one object."""
         known: Value | None = self._last.get(place)
         if known == value and known is not None:
             return known

@@ -27,7 +27,7 @@ class CallBuilder(PythonBuilder):
         self._cells = CellTexts()
 
     def registrations_change(self) -> None:
-        """What was known of the cells may be no longer so."""
+        """The cached texts of cells are no longer valid."""
         self._cells.forget()
 
     # -- calls --------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ class CallBuilder(PythonBuilder):
         self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)), 0)
 
     def redispatched(self, how: ev.CallKind, cell: Cell, ks: int) -> None:
-        """A redispatch: the set is as it was given."""
+        """A redispatch: the set is the one that was passed."""
         self._span(ev.Dispatched, how, cell.operator.name, ks, key_name(ks))
         self._picked(cell, ks)
 
@@ -195,7 +195,7 @@ class CallBuilder(PythonBuilder):
         requires_grad: bool,
         wrapped_number: bool,
     ) -> None:
-        """A tensor was met for the first time."""
+        """A tensor appears for the first time."""
         number -= self.first_tensor
         storage = -1 if storage < 0 else storage - self.first_storage
         geometry = shape, stride, repr(dtype), str(device)

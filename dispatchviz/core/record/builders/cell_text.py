@@ -1,4 +1,4 @@
-"""What events say of a cell of a dispatch table, and of the keys that were skipped on the way to it.
+"""The text of events about a cell of a dispatch table, and about the keys that fell through before it.
 
 Both hold while the operator's registrations are as they were; ``forget`` comes before they change.
 """
@@ -29,7 +29,7 @@ class CellText(NamedTuple):
 
 
 class CellTexts:
-    """The texts of all cells met."""
+    """The texts of all cells used so far."""
 
     def __init__(self) -> None:
         self._cells: dict[int, tuple[Cell, CellText]] = {}
@@ -37,7 +37,7 @@ class CellTexts:
         self._skipped: dict[tuple[str, int], Skipped] = {}
 
     def of(self, cell: Cell) -> CellText:
-        """What is said whenever a cell is picked."""
+        """The text of a cell."""
         known = self._cells.get(id(cell))
         if known is None:
             known = self._cells[id(cell)] = (cell, _text(cell))
@@ -55,7 +55,7 @@ class CellTexts:
         return known
 
     def forget(self) -> None:
-        """What was known of the cells may be no longer so."""
+        """The cached texts are no longer valid."""
         self._cells.clear()
         self._skipped.clear()
 

@@ -37,7 +37,7 @@ class PythonBuilder(BuilderBase):
         self._event(ev.NameBound, name, tensor - self.first_tensor)
 
     def raised(self, kind: str, message: str, file: str, line: int) -> None:
-        """An exception left the program: whatever was open but its line is over, an interrupt may come anywhere."""
+        """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""
         self.moved = False  # it stays with the line that it came from
         self.all_written()
         self.open = self._enclosing_line()
@@ -71,7 +71,7 @@ class PythonBuilder(BuilderBase):
         self._span(ev.BindingEntered, function, pytorch_function, text, signature + 1, arguments, operator)
 
     def binding_called(self, binding: Binding, plan: Plan, arguments: tuple[Any, ...]) -> None:
-        """A binding, with numbers in the places of tensors; defaults where nothing is given."""
+        """A binding, with numbers instead of tensors, and its defaults."""
         first = self.first_tensor
         given = [f"t{a - first}" if tensor else _plain(a) for a, tensor in zip(arguments, plan.tensors, strict=True)]
         self.binding_entered(binding, plan.signature, (*given, *plan.default_texts))

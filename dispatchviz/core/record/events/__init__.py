@@ -1,4 +1,4 @@
-"""Everything that a trace can say: one small frozen class per kind of event, a closed union.
+"""The events of a trace: one small frozen class per kind of event, a closed union.
 
 An event holds numbers and text, never a live object. ``seq`` is the order of happening and the event's name everywhere;
 ``parent`` is the ``seq`` of the event during which it happened (None at the top). Events that can have children are

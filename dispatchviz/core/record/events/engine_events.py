@@ -1,4 +1,4 @@
-"""Events of the engine: a graph task, what is ready, which Node runs (``torch/csrc/autograd/engine.cpp``).
+"""Events of the engine: graph tasks, ready queues, the Nodes that run (``torch/csrc/autograd/engine.cpp``).
 
 An input of a Node is given as (node, input_nr): the Node's number, and the index, from 0, of the gradient that it
 receives.

@@ -1,4 +1,4 @@
-"""Events of errors, and of what this version does not know."""
+"""Events of errors, and events that this version cannot decode."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class HistorySet(Event, frozen=True):
 
 
 class HistoryRebased(Event, frozen=True):
-    """``rebase_history``: a tensor got a new grad_fn, since it or what it shares memory with was written to."""
+    """``rebase_history``: a tensor got a new grad_fn, since it, its base or a view of that was written in place."""
 
     tensor: int
     """Number of the tensor that was written to, of the base of a view that was, or of a view whose base was."""

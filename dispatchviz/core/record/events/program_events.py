@@ -11,7 +11,7 @@ FormattingMethod = Literal["Tensor.__repr__", "Tensor.__format__"]
 
 
 class SourceLine(Event, frozen=True):
-    """The program runs a line, or comes back to one; open until the next one."""
+    """The program runs a line, or returns to one; open until the next one."""
 
     file: str
     """Name of the source file, as in the header's ``sources``."""

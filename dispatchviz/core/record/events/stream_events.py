@@ -29,7 +29,7 @@ class StreamChanged(Event, frozen=True):
 
 
 class StreamEventRecorded(Event, frozen=True):
-    """A CUDA event marks what is in a stream by now (``c10::Event::record``)."""
+    """A CUDA event was recorded in a stream: it captures the work that is there now (``c10::Event::record``)."""
 
     event: int
     """Number of the CUDA event."""
@@ -40,7 +40,7 @@ class StreamEventRecorded(Event, frozen=True):
 
 
 class StreamWaited(Event, frozen=True):
-    """What is put into a stream from here on waits for a CUDA event; the caller goes on (``c10::Stream::wait``)."""
+    """Later work of a stream waits for a CUDA event; the caller does not block (``c10::Stream::wait``)."""
 
     stream: int
     """Number of the stream that waits."""

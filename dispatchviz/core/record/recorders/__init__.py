@@ -1,1 +1,1 @@
-"""What the machine says while it runs, a subject a module; ``machine_recorder.py`` joins them into the ``Recorder``."""
+"""The methods that the machine calls while it is recorded, a subject a module; ``machine_recorder.py`` joins them."""

@@ -21,7 +21,7 @@ class AutogradRecorder(RecorderBase):
     """Autograd, forward."""
 
     def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None], /) -> None:
-        """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
+        """The edges are set; ``arguments`` are the forward inputs, where there are any."""
         targets = tuple([self._target(edge) for edge in edges])
         behind = self._serials(arguments)
         self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))

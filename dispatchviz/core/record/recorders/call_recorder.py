@@ -111,7 +111,7 @@ class CallRecorder(PythonRecorder):
     # -- registrations ------------------------------------------------------------------------------------------------
 
     def registrations_change(self) -> None:
-        """An operator's or the process's registrations are about to change: notes speak of those that were."""
+        """An operator's or the process's registrations are about to change: earlier notes refer to the old ones."""
         self.settle()
         self.builder.registrations_change()
 

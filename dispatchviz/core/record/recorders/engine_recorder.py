@@ -72,7 +72,7 @@ class EngineRecorder(RecorderBase):
         self._emit(ev.DependenciesCounted, numbered, min_topo_nr)
 
     def exec_info_populated(self, task: GraphTask) -> None:
-        """``exec_info`` is complete; what has been come to is in ``dependencies``."""
+        """``exec_info`` is complete; the Nodes that were reached are in ``dependencies``."""
         infos = [(self._node(node), info) for node, info in task.exec_info.items()]
         captures = tuple((node, input_nr, index) for node, info in infos for input_nr, index in info.captures)
         found = dict.fromkeys([task.root, *task.dependencies])
@@ -164,5 +164,5 @@ class EngineRecorder(RecorderBase):
 
 
 def _pruned_by(task: GraphTask, node: Node) -> ev.PruneReason:
-    """What keeps a Node from being executed."""
+    """The reason why a Node is not needed."""
     return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"

@@ -42,7 +42,7 @@ KNOWN: ev.TensorOrigin = "known before"
 
 
 class RecorderBase(SafetyNet):
-    """Emits notes and numbers what they speak of."""
+    """Emits notes and numbers the tensors, storages and Nodes in them."""
 
     def __init__(self, builder: EventBuilder | None = None) -> None:
         self.failed: Exception | None = None
@@ -63,7 +63,7 @@ class RecorderBase(SafetyNet):
         self._last_error: BaseException | None = None
 
     def begin(self) -> None:
-        """Whatever is met from now on is new."""
+        """Objects numbered from now on are new."""
         self.first_tensor = self.builder.first_tensor = next(_tensor_numbers) + 1
         self.first_storage = self.builder.first_storage = next(_storage_numbers) + 1
         self.first_node = self.builder.first_node = next(_node_numbers) + 1
@@ -73,7 +73,7 @@ class RecorderBase(SafetyNet):
             self.distinguish_threads()
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Emits where the user's code stands, if it has moved; for a recorder that knows the user's code.
+        """Emits the user's current line, if it changed; for a recorder of the user's code.
 
         ``parsed``: a binding around has emitted that; ``in_kernel``: so has what called the kernel around.
         """
@@ -110,7 +110,7 @@ class RecorderBase(SafetyNet):
         recorder.recorder_changes()
 
     def distinguish_threads(self) -> None:
-        """From now on every note of another thread than the recording one says whose it is."""
+        """From now on every note of a thread other than the recording one has its thread's identifier."""
         self.state = None
         self.note = functools.partial(_emit_on_thread, self.notes, self.builder.thread)
         recorder.recorder_changes()
@@ -229,7 +229,7 @@ class RecorderBase(SafetyNet):
     # -- values -------------------------------------------------------------------------------------------------------
 
     def _value_text(self, value: Any) -> str:
-        """A value that a function was given: a tensor is its number."""
+        """The text of an argument: a tensor is its number."""
         if hasattr(value, "_ks"):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):

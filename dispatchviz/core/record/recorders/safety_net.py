@@ -35,7 +35,7 @@ class SafetyNet(ABC):
 
     @abstractmethod
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
-        """Emits where the user's code stands, if it has moved."""
+        """Emits the user's current line, if it changed."""
 
 
 def _with_net(method: FunctionType) -> Method:

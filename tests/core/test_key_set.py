@@ -42,7 +42,7 @@ def test_full_after() -> None:
 
 
 @pytest.mark.parametrize("name", DATA["named"])
-def test_named_sets_that_pytorch_tells(name: str) -> None:
+def test_named_sets_that_pytorch_prints(name: str) -> None:
     assert getattr(key_set, name) == DATA["named"][name]
 
 
@@ -190,7 +190,7 @@ def test_the_examples_of_the_reference() -> None:
     assert both.remove_backend(BackendComponent.CPUBit).raw_repr() == 0x1000010000
 
 
-def test_backends_are_no_longer_told_apart_once_they_are_in_a_set() -> None:
+def test_backends_are_no_longer_distinguished_once_they_are_in_a_set() -> None:
     mixed = DispatchKeySet([K.CPU, K.AutogradCUDA])
     assert mixed.has(K.CUDA)
     assert mixed.has(K.AutogradCPU)

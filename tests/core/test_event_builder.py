@@ -45,7 +45,7 @@ def test_a_cell_is_described_as_it_was_when_it_was_picked() -> None:
     ]
 
 
-def test_a_fallthrough_is_told_while_it_was_one() -> None:
+def test_a_fallthrough_is_recorded_while_it_was_one() -> None:
     with dispatchviz.record() as trace, torch.library._scoped_library("transcript", "DEF") as library:
         library.define("f(Tensor x) -> Tensor")
         library.impl("f", lambda x: x + 1, "CPU")
@@ -88,7 +88,7 @@ def nested_rightly(trace: Trace) -> None:
             assert around.kernel == "VariableType::add_Tensor"
 
 
-def test_threads_that_begin_during_a_recording_are_told_apart() -> None:
+def test_threads_that_begin_during_a_recording_are_distinguished() -> None:
     barrier = threading.Barrier(3)
     threads = [threading.Thread(target=adds(barrier, 20)) for _ in range(3)]
     with dispatchviz.record() as trace:
@@ -107,7 +107,7 @@ def test_threads_that_begin_during_a_recording_are_told_apart() -> None:
     assert all(trace[e.parent].parent is None for e in outermost if e.parent is not None)
 
 
-def test_a_thread_that_was_there_before_is_told_apart() -> None:
+def test_a_thread_that_was_there_before_is_distinguished() -> None:
     go, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -154,7 +154,7 @@ def test_a_binding_that_fails_is_over() -> None:
 # -- faults of ours ----------------------------------------------------------------------------------------------------
 
 
-def test_a_fault_while_reading_ends_the_trace_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_while_reading_ends_the_trace_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(self: EventBuilder, *facts: object) -> None:
         raise ZeroDivisionError("ours")
 

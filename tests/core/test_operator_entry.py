@@ -110,7 +110,7 @@ def outcomes(op: OperatorEntry, key: DispatchKey) -> list[tuple[str, str, str | 
     return [(c.source.name, c.outcome, c.kernel.name if c.kernel else None) for c in op.candidates(key)]
 
 
-def test_candidates_tell_who_lost_and_why() -> None:
+def test_candidates_have_the_outcome_of_each() -> None:
     op = operator(K.CUDA, K.Autograd, K.CompositeImplicitAutograd, registry=with_fallbacks())
     assert outcomes(op, K.AutogradCUDA) == [
         ("AutogradCUDA", "nothing registered", None),
@@ -124,7 +124,7 @@ def test_candidates_tell_who_lost_and_why() -> None:
     ]
 
 
-def test_an_alias_that_does_not_stand_for_the_key_says_so() -> None:
+def test_an_alias_that_does_not_include_the_key_is_reported() -> None:
     op = operator(K.CompositeExplicitAutogradNonFunctional)
     assert outcomes(op, K.SparseCUDA) == [
         ("SparseCUDA", "nothing registered", None),
@@ -281,7 +281,7 @@ def failure(op: OperatorEntry, ks: int) -> str:
     return str(caught.value)
 
 
-def test_a_missing_kernel_raises_pytorchs_words() -> None:
+def test_a_missing_kernel_raises_pytorchs_text() -> None:
     op = operator(K.CPU, K.Autograd, registry=with_fallbacks())
     text = failure(op, 0x10002)
     assert text.startswith(
@@ -292,7 +292,7 @@ def test_a_missing_kernel_raises_pytorchs_words() -> None:
     assert "AutogradHIP: registered at Autograd [autograd kernel]\n" in text
 
 
-def test_an_empty_key_set_raises_other_words() -> None:
+def test_an_empty_key_set_raises_another_text() -> None:
     text = failure(operator(K.CPU), 0)
     assert text.startswith(
         "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors)"
@@ -344,7 +344,7 @@ def test_a_fallthrough_that_is_redispatched_to_is_an_internal_error() -> None:
     assert "fallthrough_kernel was executed but it should have been short-circuited" in failure(op, 0x10001)
 
 
-def test_a_kernel_that_only_pytorch_has_says_so() -> None:
+def test_a_kernel_that_only_pytorch_has_raises() -> None:
     text = failure(pytorch().operators["aten::add.Tensor"], 0x800001)
     assert text == (
         "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add (registered at "
