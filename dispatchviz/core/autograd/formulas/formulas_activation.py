@@ -89,13 +89,13 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, input: Tensor, dim: i
     first, second = halves(input, wrap_dim(dim, len(input._size)))
     sigmoid = ops.sigmoid.call(second)
     complement = number_minus(1, sigmoid)
-    slope = ops.mul_Tensor.call(sigmoid, complement)
+    derivative = ops.mul_Tensor.call(sigmoid, complement)
     grad_first, grad_second = halves(grad, wrap_dim(dim, len(input._size)))
     of_second = ops.mul_Tensor.call(grad_second, first)
-    found_first = ops.mul_Tensor.call(ops.mul_Tensor.call(grad_second, grad_output), slope)
-    subtracted = ops.mul_Tensor.call(sigmoid, slope)
-    curvature = ops.sub_Tensor.call(ops.mul_Tensor.call(slope, complement), subtracted, 1)
-    mixed = ops.mul_Tensor.call(ops.mul_Tensor.call(grad_first, grad_output), slope)
+    found_first = ops.mul_Tensor.call(ops.mul_Tensor.call(grad_second, grad_output), derivative)
+    subtracted = ops.mul_Tensor.call(sigmoid, derivative)
+    curvature = ops.sub_Tensor.call(ops.mul_Tensor.call(derivative, complement), subtracted, 1)
+    mixed = ops.mul_Tensor.call(ops.mul_Tensor.call(grad_first, grad_output), derivative)
     bent = ops.mul_Tensor.call(ops.mul_Tensor.call(of_second, grad_output), curvature)
     return ops.cat.call([found_first, ops.add_Tensor.call(bent, mixed, 1)], dim)
 
@@ -108,8 +108,8 @@ def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
     if not thread.state.grad_mode:
         return ops.silu_backward.call(grad, self)
     sigmoid = ops.sigmoid.call(self)
-    slope = ops.add_Scalar.call(ops.mul_Tensor.call(self, number_minus(1.0, sigmoid)), 1.0)
-    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, sigmoid), slope)
+    derivative = ops.add_Scalar.call(ops.mul_Tensor.call(self, number_minus(1.0, sigmoid)), 1.0)
+    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, sigmoid), derivative)
 
 
 # -- gelu --------------------------------------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
 
 def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
     """grad * grad_output times the second derivative"""
-    slope = _gelu_tanh_curvature(self) if approximate == "tanh" else _gelu_curvature(self)
-    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, grad_output), slope)
+    derivative = _gelu_tanh_curvature(self) if approximate == "tanh" else _gelu_curvature(self)
+    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, grad_output), derivative)
 
 
 _BETA = math.sqrt(2) * (2 / math.sqrt(math.pi)) * 0.5
@@ -150,5 +150,5 @@ def _gelu_tanh_curvature(self: Tensor) -> Tensor:
     g_prime_fh = ops.mul_Tensor.call(ops.mul_Tensor.call(f, h), g_prime)
     h_prime = ops.mul_Scalar.call(ops.mul_Scalar.call(self, 6 * _KAPPA), _BETA)
     h_prime_fg = ops.mul_Tensor.call(ops.mul_Tensor.call(f, g), h_prime)
-    slope = ops.add_Tensor.call(ops.mul_Scalar.call(f_prime_gh, 2), g_prime_fh, 1)
-    return ops.add_Tensor.call(slope, h_prime_fg, 1)
+    derivative = ops.add_Tensor.call(ops.mul_Scalar.call(f_prime_gh, 2), g_prime_fh, 1)
+    return ops.add_Tensor.call(derivative, h_prime_fg, 1)

@@ -147,8 +147,8 @@ def _of_input(batch: _Batch, input_grad: Tensor) -> Tensor:
 def _through_statistics(batch: _Batch, along: Tensor, total: Tensor, each: Tensor) -> Tensor:
     """along / variance ** 1.5 / count * (total / count - each)"""
     rest = ops.sub_Tensor.call(ops.div_Scalar.call(total, batch.length), each, 1)
-    slope = ops.div__Scalar.call(ops.mul_Tensor.call(along, batch.minus_three_halves), batch.length)
-    return ops.mul_Tensor.call(slope, rest)
+    derivative = ops.div__Scalar.call(ops.mul_Tensor.call(along, batch.minus_three_halves), batch.length)
+    return ops.mul_Tensor.call(derivative, rest)
 
 
 def _of_gamma(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
@@ -175,12 +175,12 @@ def _of_weight(batch: _Batch, input_grad: Tensor, training: bool) -> Tensor:
 
 def _first_backward(batch: _Batch, grad: Tensor, gamma: Tensor) -> Tensor:
     """The gradient of the input that the backward gives for ``grad``."""
-    slope = ops.div__Scalar.call(ops.mul_Tensor.call(gamma, batch.minus_half), batch.length)
+    derivative = ops.div__Scalar.call(ops.mul_Tensor.call(gamma, batch.minus_half), batch.length)
     rest = ops.mul_Scalar.call(grad, batch.length)
     rest = ops.sub__Tensor.call(rest, _sum_exclude_dim1(grad), 1)
     total = _sum_exclude_dim1(ops.mul_Tensor.call(grad, batch.distance))
     along = ops.mul_Tensor.call(ops.mul_Tensor.call(batch.distance, batch.minus_one), total)
-    return ops.mul_Tensor.call(slope, ops.sub__Tensor.call(rest, along, 1))
+    return ops.mul_Tensor.call(derivative, ops.sub__Tensor.call(rest, along, 1))
 
 
 def reserved(reserve: Tensor) -> Tensor:

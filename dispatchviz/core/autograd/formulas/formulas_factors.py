@@ -65,8 +65,8 @@ def _qr_backward_tall(gA: Tensor, gQ: Tensor | None, Q: Tensor, R: Tensor) -> Te
 
 
 def _qr_backward_wide(gA: Tensor, gR: Tensor | None, Q: Tensor, R: Tensor, m: int) -> Tensor:
-    turned = ops.neg.call(gA)
-    lower = ops.tril.call(sub(turned, mH(turned)), 0)
+    product = ops.neg.call(gA)
+    lower = ops.tril.call(sub(product, mH(product)), 0)
     if lower._dtype.is_complex:
         ops.mul__Scalar.call(ops.imag.call(diagonal(lower)), 0.5)
     gA = matmul(Q, lower)
@@ -85,16 +85,16 @@ def linalg_qr_jvp(A_t: Tensor, Q: Tensor, R: Tensor, mode: str) -> tuple[Tensor,
 
 def _qr_jvp_tall(A_t: Tensor, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     solved = solve_triangular(R, A_t, True, False)
-    turned = matmul(mH(Q), solved)
-    upper = ops.triu.call(add(turned, mH(turned)), 0)
+    product = matmul(mH(Q), solved)
+    upper = ops.triu.call(add(product, mH(product)), 0)
     ops.mul__Scalar.call(diagonal(upper), 0.5)
     dQ = sub(solved, matmul(Q, upper))
     return dQ, matmul(upper, R)
 
 
 def _qr_jvp_wide(A_t: Tensor, Q: Tensor, R: Tensor, m: int) -> tuple[Tensor, Tensor]:
-    turned = matmul(mH(Q), A_t)
-    right = ops.narrow.call(turned, -1, 0, m)
+    product = matmul(mH(Q), A_t)
+    right = ops.narrow.call(product, -1, 0, m)
     solved = solve_triangular(ops.narrow.call(R, -1, 0, m), right, True, False)
     if solved._dtype.is_complex:
         lower = ops.tril.call(solved, 0)
@@ -104,7 +104,7 @@ def _qr_jvp_wide(A_t: Tensor, Q: Tensor, R: Tensor, m: int) -> tuple[Tensor, Ten
     else:
         lower = ops.tril.call(solved, -1)
         skew = sub(lower, ops.mT.call(lower))
-    dR = sub(turned, matmul(skew, R))
+    dR = sub(product, matmul(skew, R))
     return matmul(Q, skew), dR
 
 

@@ -34,8 +34,8 @@ def gather_with_keepdimed_indices(input: Tensor, dim: int, indices: Tensor, keep
 def evenly_read_jvp(fw_grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
     """The mean tangent of all elements that have the value."""
     mask = ops.eq_Tensor.call(input, value)
-    share = ops.div_Tensor.call(fw_grad, ops.sum.call(mask))
-    return ops.sum.call(ops.mul_Tensor.call(mask, share))
+    fraction = ops.div_Tensor.call(fw_grad, ops.sum.call(mask))
+    return ops.sum.call(ops.mul_Tensor.call(mask, fraction))
 
 
 def amaxamin_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
@@ -146,8 +146,8 @@ def std_jvp(
 ) -> Tensor:
     """That of the variance by twice the deviation; 0 where there is none."""
     twice = ops.mul_Scalar.call(result, 2.0)
-    slope = ops.div_Tensor.call(var_jvp(self_p, self_t, dim, correction, keepdim), twice)
-    return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(result, 0), 0)
+    derivative = ops.div_Tensor.call(var_jvp(self_p, self_t, dim, correction, keepdim), twice)
+    return ops.masked_fill__Scalar.call(derivative, ops.eq_Scalar.call(result, 0), 0)
 
 
 def mean_jvp(self_t: Tensor, dim: Size | None, keepdim: bool) -> Tensor:

@@ -78,8 +78,8 @@ def infinitely_differentiable_native_group_norm_backward(
 
 
 def _groups(grad: Optional, input: Tensor, mean: Tensor, rstd: Tensor, sizes: Size) -> _Groups:
-    count, channels, places, group = sizes
-    whole, single = (count, group, channels // group, places), (count, group, 1, 1)
+    count, channels, positions, group = sizes
+    whole, single = (count, group, channels // group, positions), (count, group, 1, 1)
     x = ops.reshape.call(input, whole)
     centre, scale = ops.reshape.call(mean, single), ops.reshape.call(rstd, single)
     if grad is None:
@@ -122,12 +122,12 @@ def _of_output(groups: _Groups, weight: Optional, cube: Tensor) -> Tensor:
     assert groups.grad is not None
     assert groups.products is not None
     assert groups.sums is not None
-    share = 1.0 / (groups.input._size[2] * groups.input._size[3])
+    fraction = 1.0 / (groups.input._size[2] * groups.input._size[3])
     a = groups.rstd if weight is None else ops.mul_Tensor.call(groups.rstd, weight)
     products, sums = _summed(groups.products, weight), _summed(groups.sums, weight)
     b = ops.sub_Tensor.call(ops.mul_Tensor.call(sums, groups.mean), products, 1)
-    b = ops.mul_Scalar.call(ops.mul_Tensor.call(b, cube), share)
-    less = ops.mul_Scalar.call(ops.mul_Tensor.call(sums, groups.rstd), share)
+    b = ops.mul_Scalar.call(ops.mul_Tensor.call(b, cube), fraction)
+    less = ops.mul_Scalar.call(ops.mul_Tensor.call(sums, groups.rstd), fraction)
     c = ops.sub_Tensor.call(ops.mul_Tensor.call(ops.neg.call(b), groups.mean), less, 1)
     second = ops.mul_Tensor.call(b, groups.input)
     first = ops.mul_Tensor.call(a, groups.grad)

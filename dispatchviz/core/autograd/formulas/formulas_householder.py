@@ -106,14 +106,14 @@ def householder_product_backward(
     K = _reflect(order[0], _column(directions, order[0]), factor, K, left, in_place)
     input_grad = ops.zeros_like.call(input, None, None, None, None, None)
     tau_grad = ops.zeros_like.call(tau, None, None, None, None, None)
-    for place, i in enumerate(order):
+    for index, i in enumerate(order):
         v, t = _column(directions, i), _column(tau, i)
         v_grad, t_grad = _gradients_of(i, v, t, K)
         target = ops.select_int.call(input_grad, -1, i)
         ops.copy_.call(target, ops.squeeze_dim.call(v_grad, -1), False)
         ops.copy_.call(ops.select_int.call(tau_grad, -1, i), ops.squeeze_dim.call(t_grad, -1), False)
-        if place + 1 < count:
-            following = order[place + 1]
+        if index + 1 < count:
+            following = order[index + 1]
             v_next, s_next = _column(directions, following), _column(sigma, following)
             K = _reflect(following, v_next, s_next, K, left, in_place)
             K = _reflect(i, v, t, K, not left, in_place)

@@ -47,8 +47,8 @@ def _unsafe_index_put_backward(grad: Tensor, indices: Indices, values: TypeAndSi
 
 def index_fill_value_backward(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     """The sum of grad at the places, each counted once"""
-    places, _ = ops._unique.call(index, False, False)
-    return ops.sum.call(ops.index_select.call(grad, dim, places), None)
+    indices, _ = ops._unique.call(index, False, False)
+    return ops.sum.call(ops.index_select.call(grad, dim, indices), None)
 
 
 def take_backward(grad: Tensor, self: Tensor, index: Tensor) -> Tensor:

@@ -127,8 +127,8 @@ def _of_input(rows: _Rows, given: Tensor, gamma_row: Tensor, input_grad: Tensor 
 def _through_statistics(rows: _Rows, distance: Tensor, total: Tensor, each: Tensor) -> Tensor:
     """distance / variance ** 1.5 / length * (total / length - each)"""
     rest = ops.sub_Tensor.call(ops.div_Scalar.call(total, rows.length), each, 1)
-    slope = ops.div__Scalar.call(ops.mul_Tensor.call(distance, rows.minus_three_halves), rows.length)
-    return ops.mul_Tensor.call(slope, rest)
+    derivative = ops.div__Scalar.call(ops.mul_Tensor.call(distance, rows.minus_three_halves), rows.length)
+    return ops.mul_Tensor.call(derivative, rest)
 
 
 def _of_gamma(rows: _Rows, given: Tensor, gamma_grad: Tensor) -> Tensor:
@@ -143,8 +143,8 @@ def _of_gamma(rows: _Rows, given: Tensor, gamma_grad: Tensor) -> Tensor:
 
 def _first_backward(rows: _Rows, grad: Tensor, gamma: Tensor) -> Tensor:
     """The gradient of the input that the backward gives for ``grad``."""
-    slope = ops.div__Scalar.call(ops.mul_Tensor.call(gamma, rows.minus_half), rows.length)
+    derivative = ops.div__Scalar.call(ops.mul_Tensor.call(gamma, rows.minus_half), rows.length)
     rest = ops.sub__Tensor.call(ops.mul_Scalar.call(grad, rows.length), _sum(grad), 1)
     total = _sum(ops.mul_Tensor.call(grad, rows.distance))
     rest = ops.sub__Tensor.call(rest, ops.mul_Tensor.call(ops.mul_Tensor.call(rows.distance, rows.minus_one), total), 1)
-    return ops.mul_Tensor.call(slope, rest)
+    return ops.mul_Tensor.call(derivative, rest)

@@ -143,8 +143,8 @@ def _regular(LU: Tensor) -> Tensor:
 
 def _det_backward_by_mask(A: Tensor, d: Tensor, grad: Tensor, singular: Tensor) -> Tensor:
     """``masked_fmap``: one formula for the singular matrices, another one for the rest."""
-    chosen = ops.index_Tensor.call(A, [singular]) if singular._size else _all_or_nothing(A, singular)
-    count = numel(chosen._size)
+    selected = ops.index_Tensor.call(A, [singular]) if singular._size else _all_or_nothing(A, singular)
+    count = numel(selected._size)
     if count == numel(A._size):
         return _singular_det_backward(A, grad)
     if count == 0:
@@ -154,7 +154,7 @@ def _det_backward_by_mask(A: Tensor, d: Tensor, grad: Tensor, singular: Tensor) 
     kept = ops.index_Tensor.call(A, [regular])
     solved = ops.linalg_solve.call(mH(kept), rest, True)
     result = ops.empty_like.call(A, None, None, None, None, None)
-    found = _singular_det_backward(chosen, ops.index_Tensor.call(grad, [singular]))
+    found = _singular_det_backward(selected, ops.index_Tensor.call(grad, [singular]))
     result = ops.index_put_.call(result, [singular], found, False)
     return ops.index_put_.call(result, [regular], solved, False)
 
@@ -205,10 +205,10 @@ def slogdet_backward(
 def _slogdet_gradient(grad_sign: Tensor | None, g: Tensor | None, A: Tensor, signdet: Tensor) -> Tensor | None:
     if grad_sign is None:
         return None if g is None else ops.to_dtype.call(g, A._dtype, False, False, None)
-    turned = ops.imag.call(ops.mul_Tensor.call(conjugated(grad_sign), signdet))
+    imaginary = ops.imag.call(ops.mul_Tensor.call(conjugated(grad_sign), signdet))
     if g is None:
-        return ops.mul_Scalar.call(turned, -1j)
-    return sub(g, ops.mul_Scalar.call(turned, 1j))
+        return ops.mul_Scalar.call(imaginary, -1j)
+    return sub(g, ops.mul_Scalar.call(imaginary, 1j))
 
 
 def slogdet_jvp(LU: Tensor, pivots: Tensor, A_t: Tensor, sign: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
@@ -216,8 +216,8 @@ def slogdet_jvp(LU: Tensor, pivots: Tensor, A_t: Tensor, sign: Tensor, A: Tensor
     solved = ops.linalg_lu_solve.call(LU, pivots, A_t, True, _uses_transposed(A))
     trace = ops.sum_dim_IntList.call(diagonal(solved), (-1,), False, None)
     if LU._dtype.is_complex:
-        turned = ops.mul_Tensor.call(ops.imag.call(trace), ops.mul_Scalar.call(sign, 1j))
-        return turned, ops.real.call(trace)
+        imaginary = ops.mul_Tensor.call(ops.imag.call(trace), ops.mul_Scalar.call(sign, 1j))
+        return imaginary, ops.real.call(trace)
     return ops._efficientzerotensor.call(sign._size, sign._dtype, None, sign._device, None), trace
 
 

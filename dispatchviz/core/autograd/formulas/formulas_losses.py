@@ -107,8 +107,8 @@ def binary_cross_entropy_double_backward(
     divisor = ops.mul_Tensor.call(ops.pow_Tensor_Scalar.call(raised, 2), complement_square)
     double = ops.mul_Tensor.call(ops.mul_Scalar.call(input, 2), target)
     square = ops.mul_Tensor.call(input, input)
-    slope = ops.div_Tensor.call(ops.add_Tensor.call(ops.sub_Tensor.call(square, double, 1), target, 1), divisor)
-    return _weighted_mean(ops.mul__Tensor.call(slope, ops.mul_Tensor.call(grad, grad_output)), weight, reduction)
+    derivative = ops.div_Tensor.call(ops.add_Tensor.call(ops.sub_Tensor.call(square, double, 1), target, 1), divisor)
+    return _weighted_mean(ops.mul__Tensor.call(derivative, ops.mul_Tensor.call(grad, grad_output)), weight, reduction)
 
 
 def _weighted_mean(found: Tensor, weight: Optional, reduction: int) -> Tensor:
@@ -137,8 +137,8 @@ def binary_cross_entropy_double_backward_grad_output(
     """grad * (input - target) / (input * (1 - input)), which the engine then sums to the shape of the gradient"""
     complement = _plus_epsilon(number_sub(1, input))
     divisor = ops.mul_Tensor.call(_plus_epsilon(input), complement)
-    slope = ops.div_Tensor.call(ops.sub_Tensor.call(input, target, 1), divisor)
-    return _weighted_mean(ops.mul__Tensor.call(slope, grad), weight, reduction)
+    derivative = ops.div_Tensor.call(ops.sub_Tensor.call(input, target, 1), divisor)
+    return _weighted_mean(ops.mul__Tensor.call(derivative, grad), weight, reduction)
 
 
 # -- twice -------------------------------------------------------------------------------------------------------------
@@ -171,8 +171,8 @@ def huber_loss_double_backward_grad_output(
     """As the backward, summed to the shape of the gradient"""
     if not reduction:
         return ops.huber_loss_backward.call(grad, input, target, reduction, delta)
-    slope = ops.huber_loss_backward.call(_ones_like(grad_output), input, target, reduction, delta)
-    return ops.sum.call(ops.mul_Tensor.call(slope, grad), None)
+    derivative = ops.huber_loss_backward.call(_ones_like(grad_output), input, target, reduction, delta)
+    return ops.sum.call(ops.mul_Tensor.call(derivative, grad), None)
 
 
 def soft_margin_loss_double_backward(grad: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:
@@ -190,8 +190,8 @@ def soft_margin_loss_double_backward_grad_output(
     """As the backward, summed to the shape of the gradient"""
     if not reduction:
         return ops.soft_margin_loss_backward.call(grad, input, target, reduction)
-    slope = ops.soft_margin_loss_backward.call(_ones_like(grad_output), input, target, reduction)
-    return ops.sum.call(ops.mul_Tensor.call(slope, grad), None)
+    derivative = ops.soft_margin_loss_backward.call(_ones_like(grad_output), input, target, reduction)
+    return ops.sum.call(ops.mul_Tensor.call(derivative, grad), None)
 
 
 def _mean(found: Tensor, input: Tensor, reduction: int) -> Tensor:

@@ -106,9 +106,9 @@ def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
     if not math.prod(grad._size):
         return ops.empty_like.call(indices, grad._dtype, "strided", grad._device, None, None)
     memory_format = suggested(indices) if dim == 2 else "contiguous_format"
-    places = ops.view.call(in_format(indices, memory_format), shape)
+    positions = ops.view.call(in_format(indices, memory_format), shape)
     flat = ops.view.call(in_format(grad, memory_format), (*grad._size[:-dim], math.prod(grad._size[-dim:])))
-    return ops.view.call(ops.gather.call(flat, -1, places, False), indices._size)
+    return ops.view.call(ops.gather.call(flat, -1, positions, False), indices._size)
 
 
 # -- activations -------------------------------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ def mish_gradient(grad: Tensor, self: Tensor) -> Tensor:
     sigmoid = ops.sigmoid.call(self)
     tanh = ops.tanh.call(ops.log1p.call(ops.exp.call(self)))
     curve = number_sub(1.0, ops.mul_Tensor.call(tanh, tanh))
-    slope = ops.mul_Tensor.call(ops.mul_Tensor.call(self, sigmoid), curve)
-    return ops.mul_Tensor.call(grad, ops.add_Tensor.call(tanh, slope, 1))
+    derivative = ops.mul_Tensor.call(ops.mul_Tensor.call(self, sigmoid), curve)
+    return ops.mul_Tensor.call(grad, ops.add_Tensor.call(tanh, derivative, 1))
 
 
 def hardswish_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor) -> Tensor:
@@ -155,5 +155,5 @@ def softplus_double_backward(grad: Tensor, input: Tensor, beta: Scalar, threshol
     """grad * beta times the slope of the sigmoid, below the threshold"""
     scaled = ops.mul_Scalar.call(input, beta)
     below = ops.type_as.call(ops.lt_Scalar.call(scaled, threshold), grad)
-    slope = ops.sigmoid_backward.call(grad, ops.sigmoid.call(scaled))
-    return ops.mul_Scalar.call(ops.mul_Tensor.call(slope, below), beta)
+    derivative = ops.sigmoid_backward.call(grad, ops.sigmoid.call(scaled))
+    return ops.mul_Scalar.call(ops.mul_Tensor.call(derivative, below), beta)

@@ -75,21 +75,21 @@ def _all_but(dim: int, self: Tensor) -> Size:
 
 def dist_other_backward(grad: Tensor, difference: Tensor, p: Scalar, norm: Tensor) -> Tensor:
     """That of the first argument, turned round. RuntimeError for p = 0, which has none."""
-    slope = norm_backward(grad, difference, p, norm)
-    if slope is None:
+    derivative = norm_backward(grad, difference, p, norm)
+    if derivative is None:
         raise RuntimeError(
             "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"
         )
-    return ops.neg.call(slope)
+    return ops.neg.call(derivative)
 
 
 def _distribute_among_maxima(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
     """The sign times grad over how many elements are as large as the norm, or nan."""
     size = ops.abs.call(self)
-    largest = ops.eq_Tensor.call(size, norm)
-    mask = ops.logical_or.call(largest, ops.isnan.call(size))
-    share = ops.div_Tensor.call(grad, ops.sum_dim_IntList.call(mask, dims, True, None))
-    part = ops.mul_Tensor.call(share, mask)
+    maximum = ops.eq_Tensor.call(size, norm)
+    mask = ops.logical_or.call(maximum, ops.isnan.call(size))
+    fraction = ops.div_Tensor.call(grad, ops.sum_dim_IntList.call(mask, dims, True, None))
+    part = ops.mul_Tensor.call(fraction, mask)
     return ops.mul_Tensor.call(ops.sgn.call(self), part)
 
 
@@ -126,8 +126,8 @@ def linalg_vector_norm_jvp(
         return ops.sum_dim_IntList.call(ops.real.call(signs), dims, keepdim, None)
     if order == 2:
         products = ops.real.call(ops.mul_Tensor.call(self_p, conjugated(self_t)))
-        slope = ops.div__Tensor.call(ops.sum_dim_IntList.call(products, dims, keepdim, None), norm)
-        return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(norm, 0), 0)
+        derivative = ops.div__Tensor.call(ops.sum_dim_IntList.call(products, dims, keepdim, None), norm)
+        return ops.masked_fill__Scalar.call(derivative, ops.eq_Scalar.call(norm, 0), 0)
     if math.isinf(order):
         return _mean_of_maxima(self_p, self_t, norm, dims, keepdim)
     return _power_norm_jvp(self_p, self_t, order, norm, dims, keepdim)
@@ -159,15 +159,15 @@ def _mean_of_maxima(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, ke
     self_isnan = ops.isnan.call(self_p)
     logical_and = ops.logical_and if is_tensor_subclass_like(norm) else ops.logical_and_
     both_nan = logical_and.call(self_isnan, ops.isnan.call(norm))
-    largest = ops.logical_or_.call(ops.eq_Tensor.call(ops.abs.call(self_p), norm), both_nan)
-    is_eq_max = ops.type_as.call(largest, norm)
+    maximum = ops.logical_or_.call(ops.eq_Tensor.call(ops.abs.call(self_p), norm), both_nan)
+    is_eq_max = ops.type_as.call(maximum, norm)
     nb_max = ops.count_nonzero_dim_IntList.call(is_eq_max, dims)
     if self_p._size and dims:
         nb_max = unsqueeze_multiple(nb_max, dims, rank)
     mirrored = conjugated(self_t)
     signs = ops.real.call(ops.mul_Tensor.call(ops.sgn.call(self_p), mirrored))
-    shares = ops.div_Tensor.call(ops.mul_Tensor.call(signs, is_eq_max), nb_max)
-    return ops.sum_dim_IntList.call(shares, dims, keepdim, None)
+    fractions = ops.div_Tensor.call(ops.mul_Tensor.call(signs, is_eq_max), nb_max)
+    return ops.sum_dim_IntList.call(fractions, dims, keepdim, None)
 
 
 def _power_norm_jvp(self_p: Tensor, self_t: Tensor, order: float, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:

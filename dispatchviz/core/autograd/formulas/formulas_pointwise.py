@@ -33,8 +33,8 @@ def sgn_backward(self: Tensor, grad: Tensor, sgn: Tensor) -> Tensor:
         return ops._efficientzerotensor.call(sgn._size, sgn._dtype, "strided", sgn._device, None)
     size = ops.abs.call(self)
     twice = ops.mul_Scalar.call(size, 2.0)
-    mirrored = conjugated(grad)
-    along = ops.mul_Tensor.call(ops.mul_Tensor.call(sgn, sgn), mirrored)
+    conjugate = conjugated(grad)
+    along = ops.mul_Tensor.call(ops.mul_Tensor.call(sgn, sgn), conjugate)
     quotient = ops.div_Tensor.call(ops.sub_Tensor.call(grad, along, 1), twice)
     return ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(size, 0.0), 0.0)
 
@@ -44,17 +44,17 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return ops.zeros_like.call(self, None, None, None, None, "preserve_format")
     square = ops.pow_Tensor_Scalar.call(ops.abs.call(self), 2)
-    turned = ops.mul_Scalar.call(ops.div_Tensor.call(ops.mul_Tensor.call(grad, self), square), 1j)
+    rotated = ops.mul_Scalar.call(ops.div_Tensor.call(ops.mul_Tensor.call(grad, self), square), 1j)
     zero = ops.zeros.call((), self._dtype, "strided", self._device, None)
-    return ops.where_self.call(ops.eq_Scalar.call(self, 0.0), zero, turned)
+    return ops.where_self.call(ops.eq_Scalar.call(self, 0.0), zero, rotated)
 
 
 def polar_backward(grad: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
     """The parts of the conjugate of grad along the direction of the result, and across it times its size"""
-    mirrored = conjugated(grad)
-    of_abs = ops.real.call(ops.mul_Tensor.call(mirrored, ops.sgn.call(result)))
-    turned = ops.mul_Scalar.call(result, 1j)
-    return of_abs, ops.real.call(ops.mul_Tensor.call(mirrored, turned))
+    conjugate = conjugated(grad)
+    of_abs = ops.real.call(ops.mul_Tensor.call(conjugate, ops.sgn.call(result)))
+    rotated = ops.mul_Scalar.call(result, 1j)
+    return of_abs, ops.real.call(ops.mul_Tensor.call(conjugate, rotated))
 
 
 # -- two and three tensors ---------------------------------------------------------------------------------------------

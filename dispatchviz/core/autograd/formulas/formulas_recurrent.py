@@ -116,16 +116,16 @@ def _differentiable_backward(
         states.append(state)
     of_inputs: list[Any] = [None] * length
     sums: tuple[Tensor, ...] = ()
-    for place in reversed(range(length)):
-        time = order[place]
+    for index in reversed(range(length)):
+        time = order[index]
         of_hidden = ops.add_Tensor.call(_at(of_output, time), of_hidden, 1)
-        of_gates, of_cell = _back(gates[place], states[place], states[place + 1], of_hidden, of_cell)
+        of_gates, of_cell = _back(gates[index], states[index], states[index + 1], of_hidden, of_cell)
         bias = ops.sum_dim_IntList.call(of_gates, (0,), False, None)
         of_inputs[time] = ops.unsqueeze.call(ops.matmul.call(of_gates, weight_ih), 0)
         of_hidden = ops.matmul.call(of_gates, weight_hh)
         at_time = _at(input, time)  # arguments are evaluated from the right
         inputs = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), at_time)
-        hiddens = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), states[place][0])
+        hiddens = ops.matmul.call(ops.transpose_int.call(of_gates, 0, 1), states[index][0])
         found: tuple[Tensor, ...] = (bias, inputs, hiddens)
         if sums:
             found = tuple(ops.add__Tensor.call(total, more, 1) for total, more in zip(sums, found, strict=True))
@@ -163,8 +163,8 @@ def _back(gates: Gates, before: State, after: State, of_hidden: Tensor, of_cell:
     cx, cy = before[1], after[1]
     second = ops.tanh.call(cy)
     squared = mul(ops.tanh.call(cy), second)
-    slope = number_minus(1, squared)
-    d1 = ops.add_Tensor.call(of_cell, mul(mul(of_hidden, o), slope), 1)
+    derivative = number_minus(1, squared)
+    d1 = ops.add_Tensor.call(of_cell, mul(mul(of_hidden, o), derivative), 1)
     dgp, dip = mul(d1, i), mul(d1, g)
     previous = mul(d1, f)
     dfp = mul(d1, cx)

@@ -60,8 +60,8 @@ def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
     ones = ops.ones.call(ones_size, grad._dtype, "strided", grad._device, None)
     before = ops.cat.call([ones, ops.narrow.call(values, dim, 0, length - 1)], dim)
     normal = ops.cumprod.call(before, dim, None)
-    turned = ops.flip.call(ops.narrow.call(values, dim, 1, length - 1), (dim,))
-    reverse = ops.flip.call(ops.cumprod.call(ops.cat.call([ones, turned], dim), dim, None), (dim,))
+    flipped = ops.flip.call(ops.narrow.call(values, dim, 1, length - 1), (dim,))
+    reverse = ops.flip.call(ops.cumprod.call(ops.cat.call([ones, flipped], dim), dim, None), (dim,))
     return ops.mul_Tensor.call(grad, conjugated(ops.mul_Tensor.call(normal, reverse)))
 
 
@@ -88,8 +88,8 @@ def aminmax_backward(
     """Both shared by the elements that are the extreme, added up"""
     dims = () if dim is None else (dim,)
     parts = [
-        _distribute_among_extrema(grad, extreme, self, dims, keepdim)
-        for grad, extreme in ((grad_min, min), (grad_max, max))
+        _distribute_among_extrema(grad, extremum, self, dims, keepdim)
+        for grad, extremum in ((grad_min, min), (grad_max, max))
         if grad is not None
     ]
     if len(parts) < 2:
@@ -97,9 +97,9 @@ def aminmax_backward(
     return ops.add__Tensor.call(parts[0], parts[1], 1)
 
 
-def _distribute_among_extrema(grad: Tensor, extreme: Tensor, self: Tensor, dims: Size, keepdim: bool) -> Tensor:
-    grad, extreme = restore_reduced_dims(grad, dims, keepdim), restore_reduced_dims(extreme, dims, keepdim)
-    return scale_grad_by_count(grad, ops.eq_Tensor.call(self, extreme), dims)
+def _distribute_among_extrema(grad: Tensor, extremum: Tensor, self: Tensor, dims: Size, keepdim: bool) -> Tensor:
+    grad, extremum = restore_reduced_dims(grad, dims, keepdim), restore_reduced_dims(extremum, dims, keepdim)
+    return scale_grad_by_count(grad, ops.eq_Tensor.call(self, extremum), dims)
 
 
 def restore_reduced_dims(output: Tensor, dims: Size, keepdim: bool) -> Tensor:
@@ -226,6 +226,6 @@ def _lowest(dtype: DType) -> float:
 
 
 def _reversed_cumsum(logarithm: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    turned = ops.flip.call(ops.sub_Tensor.call(logarithm, result, 1), (dim,))
-    total = ops.flip.call(ops.logcumsumexp.call(turned, dim), (dim,))
+    flipped = ops.flip.call(ops.sub_Tensor.call(logarithm, result, 1), (dim,))
+    total = ops.flip.call(ops.logcumsumexp.call(flipped, dim), (dim,))
     return ops.exp.call(ops.add_Tensor.call(total, self, 1))

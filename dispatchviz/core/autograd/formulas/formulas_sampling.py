@@ -90,26 +90,26 @@ def _through_grid(
     d_grid: Optional,
 ) -> Three:
     """What moves with the grid is added to what moves with ggI."""
-    places = taps.places()
-    values = places.gathered(taps.input)
-    slopes = taps.slopes() if output_mask[0] or output_mask[1] else []
+    indices = taps.indices()
+    values = indices.gathered(taps.input)
+    derivatives = taps.derivatives() if output_mask[0] or output_mask[1] else []
     d_input = None
     if output_mask[0]:
-        moved = _along(values, slopes, taps.ggs)
+        moved = _along(values, derivatives, taps.ggs)
         d_output = moved if d_output is None else ops.add_Tensor.call(d_output, moved, 1)
     if output_mask[1]:
-        d_input = places.scattered(taps.input, grad_output, _weights(slopes, taps.ggs))
+        d_input = indices.scattered(taps.input, grad_output, _weights(derivatives, taps.ggs))
     if output_mask[2]:
         moved = taps.of_grid(values, grad_output)
         d_grid = moved if d_grid is None else ops.add_Tensor.call(d_grid, moved, 1)
     return d_output, d_input, d_grid
 
 
-def _along(values: Tensor, slopes: Sequence[Tensor], ggs: Sequence[Tensor]) -> Tensor:
+def _along(values: Tensor, derivatives: Sequence[Tensor], ggs: Sequence[Tensor]) -> Tensor:
     """How the samples change when the grid moves as ``ggs`` says."""
     changes = []
-    for slope in slopes:
-        product = ops.mul_Tensor.call(values, ops.unsqueeze.call(slope, 1))
+    for derivative in derivatives:
+        product = ops.mul_Tensor.call(values, ops.unsqueeze.call(derivative, 1))
         changes.append(ops.sum_dim_IntList.call(product, (-1,), False, None))
     total = ops.mul_Tensor.call(changes[0], ops.unsqueeze.call(ggs[0], 1))
     for change, gg in zip(changes[1:], ggs[1:], strict=True):
@@ -117,9 +117,9 @@ def _along(values: Tensor, slopes: Sequence[Tensor], ggs: Sequence[Tensor]) -> T
     return total
 
 
-def _weights(slopes: Sequence[Tensor], ggs: Sequence[Tensor]) -> Tensor:
+def _weights(derivatives: Sequence[Tensor], ggs: Sequence[Tensor]) -> Tensor:
     """How the weights of the corners change."""
-    total = ops.mul_Tensor.call(ops.unsqueeze.call(ggs[0], -1), slopes[0])
-    for slope, gg in zip(slopes[1:], ggs[1:], strict=True):
-        ops.addcmul_.call(total, ops.unsqueeze.call(gg, -1), slope, 1)
+    total = ops.mul_Tensor.call(ops.unsqueeze.call(ggs[0], -1), derivatives[0])
+    for derivative, gg in zip(derivatives[1:], ggs[1:], strict=True):
+        ops.addcmul_.call(total, ops.unsqueeze.call(gg, -1), derivative, 1)
     return total

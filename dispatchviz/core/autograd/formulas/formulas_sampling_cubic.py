@@ -59,15 +59,15 @@ class _Weights:
         """The weights and their slopes, which PyTorch makes when it has the distances of both coordinates."""
         a, b, c, d = self.distances
         self.values = ops.stack.call([_far(a), _near(b), _near(c), _far(d)], -1)
-        slopes = [
+        derivatives = [
             _far_derivative(a),
             _near_derivative(b),
             ops.neg.call(_near_derivative(c)),
             _falling_far_derivative(d),
         ]
-        self.slopes = ops.stack.call(slopes, -1)
+        self.derivatives = ops.stack.call(derivatives, -1)
 
-    def second_slopes(self) -> Tensor:
+    def second_derivatives(self) -> Tensor:
         """How the slopes change."""
         a, b, c, d = self.distances
         near = 6 * (A + 2), 2 * (A + 3)
@@ -92,7 +92,7 @@ class Cubic:
         self.x.make()
         self.y.make()
 
-    def places(self) -> SampleIndices:
+    def indices(self) -> SampleIndices:
         """Row by row."""
         around = ops.arange_start.call(-1, 3, int64, "strided", self.input._device, None)
         x = ops.add_Tensor.call(ops.unsqueeze.call(self.x0, -1), around, 1)
@@ -104,9 +104,9 @@ class Cubic:
         mirrors = self.align_corners if self.padding_mode == REFLECTION else None
         return SampleIndices([x, y], self.padding_mode, mirrors)
 
-    def slopes(self) -> list[Tensor]:
+    def derivatives(self) -> list[Tensor]:
         """Of the elements' weights, along x and along y."""
-        return [_products(self.y.values, self.x.slopes), _products(self.y.slopes, self.x.values)]
+        return [_products(self.y.values, self.x.derivatives), _products(self.y.derivatives, self.x.values)]
 
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
         """By all three second slopes, element by element."""
@@ -119,13 +119,13 @@ class Cubic:
         return ops.stack.call(along, -1)
 
     def _second(self, values: Tensor, grad_output: Tensor) -> list[Tensor]:
-        second_x, second_y = self.x.second_slopes(), self.y.second_slopes()
+        second_x, second_y = self.x.second_derivatives(), self.y.second_derivatives()
         totals: list[Tensor] = []
         for row in range(4):
-            wy, dy, ddy = (select(weights, row) for weights in (self.y.values, self.y.slopes, second_y))
+            wy, dy, ddy = (select(weights, row) for weights in (self.y.values, self.y.derivatives, second_y))
             for column in range(4):
                 seen = over_channels(grad_output, select(values, 4 * row + column))
-                pairs = ((second_x, wy), (self.x.values, ddy), (self.x.slopes, dy))
+                pairs = ((second_x, wy), (self.x.values, ddy), (self.x.derivatives, dy))
                 found = [times(times(seen, select(weights, column)), other) for weights, other in pairs]
                 totals = totals or found
                 if totals is not found:

@@ -67,15 +67,15 @@ def _padded(coordinate: Tensor, size: int, padding_mode: int, align_corners: boo
         ones = ops.ones_like.call(coordinate, None, None, None, None, None)
         return coordinate, ops.mul_Scalar.call(ones, step)
     if padding_mode == BORDER:
-        slope = _inside(coordinate, size)
-        return ops.clamp.call(coordinate, 0, size - 1), ops.mul_Scalar.call(slope, step)
+        derivative = _inside(coordinate, size)
+        return ops.clamp.call(coordinate, 0, size - 1), ops.mul_Scalar.call(derivative, step)
     if not _bounds(size, align_corners)[1]:
         zeros = _zeros_like(coordinate)
         return zeros, zeros
-    coordinate, sign, turned = _reflected(coordinate, size, align_corners)
+    coordinate, sign, parity_sign = _reflected(coordinate, size, align_corners)
     inside = _inside(coordinate, size)
-    slope = ops.mul_Tensor.call(ops.mul_Tensor.call(sign, turned), inside)
-    return ops.clamp.call(coordinate, 0, size - 1), ops.mul_Scalar.call(slope, step)
+    derivative = ops.mul_Tensor.call(ops.mul_Tensor.call(sign, parity_sign), inside)
+    return ops.clamp.call(coordinate, 0, size - 1), ops.mul_Scalar.call(derivative, step)
 
 
 def _zeros_like(tensor: Tensor) -> Tensor:
@@ -105,10 +105,10 @@ def _reflected(coordinate: Tensor, size: int, align_corners: bool) -> tuple[Tens
     distance = ops.abs.call(from_low)
     sign = ops.where_Scalar.call(ops.ge_Scalar.call(from_low, 0), 1.0, -1.0)
     even = _is_even(distance, span)
-    turned = ops.where_Scalar.call(even, 1.0, -1.0)
+    parity_sign = ops.where_Scalar.call(even, 1.0, -1.0)
     extra = ops.remainder_Scalar.call(distance, span)
     back = ops.add_Scalar.call(minus(span, extra), low, 1)
-    return ops.where_self.call(even, ops.add_Scalar.call(extra, low, 1), back), sign, turned
+    return ops.where_self.call(even, ops.add_Scalar.call(extra, low, 1), back), sign, parity_sign
 
 
 def _reflected_index(index: Tensor, size: int, align_corners: bool) -> Tensor:

@@ -16,9 +16,9 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.tensor import Tensor
 
 
-def select(tensor: Tensor, place: int) -> Tensor:
+def select(tensor: Tensor, index: int) -> Tensor:
     """Of the last dimension."""
-    return ops.select_int.call(tensor, -1, place)
+    return ops.select_int.call(tensor, -1, index)
 
 
 def times(one: Tensor, other: Tensor) -> Tensor:
@@ -54,14 +54,14 @@ class Linear2d:
         self.tx, self.ty = _fraction(x, self.x0), _fraction(y, self.y0)
         self.ggs = [times(select(ggGrid, 0), self.slope_x), times(select(ggGrid, 1), self.slope_y)]
 
-    def places(self) -> SampleIndices:
+    def indices(self) -> SampleIndices:
         """Of the corners, along x first."""
         x0, y0 = self.x0, self.y0
         x1, y1 = _next(x0), _next(y0)
         y = ops.stack.call([y0, y0, y1, y1], -1)
         return SampleIndices([ops.stack.call([x0, x1, x0, x1], -1), y], self.padding_mode)
 
-    def slopes(self) -> list[Tensor]:
+    def derivatives(self) -> list[Tensor]:
         """Of the corners' weights, along x and along y."""
         tx, ty = self.tx, self.ty
         tx1, ty1 = one_minus(tx), one_minus(ty)
@@ -70,7 +70,7 @@ class Linear2d:
 
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
         """By the mixed second slope, the only one."""
-        a, b, c, d = (select(values, place) for place in range(4))
+        a, b, c, d = (select(values, index) for index in range(4))
         mixed = ops.add_Tensor.call(ops.sub_Tensor.call(ops.sub_Tensor.call(a, b, 1), c, 1), d, 1)
         total = over_channels(grad_output, mixed)
         ggx, ggy = self.ggs
@@ -85,7 +85,7 @@ class Linear3d:
         self.input = input
         self.padding_mode = padding_mode
         padded = padded_coordinates(input, grid, padding_mode, align_corners)
-        self.steps = [slope for _, slope in padded]
+        self.steps = [derivative for _, derivative in padded]
         self.first = [floored(coordinate) for coordinate, _ in padded]
         self.last = [_next(whole) for whole in self.first]
         self.fractions = [
@@ -93,14 +93,14 @@ class Linear3d:
         ]
         self.ggs = [times(select(ggGrid, dim), step) for dim, step in enumerate(self.steps)]
 
-    def places(self) -> SampleIndices:
+    def indices(self) -> SampleIndices:
         """Of the corners, along x first, then y."""
         (x0, y0, z0), (x1, y1, z1) = self.first, self.last
         z = ops.stack.call([z0, z0, z0, z0, z1, z1, z1, z1], -1)
         y = ops.stack.call([y0, y0, y1, y1, y0, y0, y1, y1], -1)
         return SampleIndices([ops.stack.call([x0, x1, x0, x1, x0, x1, x0, x1], -1), y, z], self.padding_mode)
 
-    def slopes(self) -> list[Tensor]:
+    def derivatives(self) -> list[Tensor]:
         """Of the corners' weights, along x, y and z."""
         tx, ty, tz = self.fractions
         tx1, ty1, tz1 = one_minus(tx), one_minus(ty), one_minus(tz)
@@ -114,7 +114,7 @@ class Linear3d:
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
         """By the three mixed second slopes."""
         tx, ty, tz = (ops.unsqueeze.call(fraction, 1) for fraction in self.fractions)
-        v = [select(values, place) for place in range(8)]
+        v = [select(values, index) for index in range(8)]
         near, far = _signed(v, (0, 1, 2, 3)), _signed(v, (4, 5, 6, 7))
         xy = times(one_minus(tz), near)
         ops.add__Tensor.call(xy, times(tz, far), 1)

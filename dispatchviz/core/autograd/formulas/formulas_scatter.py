@@ -34,7 +34,7 @@ def scatter_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Both:
     """The gradients of self and src"""
-    places = _IndexedOps(
+    indexed = _IndexedOps(
         lambda tensor: ops.gather.call(tensor, dim, index),
         lambda tensor, values: ops.scatter_add.call(tensor, dim, index, values),
         lambda tensor, values: ops.scatter_reduce_two.call(tensor, dim, index, values, reduce, include_self),
@@ -42,14 +42,14 @@ def scatter_reduce_backward(
         "scatter_reduce",
         "src",
     )
-    return _reduce_backward(places, grad, self, src, reduce, include_self, result)
+    return _reduce_backward(indexed, grad, self, src, reduce, include_self, result)
 
 
 def index_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Both:
     """The gradients of self and source"""
-    places = _IndexedOps(
+    indexed = _IndexedOps(
         lambda tensor: ops.index_select.call(tensor, dim, index),
         lambda tensor, values: ops.index_add.call(tensor, dim, index, values),
         lambda tensor, values: ops.index_reduce.call(tensor, dim, index, values, reduce, include_self),
@@ -57,75 +57,75 @@ def index_reduce_backward(
         "index_reduce",
         "source",
     )
-    return _reduce_backward(places, grad, self, source, reduce, include_self, result)
+    return _reduce_backward(indexed, grad, self, source, reduce, include_self, result)
 
 
 def _reduce_backward(
-    places: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
+    indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Both:
     if reduce == "sum":
-        grad_self, grad_src = grad, places.read(grad)
+        grad_self, grad_src = grad, indexed.read(grad)
     elif reduce == "prod":
-        grad_self, grad_src = _of_product(places, grad, self, src, result)
+        grad_self, grad_src = _of_product(indexed, grad, self, src, result)
     elif reduce == "mean":
-        grad_self, grad_src = _of_mean(places, grad, src, include_self)
+        grad_self, grad_src = _of_mean(indexed, grad, src, include_self)
     elif reduce in ("max", "min"):
         raise RuntimeError(f"Expected 'reduce' to be one of 'sum', 'prod', 'mean', 'amax', 'amin' but got {reduce}.")
     else:
-        grad_self, grad_src = _of_min_max(places, grad, self, src, result)
-    return (grad_self if include_self else places.clear(grad_self)), grad_src
+        grad_self, grad_src = _of_min_max(indexed, grad, self, src, result)
+    return (grad_self if include_self else indexed.clear(grad_self)), grad_src
 
 
-def _of_product(places: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+def _of_product(indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
     """The product of the others; where that cannot be had by dividing, a zero alone is replaced by one."""
     masked_self = ops.masked_fill_Scalar.call(self, ops.eq_Scalar.call(self, 0), 1)
-    product = ops.mul_Tensor.call(grad, places.reduce(masked_self, src))
+    product = ops.mul_Tensor.call(grad, indexed.reduce(masked_self, src))
     grad_self = ops.div_Tensor.call(product, masked_self)
     src_zero = ops.eq_Scalar.call(src, 0)
     zeros = _zeros_like(self)
-    count = places.read(places.add(zeros, _cast(src_zero, self._dtype)))
+    count = indexed.read(indexed.add(zeros, _cast(src_zero, self._dtype)))
     single = ops.bitwise_and_Tensor.call(src_zero, ops.eq_Scalar.call(count, 1))
-    with_ones = places.reduce(self, ops.masked_fill_Scalar.call(src, single, 1))
+    with_ones = indexed.reduce(self, ops.masked_fill_Scalar.call(src, single, 1))
     divisor = ops.masked_fill_Scalar.call(src, src_zero, 1)
-    divided = ops.div_Tensor.call(places.read(ops.mul_Tensor.call(grad, result)), divisor)
-    alone = places.read(ops.mul_Tensor.call(grad, with_ones))
+    divided = ops.div_Tensor.call(indexed.read(ops.mul_Tensor.call(grad, result)), divisor)
+    alone = indexed.read(ops.mul_Tensor.call(grad, with_ones))
     grad_src = ops.where_self.call(single, alone, divided)
     if thread.state.grad_mode and ops.item.call(ops.any.call(ops.gt_Scalar.call(count, 1))):
-        return grad_self, _not_twice(places, grad_src)
+        return grad_self, _not_twice(indexed, grad_src)
     return grad_self, grad_src
 
 
-def _not_twice(places: _IndexedOps, grad_src: Tensor) -> Tensor:
+def _not_twice(indexed: _IndexedOps, grad_src: Tensor) -> Tensor:
     message = (
-        f"{places.operator}(): Double backward is unsupported for {places.source} when >1 zeros in {places.source} are "
-        "scattered to the same position in self"
+        f"{indexed.operator}(): Double backward is unsupported for {indexed.source} when >1 zeros in {indexed.source} "
+        "are scattered to the same position in self"
     )
     (delayed,) = DelayedError(message, 1).apply([grad_src])
     assert delayed is not None
     return delayed
 
 
-def _of_mean(places: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
+def _of_mean(indexed: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
     """Divided by how many there were."""
     start = _ones_like(grad) if include_self else _zeros_like(grad)
-    count = places.add(start, _ones_like(src))
+    count = indexed.add(start, _ones_like(src))
     ops.masked_fill__Scalar.call(count, ops.eq_Scalar.call(count, 0), 1)
     grad_self = ops.div_Tensor.call(grad, count)
-    count_there = places.read(count)
-    return grad_self, ops.div_Tensor.call(places.read(grad), count_there)
+    count_there = indexed.read(count)
+    return grad_self, ops.div_Tensor.call(indexed.read(grad), count_there)
 
 
-def _of_min_max(places: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+def _of_min_max(indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
     """Shared by all that are equal to the result."""
-    value = places.read(result)
+    value = indexed.read(result)
     self_is_result = _cast(ops.eq_Tensor.call(self, result), self._dtype)
     src_is_result = _cast(ops.eq_Tensor.call(src, value), self._dtype)
-    shared = ops.div_Tensor.call(grad, places.add(self_is_result, src_is_result))
-    if places.operator == "scatter_reduce":
+    shared = ops.div_Tensor.call(grad, indexed.add(self_is_result, src_is_result))
+    if indexed.operator == "scatter_reduce":
         self_is_result = ops.eq_Tensor.call(self, result)
     grad_self = ops.mul_Tensor.call(self_is_result, shared)
-    there = places.read(shared)
-    if places.operator == "scatter_reduce":
+    there = indexed.read(shared)
+    if indexed.operator == "scatter_reduce":
         src_is_result = ops.eq_Tensor.call(src, value)
     return grad_self, ops.mul_Tensor.call(src_is_result, there)
 

@@ -51,13 +51,13 @@ def repeat_backward(grad: Tensor, repeats: Size, input_shape: Size) -> Tensor:
         grad = ops.sum_dim_IntList.call(grad, (0,), False, None)
     size: list[int] = []
     summed: list[int] = []
-    place = count()
+    index = count()
     for length, times in zip(input_shape, repeats[unsqueezed:], strict=True):
         if times != 1:
             size.append(times)
-            summed.append(next(place))
+            summed.append(next(index))
         size.append(length)
-        next(place)
+        next(index)
     if not summed:
         return grad
     return ops.sum_dim_IntList.call(ops.reshape.call(grad, tuple(size)), tuple(summed), False, None)

@@ -72,9 +72,9 @@ def infinitely_differentiable_logit_backward(grad: Tensor, self: Tensor, eps: fl
     else:
         beyond = ops.zeros.call((), self._dtype, "strided", self._device, False)
     ones = ops.fill__Scalar.call(ops.empty_like.call(self, None, None, None, None, "preserve_format"), 1.0)
-    slope = ops.div_Tensor.call(grad, ops.mul_Tensor.call(self, ops.sub__Tensor.call(ones, self, 1)))
+    derivative = ops.div_Tensor.call(grad, ops.mul_Tensor.call(self, ops.sub__Tensor.call(ones, self, 1)))
     below = ops.le_Scalar.call(self, high)
-    return ops.where_self.call(ops.logical_and.call(ops.ge_Scalar.call(self, low), below), slope, beyond)
+    return ops.where_self.call(ops.logical_and.call(ops.ge_Scalar.call(self, low), below), derivative, beyond)
 
 
 # -- gamma and Bessel functions ----------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ def i1_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """grad * (i0(self) - result / self); half of it at 0"""
     is_not_tiny, safe = _not_tiny(self)
     quotient = ops.mul_Tensor.call(result, ops.reciprocal.call(safe))
-    slope = ops.sub_Tensor.call(ops.i0.call(safe), quotient, 1)
-    return ops.mul_Tensor.call(grad, ops.where_self.call(is_not_tiny, slope, _number(0.5, self)))
+    derivative = ops.sub_Tensor.call(ops.i0.call(safe), quotient, 1)
+    return ops.mul_Tensor.call(grad, ops.where_self.call(is_not_tiny, derivative, _number(0.5, self)))
 
 
 def i1e_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
@@ -102,8 +102,8 @@ def i1e_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     inverse = ops.reciprocal.call(safe)
     factor = ops.add_Tensor.call(ops.sgn.call(safe), inverse, 1)
     product = ops.mul_Tensor.call(result, factor)
-    slope = ops.sub_Tensor.call(ops.special_i0e.call(safe), product, 1)
-    return ops.mul_Tensor.call(grad, ops.where_self.call(is_not_tiny, slope, _number(0.5, self)))
+    derivative = ops.sub_Tensor.call(ops.special_i0e.call(safe), product, 1)
+    return ops.mul_Tensor.call(grad, ops.where_self.call(is_not_tiny, derivative, _number(0.5, self)))
 
 
 def _not_tiny(self: Tensor) -> tuple[Tensor, Tensor]:

@@ -144,18 +144,18 @@ def linalg_svd_jvp(A_t: Tensor, U: Tensor, S: Tensor, Vh: Tensor, full_matrices:
     dP = sub(dP, diag_embed(dS))
     E = _distances(S)
     phase = ops.div_Tensor.call(diagonal(dP), ops.mul_Scalar.call(S, 2.0)) if is_complex else None
-    dU = matmul(U, _turn(_times(dP, _row(S)), E, phase))
+    dU = matmul(U, _rotated(_times(dP, _row(S)), E, phase))
     if m > n:
         dU = _more_rows(dU, A_t, U, S, V, full_matrices)
-    dVh = matmul(_turn(_times(dP, _column(ops.neg.call(S))), E, phase), Vh)
+    dVh = matmul(_rotated(_times(dP, _column(ops.neg.call(S))), E, phase), Vh)
     if m < n:
         dVh = _more_columns(dVh, A_t, U, S, (V, Vh), full_matrices)
     return dU, dS, dVh
 
 
-def _turn(product: Tensor, E: Tensor, phase: Tensor | None) -> Tensor:
-    turned = ops.div_Tensor.call(add(product, mH(product)), E)
-    return turned if phase is None else add(turned, diag_embed(phase))
+def _rotated(product: Tensor, E: Tensor, phase: Tensor | None) -> Tensor:
+    rotated = ops.div_Tensor.call(add(product, mH(product)), E)
+    return rotated if phase is None else add(rotated, diag_embed(phase))
 
 
 def _more_rows(dU: Tensor, A_t: Tensor, U: Tensor, S: Tensor, V: Tensor, full_matrices: bool) -> Tensor:

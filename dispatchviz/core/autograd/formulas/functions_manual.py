@@ -107,8 +107,8 @@ def pow_backward(grad: Tensor, self: Tensor, exponent: Scalar) -> Tensor:
     if exponent == 0:
         return ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     number = exponent if isinstance(exponent, complex) else float(exponent)
-    slope = ops.mul_Scalar.call(ops.pow_Tensor_Scalar.call(self, number - 1), number)
-    return handle_r_to_c(self._dtype, ops.mul_Tensor.call(grad, conjugated(slope)))
+    derivative = ops.mul_Scalar.call(ops.pow_Tensor_Scalar.call(self, number - 1), number)
+    return handle_r_to_c(self._dtype, ops.mul_Tensor.call(grad, conjugated(derivative)))
 
 
 def pow_backward_self(grad: Tensor, self: Tensor, exponent: Tensor) -> Tensor:
@@ -135,9 +135,9 @@ def _exponent_of_tensor(grad: Tensor, self: Tensor, exponent: Tensor, result: Te
     flat = ops.logical_and.call(ops.eq_Scalar.call(self, 0), not_negative)
     promoted = ops.result_type_Tensor.call(self, exponent)
     base = ops.to_dtype.call(self, promoted, False, False, None)
-    slope = conjugated(ops.mul_Tensor.call(result, ops.log.call(base)))
+    derivative = conjugated(ops.mul_Tensor.call(result, ops.log.call(base)))
     zero = _zero(grad)
-    return ops.mul_Tensor.call(grad, ops.where_self.call(flat, zero, slope))
+    return ops.mul_Tensor.call(grad, ops.where_self.call(flat, zero, derivative))
 
 
 def _is_not_negative(exponent: Tensor) -> Tensor:
@@ -149,11 +149,11 @@ def _is_not_negative(exponent: Tensor) -> Tensor:
 
 
 def _exponent_of_number(grad: Tensor, base: Scalar, exponent: Tensor, result: Tensor) -> Tensor:
-    slope = conjugated(ops.mul_Scalar.call(result, _log(complex(base) if exponent._dtype.is_complex else base)))
+    derivative = conjugated(ops.mul_Scalar.call(result, _log(complex(base) if exponent._dtype.is_complex else base)))
     if base == 0:
         zero = ops.zeros.call((), grad._dtype, "strided", grad._device, None)
-        slope = ops.where_self.call(_is_not_negative(exponent), zero, slope)
-    return ops.mul_Tensor.call(grad, slope)
+        derivative = ops.where_self.call(_is_not_negative(exponent), zero, derivative)
+    return ops.mul_Tensor.call(grad, derivative)
 
 
 def _log(number: Scalar) -> Scalar:
@@ -255,16 +255,16 @@ def as_strided_backward(
     shared = min(in_offset, out_offset)
     count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - shared
     storage = ops.new_zeros.call(grad, (count,), None, None, None, None)
-    places = _storage_indices(count, grad) if several or shared_places else None
-    if several and places is not None:
-        read = ops.as_strided.call(places, tuple(out_size), tuple(out_stride), out_offset - shared)
+    indices = _storage_indices(count, grad) if several or shared_places else None
+    if several and indices is not None:
+        read = ops.as_strided.call(indices, tuple(out_size), tuple(out_stride), out_offset - shared)
         flat = ops.reshape.call(grad, (-1,))
         ops.index_add_.call(storage, 0, ops.reshape.call(read, (-1,)), flat, 1)
     else:
         part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - shared)
         ops.copy_.call(part, grad, False)
-    if shared_places and places is not None:
-        _divide_by_count(storage, places, (own_size, own_stride, in_offset - shared), grad)
+    if shared_places and indices is not None:
+        _divide_by_count(storage, indices, (own_size, own_stride, in_offset - shared), grad)
     return ops.as_strided.call(storage, in_size, in_stride, in_offset - shared)
 
 
@@ -273,12 +273,12 @@ def _storage_indices(count: int, grad: Tensor) -> Tensor:
     return ops.arange_start.call(0, count, int64, "strided", grad._device, None)
 
 
-def _divide_by_count(storage: Tensor, places: Tensor, geometry: Geometry, grad: Tensor) -> None:
+def _divide_by_count(storage: Tensor, indices: Tensor, geometry: Geometry, grad: Tensor) -> None:
     """Divides each place by how often a geometry has it; nan where it does not."""
     count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
-    places = ops.reshape.call(ops.as_strided.call(places, *geometry), (-1,))
+    indices = ops.reshape.call(ops.as_strided.call(indices, *geometry), (-1,))
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
-    ops.index_add_.call(count, 0, places, ops.expand_as.call(one, places), 1)
+    ops.index_add_.call(count, 0, indices, ops.expand_as.call(one, indices), 1)
     ops.div__Tensor.call(storage, count)
 
 
@@ -316,8 +316,8 @@ def permute_backwards(grad: Tensor, fwd_dims: Size) -> Tensor:
     """The dimensions back in their order"""
     rank = len(fwd_dims)
     back = [0] * rank
-    for place, dim in enumerate(fwd_dims):
-        back[wrap_dim(dim, rank)] = place
+    for index, dim in enumerate(fwd_dims):
+        back[wrap_dim(dim, rank)] = index
     return ops.permute.call(grad, tuple(back))
 
 

@@ -84,10 +84,10 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     if leaf._grad is not None:
         how, why = _add(leaf, leaf._grad, grads)
     else:
-        obstacle = _copy_reason(leaf, grads, expected)
-        if obstacle:
+        reason = _copy_reason(leaf, grads, expected)
+        if reason:
             leaf._grad = _clone_obey_contract(leaf, grads)
-            how, why = "copied", obstacle
+            how, why = "copied", reason
         else:
             leaf._grad = ops.detach.call(grads[0])
             how, why = "stolen", _STEALABLE

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.record.events.hook_events import SavedTensorHookKind
 
-_IN_PLACE = (
+_PACK_HOOK_MODIFIED_INPUT = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
     "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
     "perform in-place operations on the input to a pack hook."
@@ -159,11 +159,11 @@ class PackedVariable(SavedVariable):
         packed.fw_grad = saved_tangent(tensor)
         version = tensor._version_counter.value
         with AutoGradMode(False, "a pack hook"):
-            handed = ops.detach.call(tensor) if self._original else tensor
-            packed.data = hooks.pack(handed)
-        _record_hook("pack hook", hooks.pack, self, handed, packed.data)
+            original = ops.detach.call(tensor) if self._original else tensor
+            packed.data = hooks.pack(original)
+        _record_hook("pack hook", hooks.pack, self, original, packed.data)
         if tensor._version_counter.value != version:
-            raise RuntimeError(_IN_PLACE)
+            raise RuntimeError(_PACK_HOOK_MODIFIED_INPUT)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
         """The tensor that the hook gives, with its history.

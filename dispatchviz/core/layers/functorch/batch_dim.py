@@ -22,8 +22,8 @@ def remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) ->
     """
     impl = maybe_get_batched_impl(self)
     if impl is None or impl.level < level:
-        place = wrap_dim(out_dim, len(self._size) + 1)
-        return ops.expand.call(self, (*self._size[:place], batch_size, *self._size[place:]), False)
+        axis = wrap_dim(out_dim, len(self._size) + 1)
+        return ops.expand.call(self, (*self._size[:axis], batch_size, *self._size[axis:]), False)
     assert impl.level == level
     rank = len(impl.value._size)
     source, target = wrap_dim(impl.bdim, rank), wrap_dim(out_dim, rank)

@@ -71,8 +71,8 @@ def trace_backward_decomp(ks: int, grad: Tensor, sizes: Size) -> Tensor:
         raise RuntimeError("expected matrix input")
     count = sizes[0] * sizes[1]
     zeros = ops.zeros.call((count,), grad._dtype, "strided", grad._device, None)
-    places = ops.arange_start_step.call(0, count, sizes[1] + 1, int64, "strided", grad._device, None)
-    return ops.view.call(ops.index_put.call(zeros, [places], grad, False), sizes)
+    indices = ops.arange_start_step.call(0, count, sizes[1] + 1, int64, "strided", grad._device, None)
+    return ops.view.call(ops.index_put.call(zeros, [indices], grad, False), sizes)
 
 
 def _noise(input: Tensor, p: float, feature: bool) -> Tensor:

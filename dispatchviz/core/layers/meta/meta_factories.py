@@ -80,12 +80,12 @@ def where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
 def _check_shapes(sizes: Sequence[Size]) -> None:
     """``_broadcast_shapes``"""
     common = [1] * max(map(len, sizes))
-    for place, size in enumerate(sizes):
+    for index, size in enumerate(sizes):
         for dim in range(-1, -1 - len(size), -1):
             if size[dim] not in (1, common[dim]) and common[dim] != 1:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {size[dim]} at {dim}! Mismatching argument at "
-                    f"index {place} had torch.Size({list(size)}); but expected shape should be broadcastable to "
+                    f"index {index} had torch.Size({list(size)}); but expected shape should be broadcastable to "
                     f"{common}"
                 )
             common[dim] = size[dim] if common[dim] == 1 else common[dim]

@@ -198,8 +198,8 @@ def _train(self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, generator:
     x = self._array.reshape(-1)
     negative = x <= 0
     slopes = xp.ones(x.shape, dtype.numpy)
-    drawn = distributions_helper.uniform_between(generator_of(self, generator), int(negative.sum()), True, low, high)
-    slopes[negative] = xp.asarray(drawn).astype(dtype.numpy)
+    samples = distributions_helper.uniform_between(generator_of(self, generator), int(negative.sum()), True, low, high)
+    slopes[negative] = xp.asarray(samples).astype(dtype.numpy)
     store(noise, slopes.reshape(self._size))
     store(result, (x * slopes).reshape(self._size))
     if result is not out:

@@ -148,10 +148,10 @@ def _check_lambda(self: Tensor, lambd: Any) -> None:
     dtype = self._dtype
     if not dtype.is_floating_point:
         raise not_implemented("softshrink_check", dtype)
-    largest = LARGEST[dtype.name]
-    if not 0 <= lambd <= largest:
+    maximum = LARGEST[dtype.name]
+    if not 0 <= lambd <= maximum:
         python = self._device.type == "meta"  # where PyTorch's check is written in Python
-        bound, name = (f"{largest}", f"{dtype}") if python else (f"{largest:g}", dtype.legacy)
+        bound, name = (f"{maximum}", f"{dtype}") if python else (f"{maximum:g}", dtype.legacy)
         raise RuntimeError(f"lambda must be in range [0, {bound}] for input dtype {name}, but found {lambd:g}")
 
 

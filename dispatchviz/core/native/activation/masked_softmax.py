@@ -64,12 +64,12 @@ def _store(output: Tensor, source: Tensor, mask: Tensor, mask_type: int, axis: i
         hidden = hidden[:, None, None, :]
     hidden = xp.broadcast_to(hidden, values.shape)
 
-    def shares() -> Any:
-        largest = xp.max(xp.where(hidden, -xp.inf, values), axis, keepdims=True)
-        powers = xp.where(hidden, 0, xp.exp(values - largest))
+    def probabilities() -> Any:
+        maximum = xp.max(xp.where(hidden, -xp.inf, values), axis, keepdims=True)
+        powers = xp.where(hidden, 0, xp.exp(values - maximum))
         return powers / xp.sum(powers, axis, keepdims=True)
 
-    store(output, quiet.run(shares).reshape(output._size))
+    store(output, quiet.run(probabilities).reshape(output._size))
 
 
 def masked_softmax_backward(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None) -> Tensor:
@@ -84,12 +84,12 @@ def masked_softmax_backward(grad_output: Tensor, output: Tensor, mask: Tensor, d
     xp: Any = array_module(grad._device.type)
     number = accumulated(grad._dtype).numpy
     shape = grad._size or (1,)
-    numbers, shares = (t._array.astype(number).reshape(shape) for t in (grad, result))
+    numbers, probabilities = (t._array.astype(number).reshape(shape) for t in (grad, result))
     hidden = mask._array.reshape(shape)
 
     def gradient() -> Any:
-        total = xp.sum(xp.where(hidden, 0, numbers * shares), axis, keepdims=True)
-        return xp.where(hidden, 0, (numbers - total) * shares)
+        total = xp.sum(xp.where(hidden, 0, numbers * probabilities), axis, keepdims=True)
+        return xp.where(hidden, 0, (numbers - total) * probabilities)
 
     if 0 not in grad._size:
         store(grad_input, quiet.run(gradient).reshape(grad._size))

@@ -94,8 +94,8 @@ def sigmoid_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> No
 
 
 def _sigmoid_backward(g: Any, y: Any) -> Any:
-    slope = (1 - y) * y
-    return g * slope.conj() if slope.dtype.kind == "c" else g * (1 - y) * y  # rounded as PyTorch rounds
+    derivative = (1 - y) * y
+    return g * derivative.conj() if derivative.dtype.kind == "c" else g * (1 - y) * y  # rounded as PyTorch rounds
 
 
 def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,8 +141,8 @@ def gelu_backward_out(grad_output: Tensor, self: Tensor, approximate: str, out: 
     """grad times the slope of gelu"""
     is_tanh = _is_tanh(approximate)
     kind, dtype = out._device.type, result_type(grad_output, self)
-    slope = _gelu_tanh_derivative(kind) if is_tanh else _gelu_derivative(kind)
-    function = _floating("GeluBackwardKernelImpl", dtype, lambda grad, x: grad * slope(x))
+    derivative = _gelu_tanh_derivative(kind) if is_tanh else _gelu_derivative(kind)
+    function = _floating("GeluBackwardKernelImpl", dtype, lambda grad, x: grad * derivative(x))
     compute(out, dtype, function, grad_output, self)
 
 
@@ -167,11 +167,11 @@ def _gelu_derivative(kind: str) -> Callable[[Any], Any]:
 def _gelu_tanh_derivative(kind: str) -> Callable[[Any], Any]:
     tanh = array_module(kind).tanh
 
-    def slope(x: Any) -> Any:
-        bent = tanh(_inner(x))
-        return 0.5 * (1 + bent) + 0.5 * x * (1 - bent * bent) * _BETA * (1 + 3 * _KAPPA * x * x)
+    def derivative(x: Any) -> Any:
+        value = tanh(_inner(x))
+        return 0.5 * (1 + value) + 0.5 * x * (1 - value * value) * _BETA * (1 + 3 * _KAPPA * x * x)
 
-    return slope
+    return derivative
 
 
 # -- silu --------------------------------------------------------------------------------------------------------------
@@ -207,5 +207,5 @@ def silu_backward_out(grad_output: Tensor, self: Tensor, out: Tensor) -> None:
 def math_silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """By other operators."""
     sigmoid = ops.sigmoid.call(self)
-    slope = ops.add_Scalar.call(ops.mul_Tensor.call(self, ops.rsub_Scalar.call(sigmoid, 1)), 1)
-    return ops.mul_Tensor.call(grad_output, ops.mul_Tensor.call(sigmoid, slope))
+    derivative = ops.add_Scalar.call(ops.mul_Tensor.call(self, ops.rsub_Scalar.call(sigmoid, 1)), 1)
+    return ops.mul_Tensor.call(grad_output, ops.mul_Tensor.call(sigmoid, derivative))

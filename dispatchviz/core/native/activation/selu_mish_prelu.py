@@ -72,8 +72,8 @@ def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
     def gradient(grad: Any, x: Any) -> Any:
         sigmoid = 1 / (1 + xp.exp(-x))
-        bent = xp.tanh(xp.log1p(xp.exp(x)))
-        return grad * (bent + x * sigmoid * (1 - bent * bent))
+        tanh_of_softplus = xp.tanh(xp.log1p(xp.exp(x)))
+        return grad * (tanh_of_softplus + x * sigmoid * (1 - tanh_of_softplus * tanh_of_softplus))
 
     put_floating("mish_backward_cpu", grad_input, gradient, grad_output, self)
     return grad_input

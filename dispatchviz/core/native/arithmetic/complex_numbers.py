@@ -89,9 +89,9 @@ def _check_dtypes(first: Tensor, second: Tensor, out: Tensor) -> None:
         raise _expected(first._dtype.to_complex(), out._dtype, "argument 'out'")
 
 
-def _expected(wanted: DType, found: DType, place: str) -> RuntimeError:
+def _expected(wanted: DType, found: DType, argument: str) -> RuntimeError:
     return RuntimeError(
-        f"Expected object of scalar type {wanted.legacy} but got scalar type {found.legacy} for {place}"
+        f"Expected object of scalar type {wanted.legacy} but got scalar type {found.legacy} for {argument}"
     )
 
 

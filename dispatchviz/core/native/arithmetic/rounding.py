@@ -87,8 +87,8 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> None:
     ten = self._dtype.numpy.type(10 ** (decimals if decimals > 0 else -decimals))
 
     def rounded(values: Any) -> Any:
-        moved = (values / ten if decimals < 0 else values * ten).astype(within)
-        return rint(moved) * ten.astype(within) if decimals < 0 else rint(moved) / ten.astype(within)
+        scaled = (values / ten if decimals < 0 else values * ten).astype(within)
+        return rint(scaled) * ten.astype(within) if decimals < 0 else rint(scaled) / ten.astype(within)
 
     return compute(out, self._dtype, rounded, self, narrow=True)
 

@@ -206,16 +206,16 @@ def _powers(
     factor = dtype.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     scores = query._array.astype(dtype) @ xp.swapaxes(_of_each_head(key, query).astype(dtype), -2, -1) * factor
     if is_causal:
-        seen = xp.tril(xp.ones(scores.shape[-2:], bool))
-        scores = xp.where(seen, scores, dtype.type(-math.inf))
+        causal = xp.tril(xp.ones(scores.shape[-2:], bool))
+        scores = xp.where(causal, scores, dtype.type(-math.inf))
     if mask is not None:
         scores = scores + mask._array.astype(dtype)
-    largest = scores.max(axis=-1, keepdims=True)
-    largest = xp.where(xp.isfinite(largest), largest, dtype.type(0))
-    powers = xp.exp(scores - largest)
+    maximum = scores.max(axis=-1, keepdims=True)
+    maximum = xp.where(xp.isfinite(maximum), maximum, dtype.type(0))
+    powers = xp.exp(scores - maximum)
     total = powers.sum(axis=-1, keepdims=True)
     safe = xp.where(total == 0, dtype.type(1), total)
-    return powers, safe, xp.log(safe)[..., 0] + largest[..., 0]
+    return powers, safe, xp.log(safe)[..., 0] + maximum[..., 0]
 
 
 def _scaled_dot_product_flash_attention_cpu_backward(

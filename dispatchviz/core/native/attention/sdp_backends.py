@@ -68,7 +68,7 @@ def _choice_cpp(params: SDPParams) -> SDPBackend:
     if not context.math_sdp:
         _warn("Flash attention kernel not used because:", "sdp_utils_cpp.cpp:99")
         if text := unmet.text(params[:3]):
-            _warn(text, unmet.place)
+            _warn(text, unmet.location)
         raise RuntimeError("No available kernel.  Aborting execution.")
     return SDPBackend.MATH
 
@@ -80,8 +80,8 @@ def _none_is_on() -> None:
     )
 
 
-def _warn(text: str, place: str) -> None:
-    warning.warn(text, f"aten/src/ATen/native/transformers/{place}")
+def _warn(text: str, location: str) -> None:
+    warning.warn(text, f"aten/src/ATen/native/transformers/{location}")
 
 
 # -- what the flash kernel asks for ------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Constraint(NamedTuple):
     """One thing that the flash kernel asks for."""
 
     met: Callable[[SDPParams], bool]
-    place: str = ""
+    location: str = ""
     """Where PyTorch says that it is not."""
     text: Callable[[Sequence[Tensor]], str] = lambda _: ""
     """Of queries, keys and values; empty where it says nothing."""

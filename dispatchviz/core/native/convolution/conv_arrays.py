@@ -101,7 +101,7 @@ def _windows(kernel: Size, space: Size, steps: Steps) -> Iterator[tuple[Size, An
     """For each place of the kernel, the elements that it meets."""
     for at in product(*map(range, kernel)):
         cuts = (
-            slice(place * by, place * by + step * (length - 1) + 1, step)
-            for place, by, step, length in zip(at, steps.dilation, steps.stride, space, strict=True)
+            slice(index * by, index * by + step * (length - 1) + 1, step)
+            for index, by, step, length in zip(at, steps.dilation, steps.stride, space, strict=True)
         )
         yield at, (..., *cuts)

@@ -61,9 +61,9 @@ def convolution_backward(
         input, params = in_format(input), params.as_2d()
         grad_output, input, weight = (ops.unsqueeze.call(tensor, 2) for tensor in (grad_output, input, weight))
     found = list(_by_backend(grad_output, input, weight, bias_sizes, params, output_mask))
-    for place in (0, 1) if flat else ():
-        if output_mask[place]:
-            found[place] = ops.squeeze_dim.call(found[place], 2)
+    for index in (0, 1) if flat else ():
+        if output_mask[index]:
+            found[index] = ops.squeeze_dim.call(found[index], 2)
     if output_mask[2] and found[2] is None:
         dims = (0, *range(2, len(grad_output._size)))
         found[2] = ops.sum_dim_IntList.call(grad_output, dims, False, None)

@@ -131,9 +131,9 @@ def _dilated(name: str, self: Tensor, weight: Tensor, bias: Bias, steps: Steps) 
     if self._dtype is bool_:
         raise not_implemented(name, self._dtype)
     check_scalar_type(weight, self._dtype)
-    for place in range(size[0]):
-        ops.select_int.call(self, 0, place)
-        of_one = ops.select_int.call(output, 0, place)
+    for index in range(size[0]):
+        ops.select_int.call(self, 0, index)
+        of_one = ops.select_int.call(output, 0, index)
         for channel in range(size[1]):
             if bias is None:
                 break
@@ -204,9 +204,9 @@ def slow_conv_transpose2d_structured(
     resized(columns, (self._size[0], _product(weight._size[1:]), _product(self._size[2:])))
     ops.zero_.call(columns)
     check_scalar_type(weight, self._dtype)
-    for place in range(self._size[0]):
+    for index in range(self._size[0]):
         for tensor in (self, out, columns):
-            ops.select_int.call(tensor, 0, place)
+            ops.select_int.call(tensor, 0, index)
     steps = Steps(stride, padding, dilation, 1)
     put_input_gradient(out, self, weight, None, out._size[2:], steps)
     if bias is not None:
@@ -230,8 +230,8 @@ def slow_conv_transpose3d(
     resized(output, _transposed_size(self, weight, steps, output_padding))
     blank(self, (_product(weight._size[1:]), _product(self._size[2:])))
     check_scalar_type(weight, self._dtype)
-    for place in range(self._size[0]):
-        ops.select_int.call(self, 0, place)
-        ops.select_int.call(output, 0, place)
+    for index in range(self._size[0]):
+        ops.select_int.call(self, 0, index)
+        ops.select_int.call(output, 0, index)
     put_input_gradient(output, self, weight, bias, output._size[2:], steps)
     return output

@@ -73,11 +73,11 @@ def dilated_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params
         if gradient is not None:
             ops.zero_.call(gradient)
     dims = tuple(range(1, len(grad._size) - 1))
-    for place in range(input._size[0]):
-        of_one = ops.select_int.call(grad, 0, place)
-        ops.select_int.call(input, 0, place)
+    for index in range(input._size[0]):
+        of_one = ops.select_int.call(grad, 0, index)
+        ops.select_int.call(input, 0, index)
         if of_input is not None:
-            ops.select_int.call(of_input, 0, place)
+            ops.select_int.call(of_input, 0, index)
         if of_bias is not None:
             ops.add__Tensor.call(of_bias, ops.sum_dim_IntList.call(of_one, dims, False, None), 1)
     _put(of_input, of_weight, grad, input, weight, params)
@@ -120,6 +120,6 @@ def _columns_and_parts(first: Tensor, second: Tensor, weight: Tensor) -> None:
     columns = blank(second)
     if len(weight._size) == 4:
         resized(columns, (1, 1))
-    for place in range(second._size[0]):
-        ops.select_int.call(first, 0, place)
-        ops.select_int.call(second, 0, place)
+    for index in range(second._size[0]):
+        ops.select_int.call(first, 0, index)
+        ops.select_int.call(second, 0, index)

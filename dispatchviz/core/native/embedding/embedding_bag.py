@@ -233,8 +233,8 @@ def _add_rows(
     """One row after the other; half and bfloat16 as float."""
     xp: Any = array_module(weight._device.type)
     within = accumulated(weight._dtype).numpy
-    places = indices._array.reshape(-1)[: bags.size]
-    rows = weight._array[places[kept]].astype(within)
+    positions = indices._array.reshape(-1)[: bags.size]
+    rows = weight._array[positions[kept]].astype(within)
     if samples is not None:
         rows = rows * samples._array[: bags.size][kept, None].astype(within)
     total = xp.zeros(output._size, within)
@@ -264,8 +264,8 @@ def _maxima(
     padded = indices._array == padding_idx
     ufunc_at("subtract", bag_size._array, offset2bag._array[padded], 1)
     found: dict[int, Any] = {}
-    for place, bag in zip(indices._array[~padded].tolist(), offset2bag._array[~padded].tolist(), strict=True):
-        row = weight._array[place]
-        larger = row > output._array[bag] if bag in found else xp.ones(row.shape, bool)
-        output._array[bag] = found[bag] = xp.where(larger, row, output._array[bag])
-        max_indices._array[bag] = xp.where(larger, place, max_indices._array[bag])
+    for index, bag in zip(indices._array[~padded].tolist(), offset2bag._array[~padded].tolist(), strict=True):
+        row = weight._array[index]
+        is_greater = row > output._array[bag] if bag in found else xp.ones(row.shape, bool)
+        output._array[bag] = found[bag] = xp.where(is_greater, row, output._array[bag])
+        max_indices._array[bag] = xp.where(is_greater, index, max_indices._array[bag])

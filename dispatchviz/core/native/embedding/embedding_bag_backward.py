@@ -98,14 +98,14 @@ def _embedding_bag_dense_backward(
     return result
 
 
-def _frequencies(xp: Any, places: Any) -> Any:
+def _frequencies(xp: Any, indices: Any) -> Any:
     """Of sorted places, how often each counts as named.
 
     PyTorch looks the k-th different one up at the k-th of all, which is another one after something was there twice.
     """
-    begins = xp.append(xp.ones(1, bool), places[1:] != places[:-1])[: places.size]
+    begins = xp.append(xp.ones(1, bool), indices[1:] != indices[:-1])[: indices.size]
     rank = xp.cumsum(begins) - 1
-    return (places[:, None] == places).sum(1)[rank]
+    return (indices[:, None] == indices).sum(1)[rank]
 
 
 def _of_maxima(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_weights: int) -> Tensor:
@@ -115,10 +115,10 @@ def _of_maxima(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_weights:
     def of_filled(tensor: Tensor) -> Tensor:
         return ops.index_select.call(tensor, 0, ops.view.call(ops.nonzero.call(bag_size), (-1,)))
 
-    places, rows = of_filled(max_indices), of_filled(grad)
+    indices, rows = of_filled(max_indices), of_filled(grad)
     for dim in range(grad._size[1]):
         column = ops.select_int.call(rows, 1, dim)  # C++ evaluates the arguments from the last one
-        index = ops.select_int.call(places, 1, dim)
+        index = ops.select_int.call(indices, 1, dim)
         ops.index_add_.call(ops.select_int.call(result, 1, dim), 0, index, column, 1)
     return result
 
@@ -157,9 +157,9 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     """Rows that the indices name and whose norm is larger than max_norm are made that long."""
     check_dim("embedding_renorm_", TensorArg(self, "self", 1), 2)
     check_scalar_types("embedding_renorm_", TensorArg(indices, "indices", 2), int64, int32)
-    places = in_format(indices)._array.reshape(-1).tolist()
-    for place in sorted(set(places)):
-        row = ops.select_int.call(self, 0, place)
+    positions = in_format(indices)._array.reshape(-1).tolist()
+    for index in sorted(set(positions)):
+        row = ops.select_int.call(self, 0, index)
         norm = float(ops.item.call(ops.norm_Scalar.call(row, norm_type)))  # type: ignore[arg-type]
         if norm > max_norm:
             ops.mul__Scalar.call(row, max_norm / (norm + 1e-7))

@@ -133,8 +133,8 @@ def _normalized(
     within = accumulated(input._dtype)
     values = input._array.astype(within.numpy).reshape(shape)
     centre = values.mean(1, keepdims=True)
-    spread = ((values - centre) ** 2).mean(1, keepdims=True)
-    scale = 1 / array_module(input._device.type).sqrt(spread + eps)
+    variance = ((values - centre) ** 2).mean(1, keepdims=True)
+    scale = 1 / array_module(input._device.type).sqrt(variance + eps)
     if within is input._dtype:
         result = (values - centre) * scale
     else:  # one multiplication with an addition, rounded once
@@ -250,11 +250,11 @@ def embedding_dense_backward(
     """Zeros with each row's gradient added to the row it came from, except that of the padding."""
     length = grad_output._size[-1]
     zeros = ops.zeros.call((num_weights, length), grad_output._dtype, "strided", grad_output._device, None)
-    places = in_format(indices)._array.reshape(-1)
+    positions = in_format(indices)._array.reshape(-1)
     grad_output = in_format(grad_output)
-    grad: Any = ops.view.call(grad_output, (places.size, length))._array
+    grad: Any = ops.view.call(grad_output, (positions.size, length))._array
     if scale_grad_by_freq:
-        grad = grad / (places[:, None] == places[None, :]).sum(1)[:, None]
-    kept = places != padding_idx
-    add_at(zeros._array, places[kept], grad[kept])
+        grad = grad / (positions[:, None] == positions[None, :]).sum(1)[:, None]
+    kept = positions != padding_idx
+    add_at(zeros._array, positions[kept], grad[kept])
     return zeros

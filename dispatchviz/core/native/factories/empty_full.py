@@ -304,11 +304,11 @@ def _check_layout(size: Size, physical_layout: Size) -> None:
             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
             f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
         )
-    for place, dim in enumerate(physical_layout):
+    for index, dim in enumerate(physical_layout):
         if not 0 <= dim < len(size):
             raise RuntimeError(
                 f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index "
-                f"{place}).  NB: negative dims not currently supported; file an issue if you want it."
+                f"{index}).  NB: negative dims not currently supported; file an issue if you want it."
             )
-        if dim in physical_layout[:place]:
+        if dim in physical_layout[:index]:
             raise RuntimeError("Duplicate dim not allowed")

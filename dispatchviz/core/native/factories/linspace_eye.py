@@ -167,6 +167,6 @@ def eye_out_m_out(n: int, m: int, out: Tensor) -> Tensor:
     ops.resize_.call(out, (n, m), None)
     ops.zero_.call(out)
     if out._array is not None:
-        places = array_module(out._device.type).arange(min(n, m))
-        out._array[places, places] = 1
+        indices = array_module(out._device.type).arange(min(n, m))
+        out._array[indices, indices] = 1
     return out

@@ -18,10 +18,10 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
         return ops.empty_memory_format.call(size, int64, "strided", self._device, None, None)
     if self._device.type == "meta" and num_classes != -1:
         return _by_comparison(self, num_classes)
-    least, largest = ops.aminmax.call(self, dim=None, keepdim=False)
-    if ops.item.call(least).real < 0:
+    minimum, maximum = ops.aminmax.call(self, dim=None, keepdim=False)
+    if ops.item.call(minimum).real < 0:
         raise RuntimeError("Class values must be non-negative.")
-    last = int(ops.item.call(largest).real)
+    last = int(ops.item.call(maximum).real)
     if num_classes == -1:
         num_classes = last + 1
     elif num_classes <= last:

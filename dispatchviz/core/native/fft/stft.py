@@ -11,7 +11,7 @@ from dispatchviz.core.tensor.dtype import float64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.warning import warn_python_once
 
-_PLACE = "aten/src/ATen/native/SpectralOps.cpp"
+_SOURCE = "aten/src/ATen/native/SpectralOps.cpp"
 _RECTANGULAR = (
     "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
 )
@@ -97,7 +97,7 @@ def _check_window(self: Tensor, window: Tensor | None, aligned: bool) -> None:
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
             "leakage. Other windows such as torch.hann_window or torch.hamming_window are recommended to reduce "
             f"spectral leakage.{_RECTANGULAR}",
-            f"{_PLACE}:835",
+            f"{_SOURCE}:835",
         )
     _check_same_device("stft", self, window)
     if aligned:
@@ -126,7 +126,7 @@ def _is_complex(self: Tensor, window: Tensor | None, wanted: bool | None) -> boo
         "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors "
         "for all inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on "
         "the complex output to recover the old return format.",
-        f"{_PLACE}:874",
+        f"{_SOURCE}:874",
     )
     return False
 
@@ -229,10 +229,10 @@ def istft(
     signals = _signals(_as_complex(ops.transpose_int.call(spectra, 1, 2)), n_fft, norm, half, window, return_complex)
     added, envelope = _added_up(signals, weights, n_fft, hop)
     start, end = _signal_range(added._size[1], n_fft, center, length)
-    cut = ops.slice_Tensor.call(added, 1, start, end, 1)
+    trimmed = ops.slice_Tensor.call(added, 1, start, end, 1)
     envelope = ops.slice_Tensor.call(envelope, 1, start, end, 1)
     _check_envelope(call, envelope)
-    result = ops.div_Tensor.call(cut, envelope)
+    result = ops.div_Tensor.call(trimmed, envelope)
     if len(real._size) == 3:
         result = ops.squeeze_dim.call(result, 0)
     return _zero_padded(result, end - added._size[1])
@@ -244,7 +244,7 @@ def _check_inverse_window(self: Tensor, window: Tensor | None) -> None:
             "istft window",
             "A window was not provided. A rectangular window will be applied.Please provide the same window used by "
             f"stft to make the inversion lossless.{_RECTANGULAR}",
-            f"{_PLACE}:1035",
+            f"{_SOURCE}:1035",
         )
     _check_same_device("istft", self, window)
     if not self._dtype.is_complex:
@@ -346,6 +346,6 @@ def _zero_padded(signal: Tensor, missing: int) -> Tensor:
         "istft length",
         "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
         "Please check your center and hop_length settings.",
-        f"{_PLACE}:1199",
+        f"{_SOURCE}:1199",
     )
     return ops.constant_pad_nd.call(signal, (0, missing), 0)

@@ -81,8 +81,8 @@ def bartlett_window_periodic(window_length: int, periodic: bool, *options: *Opti
     if window_length < 2:
         return _short(window_length, *options)
     window_length += periodic
-    places = arange(window_length, *_typed(options))
-    window = ops.mul__Scalar.call(places, 2.0 / (window_length - 1))
+    indices = arange(window_length, *_typed(options))
+    window = ops.mul__Scalar.call(indices, 2.0 / (window_length - 1))
     half = ((window_length - 1) >> 1) + 1
     falling = ops.mul__Scalar.call(ops.narrow.call(window, 0, half, window_length - half), -1)
     ops.add__Scalar.call(falling, 2, 1)
@@ -100,10 +100,10 @@ def blackman_window_periodic(window_length: int, periodic: bool, *options: *Opti
     if window_length < 2:
         return _short(window_length, *options)
     window_length += periodic
-    places = arange(window_length, *_typed(options))
-    places = ops.mul__Scalar.call(places, math.pi / (window_length - 1))
-    slow = ops.mul__Scalar.call(ops.cos_.call(ops.mul_Scalar.call(places, 2)), 0.5)
-    fast = ops.mul__Scalar.call(ops.cos_.call(ops.mul_Scalar.call(places, 4)), 0.08)
+    indices = arange(window_length, *_typed(options))
+    indices = ops.mul__Scalar.call(indices, math.pi / (window_length - 1))
+    slow = ops.mul__Scalar.call(ops.cos_.call(ops.mul_Scalar.call(indices, 2)), 0.5)
+    fast = ops.mul__Scalar.call(ops.cos_.call(ops.mul_Scalar.call(indices, 4)), 0.08)
     window = ops.add_Scalar.call(ops.sub_Tensor.call(fast, slow, 1), 0.42, 1)
     return _shortened(window, window_length, periodic)
 
@@ -127,12 +127,12 @@ def kaiser_window_beta(window_length: int, periodic: bool, beta: float, *options
     if window_length < 2:
         return _short(window_length, *options)
     window_length += periodic
-    places = ops.arange.call(window_length, *_typed(options))
+    indices = ops.arange.call(window_length, *_typed(options))
     window = _empty(window_length, *options)
     if window._array is not None:
         xp: Any = array_module(window._device.type)
         middle = (window_length - 1) / 2.0
-        distance = (places._array.astype(accumulated(window._dtype).numpy) - middle) / middle
+        distance = (indices._array.astype(accumulated(window._dtype).numpy) - middle) / middle
         root = quiet.run(lambda: xp.sqrt(xp.maximum(1 - distance * distance, 0)))
         store(window, xp.i0(beta * root) / xp.i0(xp.asarray(beta)))
     return _shortened(window, window_length, periodic)

@@ -20,10 +20,10 @@ def _check_counts(**named: Tensor) -> None:
             raise RuntimeError(f"{name} must be a 1-element tensor.")
 
 
-def _check_dtypes(dtype: DType, word: str, **named: Tensor) -> None:
+def _check_dtypes(dtype: DType, dtype_name: str, **named: Tensor) -> None:
     for name, tensor in named.items():
         if tensor._dtype is not dtype:
-            raise RuntimeError(f"{name} must be {word} tensor.")
+            raise RuntimeError(f"{name} must be {dtype_name} tensor.")
 
 
 def _number(tensor: Tensor) -> Any:
@@ -70,8 +70,8 @@ def _amp_update_scale_(
     count = xp.where(found, 0, _number(growth_tracker) + 1)
     grown = quiet.run(lambda: (scale.astype("float64") * scale_growth_factor).astype(scale.dtype))
     grown = xp.where(xp.isfinite(grown), grown, scale)
-    smaller = (scale.astype("float64") * scale_backoff_factor).astype(scale.dtype)
+    backed_off = (scale.astype("float64") * scale_backoff_factor).astype(scale.dtype)
     full = count == growth_interval
-    store(self, xp.where(found, smaller, xp.where(full, grown, scale)).reshape(self._size))
+    store(self, xp.where(found, backed_off, xp.where(full, grown, scale)).reshape(self._size))
     store(growth_tracker, xp.where(full, 0, count).reshape(growth_tracker._size))
     return self

@@ -78,8 +78,8 @@ def in_loops(function: Callable[..., None], dtype: DType, arrays: list[Any], *re
     """Runs a step in both loops: ``function(loop, arrays, *rest)``."""
     length = _VECTOR // dtype.itemsize
     end = arrays[0].size // length * length
-    for whole, place in ((True, slice(0, end)), (False, slice(end, None))):
-        parts = [array[place] for array in arrays]
+    for whole, index in ((True, slice(0, end)), (False, slice(end, None))):
+        parts = [array[index] for array in arrays]
         if not parts[0].size:
             continue
         wide = [part.astype(numpy.float32) for part in parts] if dtype in REDUCED else parts
@@ -99,7 +99,7 @@ def _gradient(param: Any, grad: Any, scale: float | None, weight_decay: Any, max
 
 def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, scale: float | None) -> None:
     """Parameter, gradient, both means and, for ``amsgrad``, the largest second one; ``step`` counts from 1."""
-    param, grad, mean, square, *largest = arrays
+    param, grad, mean, square, *max_exp_avg_sqs = arrays
     number = loop.number
     decay = 0.0 if options.decoupled else options.weight_decay
     if options.decoupled and options.weight_decay != 0:
@@ -107,11 +107,11 @@ def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, 
     found = _gradient(param, grad, scale, number(decay), options.maximize)
     weight, keep = number(1 - options.beta1), number(options.beta2)
     mean[...] = fma(weight, found - mean, mean) if weight < 0.5 else fma(weight - number(1), found - mean, found)
-    share = number(1 - options.beta2) * found
-    square[...] = fma(share, found, square * keep) if loop.whole else fma(square, keep, share * found)
+    weighted = number(1 - options.beta2) * found
+    square[...] = fma(weighted, found, square * keep) if loop.whole else fma(square, keep, weighted * found)
     if options.amsgrad:
-        numpy.maximum(largest[0], square, out=largest[0])
-    root = numpy.sqrt(largest[0] if options.amsgrad else square)
+        numpy.maximum(max_exp_avg_sqs[0], square, out=max_exp_avg_sqs[0])
+    root = numpy.sqrt(max_exp_avg_sqs[0] if options.amsgrad else square)
     below = root / number((1 - options.beta2**step) ** 0.5) + number(options.eps)
     param -= number(options.lr / (1 - options.beta1**step)) * mean / below
 
@@ -127,9 +127,9 @@ def sgd_step(loop: Loop, arrays: list[Any], options: SgdOptions, scale: float | 
     found = _gradient(param, grad, scale, number(options.weight_decay), options.maximize)
     if options.momentum != 0:
         momentum, buffer = number(options.momentum), buffers[0]
-        share = number(1 - options.dampening)
-        moved = fma(found, share, buffer * momentum) if loop.whole else fma(buffer, momentum, found * share)
-        buffer[...] = found if options.is_first_step else moved
+        weight = number(1 - options.dampening)
+        momentum_buffer = fma(found, weight, buffer * momentum) if loop.whole else fma(buffer, momentum, found * weight)
+        buffer[...] = found if options.is_first_step else momentum_buffer
         found = fma(buffer, momentum, found) if options.nesterov else buffer
     if not (loop.whole and loop.dtype in REDUCED):
         param[...] = fma(found, number(-options.lr), param)

@@ -30,10 +30,10 @@ from dispatchviz.core.tensor.tensor import Tensor, numel, strided
 Tensors = Sequence[Tensor]
 
 
-def check_true(condition: bool, words: str) -> None:
+def check_true(condition: bool, text: str) -> None:
     """RuntimeError in the words of a check that nobody has written words for."""
     if not condition:
-        raise RuntimeError(f"Expected {words} to be true, but got false.  {IMPROVABLE}")
+        raise RuntimeError(f"Expected {text} to be true, but got false.  {IMPROVABLE}")
 
 
 def _check_lengths(params: Tensors, **lists: Tensors) -> None:
@@ -122,7 +122,7 @@ def _fused_adamw_kernel_cpu_(
 
 def _adam(
     lists: tuple[Tensors, ...],
-    largest: Tensors,
+    max_exp_avg_sqs: Tensors,
     steps: Tensors,
     options: AdamOptions,
     grad_scale: Tensor | None,
@@ -133,11 +133,11 @@ def _adam(
     params, grads, means, squares = lists
     _check_lengths(params, grads=grads, exp_avgs=means, exp_avg_sqs=squares)
     if options.amsgrad:
-        _check_lengths(params, max_exp_avg_sqs=largest)
+        _check_lengths(params, max_exp_avg_sqs=max_exp_avg_sqs)
     else:
-        check_true(not largest, "max_exp_avg_sqs.empty()")
+        check_true(not max_exp_avg_sqs, "max_exp_avg_sqs.empty()")
     _check_lengths(params, state_steps=steps)
-    rows = zip(params, means, squares, *([largest] if options.amsgrad else []), strict=True)
+    rows = zip(params, means, squares, *([max_exp_avg_sqs] if options.amsgrad else []), strict=True)
     for row, grad, step in zip(rows, grads, steps, strict=True):
         as_contiguous(grad)
         dtype = check_floating(row[0], "fused_adam_kernel")

@@ -80,14 +80,14 @@ def _fused_adamw_kernel_cuda_(
 
 def _adam(
     lists: tuple[Tensors, ...],
-    largest: Tensors,
+    max_exp_avg_sqs: Tensors,
     steps: Tensors,
     options: AdamOptions,
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
     if options.amsgrad:
-        lists = (*lists, largest)
+        lists = (*lists, max_exp_avg_sqs)
     names = "exp_avg_sqs, and max_exp_avg_sqs" if options.amsgrad else "and exp_avg_sqs"
     if not can_use_fast_route(*lists):
         raise RuntimeError(f"params, grads, exp_avgs, {names} {_ALIKE}")
@@ -120,7 +120,7 @@ def _gradient(param: Tensor, grad: Tensor, scale: float | None, decay: float, ma
 
 
 def _adam_step(row: tuple[Tensor, ...], options: AdamOptions, step: float, scale: float | None) -> Results:
-    param, grad, mean, square, *largest = row
+    param, grad, mean, square, *max_exp_avg_sqs = row
     xp = array_module(param._device.type)
     kept, found = _gradient(param, grad, scale, 0.0 if options.decoupled else options.weight_decay, options.maximize)
     value = _wide(param)
@@ -130,8 +130,8 @@ def _adam_step(row: tuple[Tensor, ...], options: AdamOptions, step: float, scale
     squares = _rounded(options.beta2 * _wide(square) + (1 - options.beta2) * found * found, param)
     results = [(grad, kept), (mean, means), (square, squares)]
     if options.amsgrad:
-        squares = xp.maximum(_wide(largest[0]), squares)
-        results.append((largest[0], squares))
+        squares = xp.maximum(_wide(max_exp_avg_sqs[0]), squares)
+        results.append((max_exp_avg_sqs[0], squares))
     number = accumulated(param._dtype).numpy.type
     size = float(number(options.lr / float(number(1 - options.beta1**step))))
     root = float(xp.sqrt(number(1 - options.beta2**step)))
@@ -170,8 +170,8 @@ def _sgd_step(row: tuple[Tensor, ...], options: SgdOptions, scale: float | None)
     kept, found = _gradient(param, grad, scale, options.weight_decay, options.maximize)
     results = [(grad, kept)]
     if buffers:
-        moved = options.momentum * _wide(buffers[0]) + (1 - options.dampening) * found
-        buffer = found if options.is_first_step else _rounded(moved, param)
+        momentum_buffer = options.momentum * _wide(buffers[0]) + (1 - options.dampening) * found
+        buffer = found if options.is_first_step else _rounded(momentum_buffer, param)
         results.append((buffers[0], buffer))
         found = _rounded(found + options.momentum * buffer, param) if options.nesterov else buffer
     return [*results, (param, _wide(param) - options.lr * found)]

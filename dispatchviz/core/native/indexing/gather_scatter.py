@@ -45,11 +45,11 @@ def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None =
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not numel(index._size):
         return
-    places, own = _nonempty(index._size), _nonempty(self._size)
-    if len(places) != len(own):
+    indices, own = _nonempty(index._size), _nonempty(self._size)
+    if len(indices) != len(own):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    wrong = _too_large(places, own, dim) or (src is not None and _too_large(places, _nonempty(src._size), None))
-    if src is not None and len(places) != len(_nonempty(src._size)):
+    wrong = _too_large(indices, own, dim) or (src is not None and _too_large(indices, _nonempty(src._size), None))
+    if src is not None and len(indices) != len(_nonempty(src._size)):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if wrong:
         to_src = "" if src is None else f" and to be no larger size than src {list(src._size)}"
@@ -84,15 +84,15 @@ def _indices_along(self: Tensor, dim: int, index: Tensor, by_rows: bool = False)
     dim = wrap_dim(dim, len(self._size))
     if not numel(index._size):
         return None, dim
-    places = index._array
+    indices = index._array
     if self._device.type == "cpu" and not by_rows:
-        places = ops.to_dtype.call(index, int64, False, False, None)._array
-    places = places.reshape(_nonempty(index._size))
+        indices = ops.to_dtype.call(index, int64, False, False, None)._array
+    indices = indices.reshape(_nonempty(index._size))
     length = self._size[dim] if self._size else 1
-    wrong = (places < 0) | (places >= length)
+    wrong = (indices < 0) | (indices >= length)
     if wrong.any():
-        raise RuntimeError(f"index {int(places[wrong][0])} is out of bounds for dimension {dim} with size {length}")
-    return places, dim
+        raise RuntimeError(f"index {int(indices[wrong][0])} is out of bounds for dimension {dim} with size {length}")
+    return indices, dim
 
 
 # -- gather ------------------------------------------------------------------------------------------------------------
@@ -111,10 +111,10 @@ def gather_meta(op: Structured, self: Tensor, dim: int, index: Tensor, sparse_gr
 
 
 def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
-    places, own = _nonempty(index._size), _nonempty(self._size)
-    if len(places) != len(own):
+    indices, own = _nonempty(index._size), _nonempty(self._size)
+    if len(indices) != len(own):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for other, (length, most) in enumerate(zip(places, own, strict=True)):
+    for other, (length, most) in enumerate(zip(indices, own, strict=True)):
         if other != dim and length > most:
             raise RuntimeError(
                 f"Size does not match at dimension {other} expected index {list(index._size)} to be no larger than "
@@ -124,12 +124,12 @@ def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
 
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> None:
     """self[index[i][j]][j] for the dimension 0"""
-    places, dim = _indices_along(self, dim, index)
-    if places is not None:
+    indices, dim = _indices_along(self, dim, index)
+    if indices is not None:
         xp = array_module(out._device.type)
         source = self._array.reshape(_nonempty(self._size))
-        cut = tuple(slice(None) if d == dim else slice(0, n) for d, n in enumerate(places.shape))
-        out._array[...] = xp.take_along_axis(source[cut], places, dim).reshape(out._size)
+        window = tuple(slice(None) if d == dim else slice(0, n) for d, n in enumerate(indices.shape))
+        out._array[...] = xp.take_along_axis(source[window], indices, dim).reshape(out._size)
 
 
 def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
@@ -212,10 +212,10 @@ def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any,
 
 
 def _grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:
-    places, dim = _indices_along(out, dim, index, by_rows)
-    if places is None:
+    indices, dim = _indices_along(out, dim, index, by_rows)
+    if indices is None:
         return None, None
-    return index_grid(places.shape, dim, places), tuple(slice(0, n) for n in places.shape)
+    return index_grid(indices.shape, dim, indices), tuple(slice(0, n) for n in indices.shape)
 
 
 _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "mean": "add"} | {
@@ -335,14 +335,14 @@ def first_value(reduce: str, dtype: DType) -> Scalar:
         return 0
     if reduce == "prod":
         return 1
-    largest = reduce in ("amax", "max")
-    sign = -1 if largest else 1
+    is_max = reduce in ("amax", "max")
+    sign = -1 if is_max else 1
     if dtype.is_floating_point:
         return sign * float("inf")
     if dtype.name == "bool":
-        return not largest
+        return not is_max
     limits = numpy.iinfo(dtype.numpy)
-    return int(limits.min if largest else limits.max)
+    return int(limits.min if is_max else limits.max)
 
 
 def counting_from(out: Tensor, include_self: bool) -> Tensor:

@@ -74,14 +74,14 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
     target = out if out._size else ops.unsqueeze.call(out, 0)
     values = source if source._size else ops.unsqueeze.call(source, 0)
     _restride(target, dim, index, target._size[:dim] + values._size[dim : dim + 1] + target._size[dim + 1 :])
-    places = index._array.reshape(-1)
+    indices = index._array.reshape(-1)
     length = target._size[dim]
-    wrong = (places < 0) | (places >= length)
+    wrong = (indices < 0) | (indices >= length)
     if wrong.any():
         raise IndexError(
-            f"index_copy_(): index {int(places[wrong][0])} is out of bounds for dimension {dim} with size {length}"
+            f"index_copy_(): index {int(indices[wrong][0])} is out of bounds for dimension {dim} with size {length}"
         )
-    target._array[(slice(None),) * dim + (places,)] = values._array
+    target._array[(slice(None),) * dim + (indices,)] = values._array
 
 
 def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
@@ -90,8 +90,8 @@ def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
     still = tuple(0 if d == dim else step for d, step in enumerate(self._stride))
     alone = tuple(numel(index._size) if d == dim else 1 for d in range(rank))
     step = index._stride[0] if index._size else 1
-    seen = ((index, alone, tuple(step if d == dim else 0 for d in range(rank))), (self, size, still))
-    for tensor, shape, stride in seen:
+    views = ((index, alone, tuple(step if d == dim else 0 for d in range(rank))), (self, size, still))
+    for tensor, shape, stride in views:
         ops.as_strided.call(tensor, shape, stride, None)
 
 
@@ -127,12 +127,12 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar)
         raise RuntimeError("Index has to be a vector/scalar")
     count = numel(index._size)
     _restride(target, dim, index, (*target._size[:dim], count, *target._size[dim + 1 :]))
-    places = index._array.reshape(-1)
+    indices = index._array.reshape(-1)
     length = target._size[dim]
-    wrong = (places < -length) | (places >= length)
+    wrong = (indices < -length) | (indices >= length)
     if wrong.any():
-        raise IndexError(f"index {int(places[wrong][0])} is out of bounds for dimension {dim} with size {length}")
-    target._array[(slice(None),) * dim + (places,)] = convert(value, self._dtype)
+        raise IndexError(f"index {int(indices[wrong][0])} is out of bounds for dimension {dim} with size {length}")
+    target._array[(slice(None),) * dim + (indices,)] = convert(value, self._dtype)
     return self
 
 
@@ -212,20 +212,20 @@ def index_reduce_out(
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
     count = None if several else counting_from(out, include_self)  # a vector is counted whatever is asked for
-    places = index._array.reshape(-1)
+    indices = index._array.reshape(-1)
     length = out._size[dim] if out._size else 1
-    if ((places < 0) | (places >= length)).any():
+    if ((indices < 0) | (indices >= length)).any():
         raise IndexError("index out of range in self")
     values = source._array if source._size else source._array.reshape(1)
-    combine_at(reduce, out, _whole(values, dim, places), values)
+    combine_at(reduce, out, _whole(values, dim, indices), values)
     if reduce == "mean":
         divide_by_count(out, _counted(out, dim, index, source, include_self, count))
 
 
-def _whole(values: Any, dim: int, places: Any) -> tuple[Any, ...]:
+def _whole(values: Any, dim: int, indices: Any) -> tuple[Any, ...]:
     """One array of places per dimension."""
     shape = [-1 if d == dim else 1 for d in range(values.ndim)]
-    return index_grid(values.shape, dim, places.reshape(shape))
+    return index_grid(values.shape, dim, indices.reshape(shape))
 
 
 def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, count: Tensor | None) -> Tensor:
@@ -268,11 +268,11 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
 
 
 def _check_inside(self: Tensor, index: Tensor) -> None:
-    count, places = numel(self._size), index._array
-    wrong = (places < -count) | (places >= count)
+    count, indices = numel(self._size), index._array
+    wrong = (indices < -count) | (indices >= count)
     if wrong.any():
         raise IndexError(
-            f"out of range: tried to access index {int(places[wrong].reshape(-1)[0])} on a tensor of {count} elements."
+            f"out of range: tried to access index {int(indices[wrong].reshape(-1)[0])} on a tensor of {count} elements."
         )
 
 
@@ -289,12 +289,12 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     ops.reshape.call(index, source._size)
     _check_inside(self, index)
     xp = array_module(self._device.type)
-    places = xp.unravel_index(index._array.reshape(-1) % numel(self._size), self._size or (1,))
+    indices = xp.unravel_index(index._array.reshape(-1) % numel(self._size), self._size or (1,))
     target, values = self._array.reshape(self._size or (1,)), source._array.reshape(-1)
     if accumulate:
-        add_at(target, places, values)
+        add_at(target, indices, values)
     else:
-        target[places] = values
+        target[indices] = values
     return self
 
 
@@ -325,10 +325,10 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:
-        flat, places = ops.view.call(self, (-1,)), ops.view.call(indices, (-1,))
-        return ops.gather.call(flat, 0, places)
-    source, places, dim = _along(self, indices, dim)
-    return ops.gather.call(source, dim, places)
+        flat, positions = ops.view.call(self, (-1,)), ops.view.call(indices, (-1,))
+        return ops.gather.call(flat, 0, positions)
+    source, positions, dim = _along(self, indices, dim)
+    return ops.gather.call(source, dim, positions)
 
 
 def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None, out: Tensor) -> Tensor:
@@ -336,10 +336,10 @@ def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None, out: Tens
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:
-        flat, places = ops.view.call(self, (-1,)), ops.view.call(indices, (-1,))
-        return ops.gather_out.call(flat, 0, places, False, out)
-    source, places, dim = _along(self, indices, dim)
-    return ops.gather_out.call(source, dim, places, False, out)
+        flat, positions = ops.view.call(self, (-1,)), ops.view.call(indices, (-1,))
+        return ops.gather_out.call(flat, 0, positions, False, out)
+    source, positions, dim = _along(self, indices, dim)
+    return ops.gather_out.call(source, dim, positions, False, out)
 
 
 def _along(self: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, Tensor, int]:
@@ -352,6 +352,6 @@ def _along(self: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, Tensor, int
     dim = wrap_dim(dim, len(self._size))
     own = (*self._size[:dim], indices._size[dim], *self._size[dim + 1 :]) if self._size else ()
     other = (*indices._size[:dim], self._size[dim], *indices._size[dim + 1 :]) if self._size else ()
-    places = ops.broadcast_to.call(indices, broadcast_sizes(own, indices._size))
+    positions = ops.broadcast_to.call(indices, broadcast_sizes(own, indices._size))
     source = ops.broadcast_to.call(self, broadcast_sizes(other, self._size))
-    return source, ops.remainder_Scalar.call(places, source._size[dim] if source._size else 1), dim
+    return source, ops.remainder_Scalar.call(positions, source._size[dim] if source._size else 1), dim

@@ -30,7 +30,7 @@ class AdvancedIndex(NamedTuple):
     """The tensor's memory, its indexed dimensions side by side; None on meta."""
     source: Tensor
     """The restrided tensor, in the shape of the result."""
-    places: list[Tensor]
+    indices: list[Tensor]
     """Broadcast, one for each indexed dimension."""
     restrided: list[Tensor]
     """The same, with dimensions of size 1 for the others."""
@@ -42,7 +42,7 @@ class AdvancedIndex(NamedTuple):
     def key(self) -> tuple[Any, ...]:
         """What reads or writes ``array``. IndexError for a place outside."""
         _check_indices(self)
-        return (*(slice(None),) * self.before, *(place._array for place in self.places))
+        return (*(slice(None),) * self.before, *(index._array for index in self.indices))
 
 
 def make_info(self: Tensor, indices: Indices) -> AdvancedIndex:
@@ -54,11 +54,11 @@ def make_info(self: Tensor, indices: Indices) -> AdvancedIndex:
     expanded += [None] * (len(self._size) - len(expanded))
     if not _side_by_side(expanded):
         self, expanded = _transpose_to_front(self, expanded)
-    places = [
+    positions = [
         index if index is None or index._dtype is int64 else ops.to_dtype.call(index, int64, False, False, None)
         for index in expanded
     ]
-    return _advanced_index(self, places)
+    return _advanced_index(self, positions)
 
 
 def _expand_tensors(self: Tensor, indices: Indices) -> list[Tensor | None]:
@@ -66,8 +66,8 @@ def _expand_tensors(self: Tensor, indices: Indices) -> list[Tensor | None]:
     found: list[Tensor | None] = []
     for index in indices:
         if index is None or index._dtype not in _MASKS:
-            moved = index is not None and index._device != self._device
-            found.append(_to_device(index, self) if index is not None and moved else index)
+            is_elsewhere = index is not None and index._device != self._device
+            found.append(_to_device(index, self) if index is not None and is_elsewhere else index)
             continue
         if index._dtype is uint8:
             warn_python(
@@ -123,31 +123,31 @@ def _transpose_to_front(self: Tensor, indices: Indices) -> tuple[Tensor, list[Te
 def _advanced_index(self: Tensor, indices: Indices) -> AdvancedIndex:
     named = [dim for dim, index in enumerate(indices) if index is not None]
     before, end = (named[0], named[-1] + 1) if named else (len(self._size), len(self._size))
-    places = [index for index in indices if index is not None]
-    lengths, shape = self._size[before:end], places[0]._size if places else ()
+    positions = [index for index in indices if index is not None]
+    lengths, shape = self._size[before:end], positions[0]._size if positions else ()
     if 0 in lengths and 0 not in shape:
         raise IndexError("index is out of bounds for dimension with size 0")
     size = (*self._size[:before], *shape, *self._size[end:])
     stride = (*self._stride[:before], *(0,) * len(shape), *self._stride[end:])
     source = ops.as_strided.call(self, size, stride, None)
     wide = (*(1,) * before, *shape, *(1,) * (len(self._size) - end))
-    restrided = [ops.reshape.call(index, wide) for index in places]
+    restrided = [ops.reshape.call(index, wide) for index in positions]
     if self._device.type == "cuda" and len({index._stride for index in restrided}) > 1:
         restrided = [ops.contiguous.call(index, "contiguous_format") for index in restrided]
-    return AdvancedIndex(self._array, source, places, restrided, before, lengths)
+    return AdvancedIndex(self._array, source, positions, restrided, before, lengths)
 
 
 def _check_indices(info: AdvancedIndex) -> None:
     """IndexError for the first place that is outside, counted among the tensors of places."""
     wrong = [
-        (place._array < -length) | (place._array >= length)
-        for place, length in zip(info.places, info.lengths, strict=True)
+        (index._array < -length) | (index._array >= length)
+        for index, length in zip(info.indices, info.lengths, strict=True)
     ]
     if not any(each.any() for each in wrong):
         return
     first = min(int(each.reshape(-1).argmax()) for each in wrong if each.any())
     position = next(i for i, each in enumerate(wrong) if each.reshape(-1)[first])
-    value = int(info.places[position]._array.reshape(-1)[first])
+    value = int(info.indices[position]._array.reshape(-1)[first])
     raise IndexError(f"index {value} is out of bounds for dimension {position} with size {info.lengths[position]}")
 
 

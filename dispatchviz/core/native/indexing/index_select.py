@@ -39,12 +39,12 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
         return out
     if self._device.type == "cpu":
         index = in_format(index)
-    places = index._array.reshape(-1)
+    indices = index._array.reshape(-1)
     if len(self._size) > 1 and dim == 0 and self._device.type == "cpu" and count:
         ops.select_int.call(self, dim, 0)
         ops.select_int.call(out, dim, 0)
-    _check_indices(places, self._size[dim] if self._size else 1, "index out of range in self")
-    out._array[...] = self._array.take(places, axis=dim) if self._size else self._array
+    _check_indices(indices, self._size[dim] if self._size else 1, "index out of range in self")
+    out._array[...] = self._array.take(indices, axis=dim) if self._size else self._array
     return out
 
 
@@ -61,8 +61,8 @@ def _check_selected(self: Tensor, index: Tensor, out: Tensor) -> None:
     check_no_overlap(out, (self, index))
 
 
-def _check_indices(places: Any, length: int, text: str) -> None:
-    if ((places < 0) | (places >= length)).any():
+def _check_indices(indices: Any, length: int, text: str) -> None:
+    if ((indices < 0) | (indices >= length)).any():
         raise IndexError(text)
 
 
@@ -85,25 +85,25 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     dim = wrap_dim(dim, len(self._size))
     if self._device.type == "cpu":
         index = in_format(index)
-    places = index._array.reshape(-1)
+    indices = index._array.reshape(-1)
     by_slices = self._device.type == "cpu" and len(self._size) > 1
     if by_slices and alpha == 1 and dim in (0, len(self._size) - 1) and index._dtype is int64:
         wide = tuple(numel(index._size) if d == dim else length for d, length in enumerate(self._size))
         expanded = ops.as_strided.call(index, wide, tuple(int(d == dim) for d in range(len(wide))), None)
         ops.scatter_add_.call(out, dim, expanded, source)
         return
-    if by_slices and places.size and out._array.size:
+    if by_slices and indices.size and out._array.size:
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
-    _check_indices(places, self._size[dim] if self._size else 1, "index out of range in self")
-    _added(out, dim, source, places, convert(alpha, self._dtype))
+    _check_indices(indices, self._size[dim] if self._size else 1, "index out of range in self")
+    _added(out, dim, source, indices, convert(alpha, self._dtype))
 
 
-def _added(out: Tensor, dim: int, source: Tensor, places: Any, factor: Any = 1) -> None:
+def _added(out: Tensor, dim: int, source: Tensor, indices: Any, factor: Any = 1) -> None:
     xp = array_module(out._device.type)
     target = xp.moveaxis(out._array, dim, 0) if out._size else out._array.reshape(1)
     values = xp.moveaxis(source._array, dim, 0) if source._size else source._array.reshape(1)
-    add_at(target, places, values * out._dtype.numpy.type(factor))
+    add_at(target, indices, values * out._dtype.numpy.type(factor))
 
 
 # -- nonzero ----------------------------------------------------------------------------------------------------------

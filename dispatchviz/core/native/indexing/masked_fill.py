@@ -101,8 +101,8 @@ def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
     """The result seen in the shape of the mask; where the loop is not serial, all places are counted."""
     ops.as_strided.call(out, self._size, (0,) * len(self._size), None)
     if not (self._is_contiguous and mask._is_contiguous):
-        places = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
-        ops.copy_.call(places, mask, False)
+        indices = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
+        ops.copy_.call(indices, mask, False)
         ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
 
 

@@ -18,8 +18,8 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Indices, fill: Sca
         for dim, index in enumerate(indices):
             size[dim] = 0 if index is None else numel(index._size)
         return ops.full.call(tuple(size), fill, self._dtype, "strided", self._device, None)
-    chosen = ops._unsafe_index_Tensor.call(self, _clamped(self, indices))
-    return ops.masked_fill_Scalar.call(chosen, ops.logical_not.call(mask), fill)
+    selected = ops._unsafe_index_Tensor.call(self, _clamped(self, indices))
+    return ops.masked_fill_Scalar.call(selected, ops.logical_not.call(mask), fill)
 
 
 def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: Indices, values: Tensor) -> Tensor:

@@ -48,8 +48,8 @@ def apply_slice(self: Tensor, dim: int, index: Slice, as_it_is: bool) -> Tensor:
     return self if as_it_is and whole else ops.slice_Tensor.call(self, dim, *index)
 
 
-def apply_select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
-    """``select``; ``place`` is the index's place in the tuple, which the IndexError names as the dimension."""
+def apply_select(self: Tensor, dim: int, index: int, position: int) -> Tensor:
+    """``select``; ``position`` is the index's place in the tuple, which the IndexError names as the dimension."""
     if index == 0 and dim == 0 and not self._size:
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
@@ -57,7 +57,7 @@ def apply_select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
         )
     length = self._size[dim] if dim < len(self._size) else 0
     if not -length <= index < length:
-        raise IndexError(f"index {index} is out of bounds for dimension {place} with size {length}")
+        raise IndexError(f"index {index} is out of bounds for dimension {position} with size {length}")
     return ops.select_int.call(self, dim, index)
 
 
@@ -86,13 +86,13 @@ class MultiDimIndexing:
         """How many dimensions an ellipsis stands for."""
         self._dim = 0
 
-    def handle(self, index: Index, place: int) -> None:
+    def handle(self, index: Index, position: int) -> None:
         """``handleDimInMultiDimIndexing`` for all but the ellipsis."""
         if isinstance(index, bool):
             self.result = ops.unsqueeze.call(self.result, self._dim)
             self._record(bool_as_tensor(self.result, index))
         elif isinstance(index, int):
-            self.result = apply_select(self.result, self._dim, index, place)
+            self.result = apply_select(self.result, self._dim, index, position)
         elif isinstance(index, Slice):
             self.result = apply_slice(self.result, self._dim, index, as_it_is=True)
             self._skip(1)
@@ -100,13 +100,13 @@ class MultiDimIndexing:
             self.result = ops.unsqueeze.call(self.result, self._dim)
             self._skip(1)
         else:
-            self._handle_tensor(index, place)
+            self._handle_tensor(index, position)
 
     def handle_ellipsis(self) -> None:
         """Goes past the dimensions that are not named."""
         self._skip(self._left_over)
 
-    def _handle_tensor(self, index: Tensor, place: int) -> None:
+    def _handle_tensor(self, index: Tensor, position: int) -> None:
         """One number is an integer or a bool, unless it differs from example to example."""
         if index._size or index._ks & _BATCHED or index._dtype.can_require_grad:
             self._record(index)
@@ -115,7 +115,7 @@ class MultiDimIndexing:
             self._record(bool_as_tensor(self.result, bool(ops.item.call(index))))
         else:
             number = int(ops.item.call(index).real)
-            self.result = apply_select(self.result, self._dim, number, place)
+            self.result = apply_select(self.result, self._dim, number, position)
 
     def _record(self, tensor: Tensor) -> None:
         """``recordTensorIndex``"""

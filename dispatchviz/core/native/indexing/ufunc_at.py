@@ -16,26 +16,26 @@ ON_GPU = {"add": ("int32", "uint32", "uint64", "float16", "float32", "float64")}
 """What CuPy's ``ufunc.at`` takes, by the ufunc."""
 
 
-def ufunc_at(name: str, array: Any, places: Any, values: Any) -> None:
+def ufunc_at(name: str, array: Any, indices: Any, values: Any) -> None:
     """``array[place] = name(array[place], value)`` for each place in turn. ``name`` is NumPy's for a ufunc of two."""
     xp = module_of(array)
     if xp is numpy or array.dtype.name in ON_GPU.get(name, ()):
-        getattr(xp, name).at(array, places, values)
+        getattr(xp, name).at(array, indices, values)
         return
     host = on_host(array)
-    getattr(numpy, name).at(host, _on_host(places), _on_host(values))
+    getattr(numpy, name).at(host, _on_host(indices), _on_host(values))
     array[...] = xp.asarray(host)
 
 
-def add_at(array: Any, places: Any, values: Any) -> None:
+def add_at(array: Any, indices: Any, values: Any) -> None:
     """``array[place] += value`` for each place in turn."""
-    ufunc_at("add", array, places, values)
+    ufunc_at("add", array, indices, values)
 
 
-def index_grid(size: Size, dim: int, places: Any) -> tuple[Any, ...]:
+def index_grid(size: Size, dim: int, indices: Any) -> tuple[Any, ...]:
     """An index of a whole array, one array per dimension, whose places along ``dim`` are given (they broadcast)."""
-    grid = list(module_of(places).ogrid[tuple(slice(0, length) for length in size)])
-    grid[dim] = places
+    grid = list(module_of(indices).ogrid[tuple(slice(0, length) for length in size)])
+    grid[dim] = indices
     return tuple(grid)
 
 

@@ -15,10 +15,10 @@ class TensorArg(NamedTuple):
 
     tensor: Tensor
     name: str
-    place: int
+    position: int
 
     def __str__(self) -> str:
-        return f"argument #{self.place} '{self.name}'"
+        return f"argument #{self.position} '{self.name}'"
 
 
 def argument_error(where: str, what: str) -> RuntimeError:

@@ -33,9 +33,9 @@ def compute_vectorized(
         return compute(out, dtype, function, *operands)
 
     def forms(*arrays: Any) -> Any:
-        places = scalar_elements(out, dtype, operands)
+        indices = scalar_elements(out, dtype, operands)
         rounded = (steps or function)(*[array.astype(dtype.numpy) for array in arrays])
-        return numpy.where(places, rounded.astype(arrays[0].dtype), function(*arrays))
+        return numpy.where(indices, rounded.astype(arrays[0].dtype), function(*arrays))
 
     return compute(out, dtype, forms, *operands)
 

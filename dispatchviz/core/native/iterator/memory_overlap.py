@@ -85,16 +85,16 @@ def _geometry(tensor: Tensor) -> tuple[Any, ...]:
 def element_by_element(function: Callable[..., Any], output: Any, arrays: list[Any]) -> None:
     """Writes ``function`` of the elements of arrays that broadcast to ``output``, one after the other."""
     wide = [numpy.broadcast_to(array, output.shape) for array in arrays]
-    for place in _indices_in_memory_order(output):
-        output[place] = function(*[array[place] for array in wide])
+    for index in _indices_in_memory_order(output):
+        output[index] = function(*[array[index] for array in wide])
 
 
 def _indices_in_memory_order(output: Any) -> Iterator[tuple[int, ...]]:
     """Indices in the order of the memory: the last of the sorted dimensions runs fastest."""
     dims = sorted(range(output.ndim), key=lambda dim: -output.strides[dim])
     for steps in product(*(range(output.shape[dim]) for dim in dims)):
-        place = dict(zip(dims, steps, strict=True))
-        yield tuple(place[dim] for dim in range(output.ndim))
+        index = dict(zip(dims, steps, strict=True))
+        yield tuple(index[dim] for dim in range(output.ndim))
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:

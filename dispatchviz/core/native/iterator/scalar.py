@@ -66,9 +66,9 @@ def opmath(value: Scalar, dtype: DType) -> Any:
 
 
 def _check_floating(value: Scalar, dtype: DType) -> None:
-    largest = LARGEST.get(dtype.name, math.inf)
+    maximum = LARGEST.get(dtype.name, math.inf)
     for part in (float(value.real), float(value.imag)):
-        if math.isfinite(part) and abs(part) > largest:
+        if math.isfinite(part) and abs(part) > maximum:
             raise _overflow(dtype)
 
 

@@ -94,8 +94,8 @@ def trace_backward_symint(grad: Tensor, sizes: Sequence[int]) -> Tensor:
         raise RuntimeError("expected matrix input")
     grad_input = ops.zeros.call((sizes[0] * sizes[1],), grad._dtype, "strided", grad._device, None)
     end = min(grad_input._size[0], sizes[1] * (sizes[1] + 1))
-    places = ops.arange_start_step.call(0, end, sizes[1] + 1, int64, "strided", grad._device, None)
-    filled = ops.index_fill__int_Tensor.call(grad_input, 0, places, grad)
+    indices = ops.arange_start_step.call(0, end, sizes[1] + 1, int64, "strided", grad._device, None)
+    filled = ops.index_fill__int_Tensor.call(grad_input, 0, indices, grad)
     return ops.view.call(filled, tuple(sizes))
 
 
@@ -150,8 +150,8 @@ def _as_product(
     sizes = tuple(first._size[i] for i in kept[0]), tuple(second._size[i] for i in kept[1])
     if numel(sizes[0]) == numel(sizes[1]) == 1:
         orders = (*kept[0], *dims[0]), (*dims[1], *kept[1])
-        turned = [ops.permute.call(t, order) for t, order in zip(factors, orders, strict=True)]
-        return ops.reshape.call(_number(turned[0], turned[1]), (*sizes[0], *sizes[1]))
+        permuted = [ops.permute.call(t, order) for t, order in zip(factors, orders, strict=True)]
+        return ops.reshape.call(_number(permuted[0], permuted[1]), (*sizes[0], *sizes[1]))
     left = ops.reshape.call(ops.permute.call(first, (*kept[0], *dims[0])), (numel(sizes[0]), contracted))
     right = ops.reshape.call(ops.permute.call(second, (*dims[1], *kept[1])), (contracted, numel(sizes[1])))
     return ops.reshape.call(ops.mm.call(left, right), (*sizes[0], *sizes[1]))

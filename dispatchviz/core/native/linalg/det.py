@@ -33,8 +33,8 @@ def _factorize(A: Tensor, LU: Tensor, pivots: Tensor) -> None:
 
 def _sign_of_permutation(pivots: Tensor) -> Tensor:
     """1 for an even number of swaps, -1 for an odd one."""
-    places = ops.arange_start.call(1, pivots._size[-1] + 1, int32, "strided", pivots._device, None)
-    swaps = ops.sum_dim_IntList.call(ops.ne_Tensor.call(places, pivots), (-1,), False, int64)
+    indices = ops.arange_start.call(1, pivots._size[-1] + 1, int32, "strided", pivots._device, None)
+    swaps = ops.sum_dim_IntList.call(ops.ne_Tensor.call(indices, pivots), (-1,), False, int64)
     return ops.add__Scalar.call(ops.mul__Scalar.call(ops.fmod__Scalar.call(swaps, 2), -2), 1, 1)
 
 

@@ -136,8 +136,8 @@ def _letter(char: str, index: int) -> str:
     return char
 
 
-def _refuse(words: str) -> None:
-    raise RuntimeError(f"einsum(): {words}")
+def _refuse(text: str) -> None:
+    raise RuntimeError(f"einsum(): {text}")
 
 
 def _covered(i: int, labels: list[str], rank: int) -> int:
@@ -167,12 +167,12 @@ def _aligned(plan: Plan, tensors: Sequence[Tensor]) -> tuple[list[Tensor], Count
     counts: Counter[Name] = Counter()
     aligned = []
     for i, tensor in enumerate(tensors):
-        tensor, places = _named(plan, i, tensor, sizes, counts)
+        tensor, indices = _named(plan, i, tensor, sizes, counts)
         for name in plan.names:
-            if name not in places:
-                places[name] = len(places)
-                tensor = ops.unsqueeze.call(tensor, places[name])
-        aligned.append(ops.permute.call(tensor, tuple(places[name] for name in plan.names)))
+            if name not in indices:
+                indices[name] = len(indices)
+                tensor = ops.unsqueeze.call(tensor, indices[name])
+        aligned.append(ops.permute.call(tensor, tuple(indices[name] for name in plan.names)))
     return aligned, counts
 
 
@@ -180,21 +180,21 @@ def _named(
     plan: Plan, i: int, tensor: Tensor, sizes: dict[Name, int], counts: Counter[Name]
 ) -> tuple[Tensor, dict[Name, int]]:
     """An operand, with diagonals for letters that come twice, and which dimension has which name."""
-    places: dict[Name, int] = {}
+    indices: dict[Name, int] = {}
     rank = len(tensor._size)
     for name in _names_of(plan, i, rank):
-        dim = len(places)
+        dim = len(indices)
         size = tensor._size[dim]
-        if name in places:
-            tensor = _diagonal(tensor, i, name, places[name], dim)
+        if name in indices:
+            tensor = _diagonal(tensor, i, name, indices[name], dim)
             continue
         if size != 1:
             if sizes.get(name, size) != size:
                 _refuse(_mismatch(name, i, dim, size, sizes[name]))
             sizes[name] = size
             counts[name] += 1
-        places[name] = dim
-    return tensor, places
+        indices[name] = dim
+    return tensor, indices
 
 
 def _names_of(plan: Plan, i: int, rank: int) -> Iterator[Name]:

@@ -60,9 +60,9 @@ def _eliminated(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
     pivots = xp.zeros((*lu.shape[:-2], min(m, n)), dtype=xp.int32)
     info = xp.zeros(lu.shape[:-2], dtype=xp.int32)
     for k in range(min(m, n)):
-        chosen = _i_amax(lu[..., k:, k]) + k if pivot else xp.full(lu.shape[:-2], k)
-        pivots[..., k] = chosen + 1
-        _swap_rows(lu, k, chosen)
+        pivot_row = _i_amax(lu[..., k:, k]) + k if pivot else xp.full(lu.shape[:-2], k)
+        pivots[..., k] = pivot_row + 1
+        _swap_rows(lu, k, pivot_row)
         diagonal = lu[..., k, k]
         zero = diagonal == 0
         info[...] = xp.where((info == 0) & zero, k + 1, info)

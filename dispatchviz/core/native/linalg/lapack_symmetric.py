@@ -52,14 +52,14 @@ def _select_pivot(a: Array, k: int, hermitian: bool) -> tuple[int, int, bool]:
     """How many rows are taken together, with which row the last of them is swapped, whether the column is zero."""
     diagonal = abs(a[k, k].real) if hermitian else _size(a[k, k])
     below = [_size(value) for value in a[k + 1 :, k]]
-    largest = max(below, default=0.0)
-    if max(diagonal, largest) == 0:
+    maximum = max(below, default=0.0)
+    if max(diagonal, maximum) == 0:
         return 1, k, True
-    if diagonal >= ALPHA * largest:
+    if diagonal >= ALPHA * maximum:
         return 1, k, False
-    row = k + 1 + below.index(largest)
+    row = k + 1 + below.index(maximum)
     in_row = max([_size(value) for value in a[row, k:row]] + [_size(value) for value in a[row + 1 :, row]], default=0.0)
-    if diagonal >= ALPHA * largest * (largest / in_row):
+    if diagonal >= ALPHA * maximum * (maximum / in_row):
         return 1, k, False
     other = abs(a[row, row].real) if hermitian else _size(a[row, row])
     return (1, row, False) if other >= ALPHA * in_row else (2, row, False)
@@ -88,13 +88,13 @@ def _eliminate_symmetric(a: Array, k: int, step: int, hermitian: bool) -> None:
     if hermitian:
         pivot[range(step), range(step)] = pivot.diagonal().real
     column = a[after:, k:after].copy()
-    turned = column.conj() if hermitian else column
+    adjoint = column.conj() if hermitian else column
     factors = column @ xp.linalg.inv(pivot)
-    a[after:, after:] -= xp.tril(factors @ turned.T)
+    a[after:, after:] -= xp.tril(factors @ adjoint.T)
     a[after:, k:after] = factors
     if hermitian:
-        places = list(range(k, len(a)))
-        a[places, places] = a[places, places].real
+        indices = list(range(k, len(a)))
+        a[indices, indices] = a[indices, indices].real
 
 
 def xsytrs(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:

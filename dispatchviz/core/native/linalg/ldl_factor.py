@@ -106,8 +106,8 @@ def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool,
 
 
 def _check_pivots(LD: Tensor, pivots: Tensor) -> None:
-    ask = "Did you properly pass the result of ldl_factor?"
+    hint = "Did you properly pass the result of ldl_factor?"
     if not ops.item.call(ops.all.call(ops.ge_Scalar.call(ops.abs.call(pivots), 1))):
-        raise RuntimeError(f"Pivots given to ldl_solve must all have absolute value greater or equal to 1. {ask}")
+        raise RuntimeError(f"Pivots given to ldl_solve must all have absolute value greater or equal to 1. {hint}")
     if not ops.item.call(ops.all.call(ops.le_Scalar.call(ops.abs.call(pivots), LD._size[-2]))):
-        raise RuntimeError(f"Pivots given to ldl_solve must all be smaller or equal to LD.size(-2). {ask}")
+        raise RuntimeError(f"Pivots given to ldl_solve must all be smaller or equal to LD.size(-2). {hint}")

@@ -228,22 +228,22 @@ def _walk(a: Tensor, b: Tensor) -> None:
         ops.zeros.call((counts[0],), bool_, "strided", None, None)
         kept = ops.view.call(buffer, (counts[0], *a._size[-2:]))
     seen: set[int] = set()
-    for place in range(counts[1]):
-        own = _broadcast_batch_index(a._size[:-2], b._size[:-2], place)
+    for index in range(counts[1]):
+        own = _broadcast_batch_index(a._size[:-2], b._size[:-2], index)
         if kept is not None and own in seen:
             source = ops.select_int.call(kept, 0, own)
             ops.copy_.call(ops.select_int.call(matrices[0], 0, own), source, False)
         seen.add(own)
         ops.select_int.call(matrices[0], 0, own)
-        ops.select_int.call(matrices[1], 0, place)
+        ops.select_int.call(matrices[1], 0, index)
 
 
-def _broadcast_batch_index(batch: Size, whole: Size, place: int) -> int:
+def _broadcast_batch_index(batch: Size, whole: Size, position: int) -> int:
     """Which matrix of a batch is meant by a place in the batch that it is broadcast to."""
     result, step = 0, 1
     padded = (1,) * (len(whole) - len(batch)) + tuple(batch)
     for length, own in zip(reversed(whole), reversed(padded), strict=True):
-        place, index = divmod(place, length)
+        position, index = divmod(position, length)
         if own != 1:
             result += index * step
         step *= own

@@ -46,8 +46,8 @@ def check_inputs_solver(a: Tensor, b: Tensor, left: bool, function: str) -> None
     """RuntimeError unless A is square and as long as B is on the side where it stands."""
     square_check_inputs(a, function, "A")
     check_is_matrix(b, function, "B")
-    place = -2 if left else -1
-    if a._size[place] != b._size[place]:
+    index = -2 if left else -1
+    if a._size[index] != b._size[index]:
         sizes = " and ".join(f"{t._size[-2]}x{t._size[-1]}" for t in (a, b))
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(f"{function}: Incompatible shapes of A and B for the equation {equation} ({sizes})")
@@ -150,8 +150,8 @@ def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
         why = "the input matrix contained non-finite values."
         raise LinAlgError(f"{name}: The algorithm failed to converge because {why}")
     assert code > 0, "no kernel calls LAPACK with a wrong argument"
-    for word, error in _FAILURES:
-        if word in api_name:
+    for substring, error in _FAILURES:
+        if substring in api_name:
             raise error(name, code)
     raise AssertionError(f"{api_name}: Unknown error code: {code}.")
 
@@ -160,8 +160,8 @@ def _first_failure(info: Tensor, is_matrix: bool) -> tuple[int, str]:
     if is_matrix:
         return int(ops.item.call(info).real), ""
     codes = ops.to_dtype_layout.call(info, None, None, info._device, None, False, False, None)._array.reshape(-1)
-    place = next(i for i, code in enumerate(codes) if code)
-    return int(codes[place]), f": (Batch element {place})"
+    index = next(i for i, code in enumerate(codes) if code)
+    return int(codes[index]), f": (Batch element {index})"
 
 
 def _singular_inverse(name: str, code: int) -> Exception:

@@ -27,8 +27,8 @@ def linalg_cond(self: Tensor, p: Scalar | None) -> Tensor:
         return _no_condition(self)
     if abs(float(order)) == 2.0:  # type: ignore[arg-type]
         values = ops.linalg_svdvals.call(self, None)
-        largest, smallest = ops.narrow.call(values, -1, 0, 1), ops.narrow.call(values, -1, -1, 1)
-        pair = (largest, smallest) if float(order) > 0 else (smallest, largest)  # type: ignore[arg-type]
+        maximum, minimum = ops.narrow.call(values, -1, 0, 1), ops.narrow.call(values, -1, -1, 1)
+        pair = (maximum, minimum) if float(order) > 0 else (minimum, maximum)  # type: ignore[arg-type]
         return ops.squeeze_dim.call(ops.div_Tensor.call(*pair), -1)
     square_check_inputs(self, f"linalg.cond(ord={_printed(order)})")
     inverse = _inverse_or_infinity(self)

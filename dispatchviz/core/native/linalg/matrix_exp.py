@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.dtype import complex64, float32, int64, real_type
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, from_blob, numel
 
 Rows = Sequence[Sequence[float]]
-Places = tuple[int, int, int]
+TermIndices = tuple[int, int, int]
 
 THETAS = {
     numpy.float32: (
@@ -139,17 +139,17 @@ def _exponential(self: Tensor) -> Tensor:
     for low, high, polynomial in zip((-1.0, *thetas), thetas, DEGREES, strict=False):
         within = ops.le_Scalar.call(norm_on_host, high)
         within = ops.mul_Tensor.call(ops.gt_Scalar.call(norm_on_host, low), within)
-        places = _nonzero_indices(within)
-        if numel(places._size):
-            places = _to_device(places, self._device.type)
-            found = polynomial(ops.index_select.call(self, 0, places))
-            _index_put(result, places, found)
-    places = _nonzero_indices(ops.ge_Scalar.call(norm_on_host, thetas[-2]))
-    if numel(places._size):
-        places = _to_device(places, self._device.type)
-        large = ops.index_select.call(self, 0, places)
-        found = _scaled_and_squared(large, ops.index_select.call(norm, 0, places), thetas[-1])
-        _index_put(result, places, found)
+        indices = _nonzero_indices(within)
+        if numel(indices._size):
+            indices = _to_device(indices, self._device.type)
+            found = polynomial(ops.index_select.call(self, 0, indices))
+            _index_put(result, indices, found)
+    indices = _nonzero_indices(ops.ge_Scalar.call(norm_on_host, thetas[-2]))
+    if numel(indices._size):
+        indices = _to_device(indices, self._device.type)
+        large = ops.index_select.call(self, 0, indices)
+        found = _scaled_and_squared(large, ops.index_select.call(norm, 0, indices), thetas[-1])
+        _index_put(result, indices, found)
     return result
 
 
@@ -157,9 +157,9 @@ def _nonzero_indices(mask: Tensor) -> Tensor:
     return ops.squeeze_dim.call(ops.nonzero.call(mask), -1)
 
 
-def _index_put(result: Tensor, places: Tensor, found: Tensor) -> None:
+def _index_put(result: Tensor, indices: Tensor, found: Tensor) -> None:
     """C++'s ``result.index_put_({places}, found)``, which takes leading ones off the values."""
-    ops.index_put_.call(result, [places], ops.view.call(found, found._size[1:]), False)
+    ops.index_put_.call(result, [indices], ops.view.call(found, found._size[1:]), False)
 
 
 def _to_device(tensor: Tensor, device_type: str) -> Tensor:
@@ -182,16 +182,16 @@ def _powers(self: Tensor, buffers: int, filled: int) -> Tensor:
     ones = ops.expand.call(ones, self._size[:-1], False)
     ops.copy_.call(first, ops.diag_embed.call(ones, 0, -2, -1), False)
     ops.copy_.call(_at(As, 1), self, False)
-    for place, left, right in ((2, 1, 1), (3, 1, 2), (4, 3, 3)):
-        if place < filled:
-            out = _at(As, place)
+    for index, left, right in ((2, 1, 1), (3, 1, 2), (4, 3, 3)):
+        if index < filled:
+            out = _at(As, index)
             second = _at(As, right)
             matmul_out(_at(As, left), second, out)
     return As
 
 
-def _at(tensor: Tensor, place: int) -> Tensor:
-    return ops.select_int.call(tensor, 0, place)
+def _at(tensor: Tensor, index: int) -> Tensor:
+    return ops.select_int.call(tensor, 0, index)
 
 
 def _sum(parts: Tensor) -> Tensor:
@@ -256,16 +256,16 @@ def _degree_18(self: Tensor) -> Tensor:
     return _nested(self, EIGHTEEN, ((3, 0, 4), (1, 2, 3)))
 
 
-def _nested(self: Tensor, coefficients: Rows, places: tuple[Places, Places]) -> Tensor:
+def _nested(self: Tensor, coefficients: Rows, indices: tuple[TermIndices, TermIndices]) -> Tensor:
     """Two products of linear combinations B of the powers: q = B_sum + B_left B_right, B_sum + (B_left + q) q.
 
-    ``places``: where sum, left and right stand, for each product.
+    ``indices``: where sum, left and right stand, for each product.
     """
     weights = _from_memory(coefficients, self)
     powers = _powers(self, len(coefficients), len(coefficients))
     Bs = _compute_linear_combination(powers, weights)
     out = _at(powers, 0)
-    (total, left, right), (last_total, last_left, q) = places
+    (total, left, right), (last_total, last_left, q) = indices
     inner = _at(Bs, total)
     second = _at(Bs, right)
     ops.add__Tensor.call(inner, matmul_out(_at(Bs, left), second, out), 1)
@@ -315,8 +315,8 @@ def _restrided(tensor: Tensor, dim: int, size: Size) -> Tensor:
 def _weighted_sums(parts: Any, weights: Any) -> Any:
     weights = weights.reshape(*weights.shape, *(1 for _ in parts.shape[1:]))
     total = weights[:, 0] * parts[0]
-    for place in range(1, len(parts)):
-        total = total + weights[:, place] * parts[place]
+    for index in range(1, len(parts)):
+        total = total + weights[:, index] * parts[index]
     return total
 
 

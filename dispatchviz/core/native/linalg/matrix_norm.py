@@ -102,8 +102,8 @@ def _unmoved(result: Tensor, dims: tuple[int, int], rank: int, keepdim: bool) ->
     if not keepdim:
         return result
     back = [0] * rank
-    for place, dim in enumerate(_backshift(dims, rank)):
-        back[dim] = place
+    for index, dim in enumerate(_backshift(dims, rank)):
+        back[dim] = index
     return ops.permute.call(ops.unsqueeze.call(result, -1), tuple(back))
 
 

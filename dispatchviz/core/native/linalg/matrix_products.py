@@ -141,12 +141,12 @@ def _as_matrices(tensors: Sequence[Tensor]) -> tuple[list[Tensor], Size]:
     if count < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
     matrices, size = list(tensors), []
-    for place, name, dim in ((0, "first", 0), (-1, "last", -1)):
-        rank = len(tensors[place]._size)
+    for index, name, dim in ((0, "first", 0), (-1, "last", -1)):
+        rank = len(tensors[index]._size)
         if rank == 1:
-            matrices[place] = ops.unsqueeze.call(tensors[place], dim)
+            matrices[index] = ops.unsqueeze.call(tensors[index], dim)
         elif rank == 2:
-            size.append(tensors[place]._size[place])
+            size.append(tensors[index]._size[index])
         else:
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {rank}D")
     for i in range(1, count - 1):

@@ -62,8 +62,8 @@ def _check_real(tolerance: Tensor, function: str, name: str) -> None:
         raise RuntimeError(f"{function}: {name} tensor of complex type is not supported. Got {tolerance._dtype.legacy}")
 
 
-def _threshold(atol: Tensor, rtol: Tensor, largest: Tensor) -> Tensor:
-    scaled = ops.mul_Tensor.call(ops.unsqueeze.call(rtol, -1), largest)
+def _threshold(atol: Tensor, rtol: Tensor, maximum: Tensor) -> Tensor:
+    scaled = ops.mul_Tensor.call(ops.unsqueeze.call(rtol, -1), maximum)
     return ops.max_other.call(ops.unsqueeze.call(atol, -1), scaled)
 
 
@@ -181,11 +181,11 @@ def _matrix_rank(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermiti
         return ops.fill__Scalar.call(result, 0)
     if hermitian:
         S = ops.abs.call(ops.linalg_eigvalsh.call(self, "L"))
-        largest = ops.amax.call(S, (-1,), True)
+        maximum = ops.amax.call(S, (-1,), True)
     else:
         S = ops.linalg_svdvals.call(self, None)
-        largest = ops.narrow.call(S, -1, 0, 1)
-    above = ops.gt_Tensor.call(S, _threshold(absolute, relative, largest))
+        maximum = ops.narrow.call(S, -1, 0, 1)
+    above = ops.gt_Tensor.call(S, _threshold(absolute, relative, maximum))
     if is_tensor_subclass_like(self):
         return ops.sum_dim_IntList.call(above, (-1,), False, None)
     return ops.sum_IntList_out.call(above, (-1,), False, None, result)

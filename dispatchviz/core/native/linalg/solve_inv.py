@@ -73,11 +73,11 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
 
 
 def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
-    ask = "Did you properly pass the result of lu_factor?"
+    hint = "Did you properly pass the result of lu_factor?"
     if not ops.item.call(ops.all.call(ops.gt_Scalar.call(pivots, 0))):
-        raise RuntimeError(f"Pivots given to lu_solve must all be greater or equal to 1. {ask}")
+        raise RuntimeError(f"Pivots given to lu_solve must all be greater or equal to 1. {hint}")
     if not ops.item.call(ops.all.call(ops.le_Scalar.call(pivots, LU._size[-2]))):
-        raise RuntimeError(f"Pivots given to lu_solve must all be smaller or equal to LU.size(-2). {ask}")
+        raise RuntimeError(f"Pivots given to lu_solve must all be smaller or equal to LU.size(-2). {hint}")
 
 
 def _expanded(LU: Tensor, pivots: Tensor, out: Tensor) -> tuple[lapack.Array, lapack.Array]:

@@ -39,15 +39,15 @@ def linalg_solve_triangular_out(
         solution = out if out is right else ops.copy_.call(out, right, False)
     else:
         solution = clone_batched_column_major(right)
-    turned = bool(solution._stride) and solution._stride[-1] == 1
-    if turned:
+    is_row_major = bool(solution._stride) and solution._stride[-1] == 1
+    if is_row_major:
         ops.transpose_.call(solution, -2, -1)
     if not _in_order(matrix):
-        matrix = ops.clone.call(matrix, "contiguous_format") if turned else clone_batched_column_major(matrix)
+        matrix = ops.clone.call(matrix, "contiguous_format") if is_row_major else clone_batched_column_major(matrix)
     check_lapack_dtype("triangular_solve_cpu", self._dtype)
     if solution._dtype is not self._dtype:
         raise RuntimeError(f"expected scalar type {self._dtype.legacy} but found {solution._dtype.legacy}")
-    if turned:
+    if is_row_major:
         ops.transpose_.call(solution, -2, -1)
     store(solution, _solved(resolved(matrix), solution._array, upper, left, unitriangular))
     return out if solution is out else ops.copy_.call(out, solution, False)

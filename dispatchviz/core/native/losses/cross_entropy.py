@@ -60,10 +60,10 @@ def _of_probabilities(
         _check_smoothing(label_smoothing)
         kept = ops.mul_Scalar.call(target, 1 - label_smoothing)
         target = ops.add_Scalar.call(kept, label_smoothing / classes, 1)
-    spread = None if weight is None else _broadcast_weight(weight, len(input._size), class_dim)
+    broadcast = None if weight is None else _broadcast_weight(weight, len(input._size), class_dim)
     product = ops.mul_Tensor.call(input, target)
-    if spread is not None:
-        product = ops.mul_Tensor.call(product, spread)
+    if broadcast is not None:
+        product = ops.mul_Tensor.call(product, broadcast)
     if reduction == NONE:
         return ops.neg.call(ops.sum_dim_IntList.call(product, (class_dim,), False, None))
     negative = ops.neg.call(ops.sum.call(product, None))

@@ -41,11 +41,11 @@ def _empty(like: Tensor) -> Tensor:
     return ops.empty_memory_format.call((0,), like._dtype, "strided", like._device, None, None)
 
 
-def _times_grad(grad_input: Tensor, slopes: Any, grad_output: Tensor, reduction: int) -> None:
+def _times_grad(grad_input: Tensor, gradient: Any, grad_output: Tensor, reduction: int) -> None:
     """Stores the slopes times the gradient of their row, or of all."""
     grad = grad_output._array.reshape(-1)
     by_row = reduction == NONE and grad_output._size
-    store(grad_input, (slopes * (grad[: len(slopes), None] if by_row else grad[0])).reshape(grad_input._size))
+    store(grad_input, (gradient * (grad[: len(gradient), None] if by_row else grad[0])).reshape(grad_input._size))
 
 
 # -- multi_margin_loss -------------------------------------------------------------------------------------------------
@@ -93,13 +93,13 @@ def _check_multi(self: Tensor, target: Tensor, p: Scalar, weight: Tensor | None)
 def _gaps(self: Tensor, target: Tensor, margin: Scalar, weight: Tensor | None, size: Size) -> tuple[Any, Any]:
     """By how much each class is within the margin, 0 for the target's, and the weight of each row's class."""
     xp: Any = array_module(self._device.type)
-    values, places = self._array.reshape(size), target._array.reshape(-1, 1)
-    if ((places < 0) | (places >= size[1])).any():
+    values, indices = self._array.reshape(size), target._array.reshape(-1, 1)
+    if ((indices < 0) | (indices >= size[1])).any():
         raise RuntimeError("target out of range")
     kind = self._dtype.numpy.type
-    z = kind(margin) - xp.take_along_axis(values, places, 1) + values
-    others = (z > 0) & (places != xp.arange(size[1]))
-    weights = kind(1) if weight is None else weight._array.reshape(-1)[places]
+    z = kind(margin) - xp.take_along_axis(values, indices, 1) + values
+    others = (z > 0) & (indices != xp.arange(size[1]))
+    weights = kind(1) if weight is None else weight._array.reshape(-1)[indices]
     return xp.where(others, z, kind(0)), weights
 
 
@@ -139,10 +139,10 @@ def multi_margin_loss_backward_out(
     _check_dtypes("multi_margin_loss_backward_cpu_kernel", self, target, (weight,))
     z, weights = _gaps(self, target, margin, weight, (rows, classes))
     g = self._dtype.numpy.type(1 / (rows * classes if reduction == MEAN else classes))
-    slopes = (g * (z > 0) if p == 1 else 2 * g * z) * weights
+    gradient = (g * (z > 0) if p == 1 else 2 * g * z) * weights
     xp: Any = array_module(self._device.type)
-    xp.put_along_axis(slopes, target._array.reshape(-1, 1), -slopes.sum(1, keepdims=True), 1)
-    _times_grad(grad_input, slopes, grad_output, reduction)
+    xp.put_along_axis(gradient, target._array.reshape(-1, 1), -gradient.sum(1, keepdims=True), 1)
+    _times_grad(grad_input, gradient, grad_output, reduction)
     return grad_input
 
 
@@ -181,10 +181,10 @@ def multilabel_margin_loss_forward_out(
     self, target = in_format(self), in_format(target)
     _check_dtypes("multilabel_margin_loss_forward_out_frame", self, target)
     xp: Any = array_module(self._device.type)
-    places, listed = _listed(xp, target._array.reshape(rows, classes))
+    indices, listed = _listed(xp, target._array.reshape(rows, classes))
     marks = is_target._array.reshape(rows, classes)
-    marks[xp.nonzero(listed)[0], places[listed]] = 1
-    z = _all_gaps(xp, self._array.reshape(rows, classes), places, listed, marks)
+    marks[xp.nonzero(listed)[0], indices[listed]] = 1
+    z = _all_gaps(xp, self._array.reshape(rows, classes), indices, listed, marks)
     losses = z.sum((1, 2), dtype="float64") / classes
     if reduction != NONE or not output._size:
         losses = losses.sum() / (rows if reduction == MEAN else 1)
@@ -216,9 +216,9 @@ def _listed(xp: Any, target: Any) -> tuple[Any, Any]:
     return xp.where(listed, target, 0), listed
 
 
-def _all_gaps(xp: Any, values: Any, places: Any, listed: Any, marks: Any) -> Any:
+def _all_gaps(xp: Any, values: Any, indices: Any, listed: Any, marks: Any) -> Any:
     """(row, listed class, other class): by how much the other one is within the margin, else 0."""
-    z = 1 - xp.take_along_axis(values, places, 1)[:, :, None] + values[:, None]
+    z = 1 - xp.take_along_axis(values, indices, 1)[:, :, None] + values[:, None]
     return xp.where((z > 0) & listed[:, :, None] & (marks == 0)[:, None], z, values.dtype.type(0))
 
 
@@ -247,22 +247,22 @@ def multilabel_margin_loss_backward_out(
     self, target, is_target = in_format(self), in_format(target), in_format(is_target)
     _check_dtypes("multilabel_margin_loss_backward_out_frame", self, target, (is_target,))
     _check_range(TensorArg(is_target, "is_target", 5), 0, 1)
-    slopes = _gradient(self, target, is_target, (rows, classes))
-    slopes = slopes * self._dtype.numpy.type(1 / (rows * classes if reduction == MEAN else classes))
+    gradient = _gradient(self, target, is_target, (rows, classes))
+    gradient = gradient * self._dtype.numpy.type(1 / (rows * classes if reduction == MEAN else classes))
     if reduction == NONE and grad_output._size and grad_output._size != (rows,):
         raise RuntimeError(
             f"Expected a tensor of dimension 1 and tensor.size[0] == {rows} but got: dimension "
             f"{len(grad_output._size)} and tensor.size[0] = {grad_output._size[0]}"
         )
-    _times_grad(grad_input, slopes, grad_output, reduction)
+    _times_grad(grad_input, gradient, grad_output, reduction)
     return grad_input
 
 
 def _gradient(self: Tensor, target: Tensor, is_target: Tensor, size: Size) -> Any:
     xp: Any = array_module(self._device.type)
-    places, listed = _listed(xp, target._array.reshape(size))
-    within = _all_gaps(xp, self._array.reshape(size), places, listed, is_target._array.reshape(size)) > 0
-    slopes = within.sum(1).astype(self._dtype.numpy)
+    indices, listed = _listed(xp, target._array.reshape(size))
+    within = _all_gaps(xp, self._array.reshape(size), indices, listed, is_target._array.reshape(size)) > 0
+    gradient = within.sum(1).astype(self._dtype.numpy)
     row = xp.broadcast_to(xp.arange(size[0])[:, None], size)
-    ufunc_at("subtract", slopes, (row[listed], places[listed]), within.sum(2)[listed].astype(self._dtype.numpy))
-    return slopes
+    ufunc_at("subtract", gradient, (row[listed], indices[listed]), within.sum(2)[listed].astype(self._dtype.numpy))
+    return gradient

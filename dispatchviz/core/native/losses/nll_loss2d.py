@@ -33,8 +33,8 @@ def nll_loss2d_forward(
     ops.resize_.call(output, target._size if reduction == NONE else (), None)
     check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
     self, target, weight = side_by_side(self, target, weight, reduction != NONE and numel(target._size) > 0)
-    places, weights = _weighted(self, target, weight, ignore_index)
-    picked = -self._array[places] * weights
+    indices, weights = _weighted(self, target, weight, ignore_index)
+    picked = -self._array[indices] * weights
     if reduction == NONE:
         output._array[...] = picked
         total_weight._array[...] = 0
@@ -94,7 +94,7 @@ def nll_loss2d_backward(
     _, _, weight = side_by_side(self, target, weight, False)
     if reduction != NONE and self._device.type == "cpu":
         target = in_format(target)
-    places, weights = _weighted(self, target, weight, ignore_index)
+    indices, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array
-    grad_input._array[places] = grad / total_weight._array if reduction == MEAN else grad
+    grad_input._array[indices] = grad / total_weight._array if reduction == MEAN else grad
     return grad_input

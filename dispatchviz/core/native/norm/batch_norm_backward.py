@@ -110,10 +110,10 @@ def _channels(
     input: Tensor, weight: Optional, statistics: tuple[Optional, Optional], within: DType, train: bool, eps: float
 ) -> _Channels:
     xp: Any = array_module(input._device.type)
-    mean, spread = statistics
+    mean, invstd_or_var = statistics
     assert mean is not None
-    assert spread is not None
-    invstd: Any = spread._array if train else 1 / xp.sqrt(spread._array.astype(xp.float64) + eps)
+    assert invstd_or_var is not None
+    invstd: Any = invstd_or_var._array if train else 1 / xp.sqrt(invstd_or_var._array.astype(xp.float64) + eps)
     factor = xp.ones(1, within.numpy) if weight is None else weight._array
     return _Channels(*(one.astype(within.numpy) for one in (factor, mean._array, invstd)))
 

@@ -328,8 +328,8 @@ def _transform_dense(
 
 def _scaled(input: Tensor, within: DType, affine: Any, statistics: Any, eps: float, training: bool) -> Any:
     xp: Any = array_module(input._device.type)
-    mean, spread = (one._array.astype(within.numpy) for one in statistics)
-    alpha = spread if training else 1 / xp.sqrt(spread + within.numpy.type(eps))
+    mean, invstd_or_var = (one._array.astype(within.numpy) for one in statistics)
+    alpha = invstd_or_var if training else 1 / xp.sqrt(invstd_or_var + within.numpy.type(eps))
     if affine[0] is not None:
         alpha = alpha * affine[0]._array.astype(within.numpy)
     beta = (0 if affine[1] is None else affine[1]._array.astype(within.numpy)) - mean * alpha
@@ -350,11 +350,11 @@ def _transform_strided(
     out: Tensor,
 ) -> None:
     """(input - mean) * invstd * weight + bias, each step rounded."""
-    mean, spread = statistics
+    mean, invstd_or_var = statistics
     assert mean is not None
-    assert spread is not None
+    assert invstd_or_var is not None
     parts: list[Optional] = [_as_nd(input, mean)]
-    parts.append(_as_nd(input, spread if training else _inverse_of(spread, eps)))
+    parts.append(_as_nd(input, invstd_or_var if training else _inverse_of(invstd_or_var, eps)))
     parts.extend(None if one is None else _as_nd(input, one) for one in affine)
     store(out, quiet.run(_stepwise, input, dtype, parts))
 

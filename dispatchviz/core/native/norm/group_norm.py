@@ -48,10 +48,10 @@ def _check_groups(input: Tensor, channels: int, num_groups: int, weight: Optiona
         )
     for name, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor._size != (channels,):
-            told = weight if weight is not None else tensor
+            shown = weight if weight is not None else tensor
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list(told._size)} and input of shape {list(input._size)}"
+                f"shape {list(shown._size)} and input of shape {list(input._size)}"
             )
 
 
@@ -96,8 +96,8 @@ def _normalised(
     within = accumulated(x._dtype).numpy
     values = x._array.astype(within).reshape(count, group, -1)
     centre = values.mean(2)
-    spread = xp.maximum(((values - centre[..., None]) ** 2).mean(2), 0)
-    rstd = (1 / xp.sqrt(spread + within.type(eps)))[..., None]
+    variance = xp.maximum(((values - centre[..., None]) ** 2).mean(2), 0)
+    rstd = (1 / xp.sqrt(variance + within.type(eps)))[..., None]
     gamma = xp.ones(channels, within) if weight is None else weight._array.astype(within)
     beta = xp.zeros(channels, within) if bias is None else bias._array.astype(within)
     scale = rstd * gamma.reshape(1, group, -1)

@@ -19,8 +19,8 @@ def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
     if dim == -1:
         return ops.norm_Scalar.call(v, pow)
     if dim not in (0, rank - 1):
-        turned = ops.norm_except_dim.call(ops.transpose_int.call(v, 0, dim), pow, 0)
-        return ops.transpose_int.call(turned, 0, dim)
+        transposed = ops.norm_except_dim.call(ops.transpose_int.call(v, 0, dim), pow, 0)
+        return ops.transpose_int.call(transposed, 0, dim)
     count = v._size[dim]
     flat, summed = ((count, -1), 1) if dim == 0 else ((-1, count), 0)
     norms = ops.norm_ScalarOpt_dim.call(ops.view.call(in_format(v), flat), pow, (summed,), False)
@@ -28,7 +28,7 @@ def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
 
 
 def _broadcast(v: Tensor, dim: int) -> tuple[int, ...]:
-    return tuple(size if place == dim else 1 for place, size in enumerate(v._size))
+    return tuple(size if index == dim else 1 for index, size in enumerate(v._size))
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int) -> Tensor:
@@ -46,7 +46,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int) -> Tensor:
 
 def _summed(v: Tensor, dim: int) -> tuple[int, ...]:
     """The dimensions that a norm takes together."""
-    return tuple(place for place in range(len(v._size)) if place != dim)
+    return tuple(index for index in range(len(v._size)) if index != dim)
 
 
 def weight_norm(v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -113,7 +113,7 @@ def _weight_norm_differentiable_backward(
     flat, summed = ((count, -1), 1) if dim == 0 else ((-1, count), 0)
     products = ops.view.call(ops.mul_Tensor.call(grad_w, saved_v), flat)
     sums = ops.view.call(ops.sum_dim_IntList.call(products, (summed,), False, None), _broadcast(saved_v, dim))
-    share = ops.mul_Tensor.call(saved_v, ops.div_Tensor.call(sums, ops.mul_Tensor.call(norms, norms)))
-    rest = ops.sub_Tensor.call(grad_w, share, 1)
+    projection = ops.mul_Tensor.call(saved_v, ops.div_Tensor.call(sums, ops.mul_Tensor.call(norms, norms)))
+    rest = ops.sub_Tensor.call(grad_w, projection, 1)
     grad_v = ops.mul_Tensor.call(ops.div_Tensor.call(saved_g, norms), rest)
     return grad_v, ops.div_Tensor.call(sums, norms)

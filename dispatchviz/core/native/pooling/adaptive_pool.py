@@ -157,7 +157,7 @@ def _distribute(grad: Tensor, out: Tensor, dims: int) -> None:
     found = array_module(grad._device.type).zeros(out._size, grad._array.dtype)
     for at, region in _regions(out._size[-dims:], grad._size[-dims:]):
         part = grad._array[(..., *at)].reshape(*out._size[:-dims], *(1 for _ in at))
-        found[(..., *region)] += _divided(part, tuple(cut.stop - cut.start for cut in region))
+        found[(..., *region)] += _divided(part, tuple(window.stop - window.start for window in region))
     store(out, found)
 
 

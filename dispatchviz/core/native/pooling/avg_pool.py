@@ -125,7 +125,7 @@ def _put_means(
     space = out._size[-dims:]
     array = converted(self._array, accumulated(self._dtype))
     whole = padded(xp, array, windows, space, 0)
-    total = sum(whole[cut] for _, cut in kernel_positions(windows, space))
+    total = sum(whole[window] for _, window in kernel_positions(windows, space))
     by = divisors(xp, self._size[-dims:], windows, space, count_include_pad, divisor_override)
     means = xp.trunc(total / by) if array.dtype.kind in "iu" else (total / by).astype(array.dtype)
     target = out._array if dims == 2 else _in_order(out)
@@ -216,7 +216,7 @@ def _distribute(
     by = divisors(xp, lengths, windows, space, count_include_pad, divisor_override)
     part = (converted(grad._array, accumulated(out._dtype)) / by).astype(out._array.dtype)
     whole = padded(xp, xp.zeros(out._size, out._array.dtype), windows, space, 0)
-    for _, cut in reversed(list(kernel_positions(windows, space))):  # as the results follow each other
-        whole[cut] += part
+    for _, window in reversed(list(kernel_positions(windows, space))):  # as the results follow each other
+        whole[window] += part
     inside = tuple(slice(pad, pad + length) for pad, length in zip(windows.padding, lengths, strict=True))
     store(out, whole[(..., *inside)])

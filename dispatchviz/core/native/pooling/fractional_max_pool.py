@@ -108,15 +108,15 @@ def _pool(dims: int, self: Tensor, kernel_size: Size, random_samples: Tensor, ou
     samples = random_samples._array[:count]
     samples = samples[..., ::-1] if dims == 2 else samples
     starts = [_starts(xp, samples[..., d], space[d], output._size[-dims + d], kernel_size[d]) for d in range(dims)]
-    places = _window_indices(xp, starts, space, kernel_size)
-    if not places.shape[-1]:
+    positions = _window_indices(xp, starts, space, kernel_size)
+    if not positions.shape[-1]:
         output._array[...], indices._array[...] = -xp.inf, _firsts(starts, space).reshape(indices._size)
         return
     planes = self._array.reshape(count, -1, math.prod(space))
-    values = xp.take_along_axis(planes, places.reshape(*planes.shape[:2], -1), 2).reshape(places.shape)
-    chosen = _argmax(xp, values)[..., None]
-    output._array[...] = xp.take_along_axis(values, chosen, -1).reshape(output._size)
-    indices._array[...] = xp.take_along_axis(places, chosen, -1).reshape(indices._size)
+    values = xp.take_along_axis(planes, positions.reshape(*planes.shape[:2], -1), 2).reshape(positions.shape)
+    best = _argmax(xp, values)[..., None]
+    output._array[...] = xp.take_along_axis(values, best, -1).reshape(output._size)
+    indices._array[...] = xp.take_along_axis(positions, best, -1).reshape(indices._size)
 
 
 def _check_samples(dims: int, self: Tensor, random_samples: Tensor) -> None:
@@ -140,8 +140,8 @@ def _starts(xp: Any, samples: Any, length: int, count: int, kernel: int) -> Any:
     starts = xp.full((*samples.shape, count), length - kernel, "int64")
     if count > 1:
         step = kind(length - kernel) / kind(count - 1)
-        places = (xp.arange(count - 1).astype(samples.dtype) + samples[..., None]) * step
-        starts[..., :-1] = places.astype("int64") - (samples[..., None] * step).astype("int64")
+        indices = (xp.arange(count - 1).astype(samples.dtype) + samples[..., None]) * step
+        starts[..., :-1] = indices.astype("int64") - (samples[..., None] * step).astype("int64")
     return starts
 
 
@@ -226,5 +226,5 @@ def _scatter(dims: int, grad_output: Tensor, indices: Tensor, grad_input: Tensor
     size = math.prod(grad_input._size[-dims:])
     targets = grad_input._array.reshape(-1)
     plane = xp.arange(targets.size // size).reshape(-1, 1) * size
-    places = plane + indices._array.reshape(len(plane), -1)
-    add_at(targets, places.reshape(-1), grad_output._array.reshape(-1))
+    positions = plane + indices._array.reshape(len(plane), -1)
+    add_at(targets, positions.reshape(-1), grad_output._array.reshape(-1))

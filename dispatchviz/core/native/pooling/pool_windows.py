@@ -30,11 +30,11 @@ def padded(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> An
 def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]]:
     """Of each place of the window: where it is, and the elements of the extended array that it meets."""
     for at in product(*map(range, windows.kernel)):
-        cuts = (
-            slice(place * by, place * by + stride * (count - 1) + 1, stride)
-            for place, by, stride, count in zip(at, windows.dilation, windows.stride, space, strict=True)
+        slices = (
+            slice(index * by, index * by + stride * (count - 1) + 1, stride)
+            for index, by, stride, count in zip(at, windows.dilation, windows.stride, space, strict=True)
         )
-        yield at, (..., *cuts)
+        yield at, (..., *slices)
 
 
 def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple[Any, Any]:
@@ -57,7 +57,7 @@ def max_with_indices(xp: Any, array: Any, windows: Windows, space: Size) -> tupl
     """The largest element of each window and its number: the first of several, the last nan."""
     lengths = array.shape[array.ndim - len(space) :]
     whole = padded(xp, array, windows, space, lower_bound(array.dtype, xp))
-    stacked = xp.stack([whole[cut] for _, cut in kernel_positions(windows, space)])
+    stacked = xp.stack([whole[window] for _, window in kernel_positions(windows, space)])
     numbers, inside = flat_indices(xp, lengths, windows, space)
     best = xp.argmax(stacked, 0)
     if array.dtype.kind == "f":

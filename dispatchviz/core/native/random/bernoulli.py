@@ -61,9 +61,9 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
             "so, please report an enhancement request to PyTorch.)"
         )
     wide = p._dtype.name == "float64"
-    drawn = distributions_helper.uniform(generator_of(self, generator), numel(self._size), wide)
+    samples = distributions_helper.uniform(generator_of(self, generator), numel(self._size), wide)
     xp = array_module(self._device.type)
-    store(self, xp.asarray(in_memory_order(drawn, self._size, [self._stride, p._stride])) < probabilities)
+    store(self, xp.asarray(in_memory_order(samples, self._size, [self._stride, p._stride])) < probabilities)
     return self
 
 

@@ -90,12 +90,12 @@ def _beta_near_0(x: Number, alpha: Number, beta: Number) -> Number:
     """The same by the second."""
     dtype = type(x)
     factor = dtype(dtype(_digamma(alpha + beta)) - dtype(_digamma(beta)))
-    above, product, slope, series = dtype(1), dtype(1), dtype(0), factor / alpha
+    above, product, derivative, series = dtype(1), dtype(1), dtype(0), factor / alpha
     for i in range(1, 9):
         above = above * (-x / i)
-        slope = slope * (beta - i) + product
+        derivative = derivative * (beta - i) + product
         product = product * (beta - i)
-        series = series + above / (alpha + i) * (slope + factor * product)
+        series = series + above / (alpha + i) * (derivative + factor * product)
     result = -((1 - x) ** (1 - beta)) * series
     return dtype(0) if numpy.isnan(result) else result
 
@@ -103,8 +103,8 @@ def _beta_near_0(x: Number, alpha: Number, beta: Number) -> Number:
 def _of_large(x: float, alpha: float, beta: float) -> float:
     """Rice's saddle point expansion."""
     total = alpha + beta
-    mean, spread = alpha / total, math.sqrt(alpha * beta / (total + 1)) / total
-    if mean - 0.1 * spread <= x <= mean + 0.1 * spread:
+    mean, std = alpha / total, math.sqrt(alpha * beta / (total + 1)) / total
+    if mean - 0.1 * std <= x <= mean + 0.1 * std:
         return _at_mean(x, alpha, beta)
     shares = alpha * (x - 1) + beta * x
     first = (2 * (alpha * alpha) * (x - 1) + alpha * beta * (x - 1) - x * (beta * beta)) / (

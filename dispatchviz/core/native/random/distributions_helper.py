@@ -24,10 +24,10 @@ MANY_NUMBERS = 1 << 28
 def uniform(generator: Generator, count: int, wide: bool) -> Any:
     """From [0, 1): 53 bits of two words as float64 (wide), or 24 bits of one word as float32."""
     if wide:
-        words = generator.engine.double_words(count) & numpy.uint64((1 << 53) - 1)
-        return words.astype(numpy.float64) * 2.0**-53
-    words = generator.engine.words(count) & numpy.uint64((1 << 24) - 1)
-    return words.astype(numpy.float32) * numpy.float32(2.0**-24)
+        outputs = generator.engine.random64(count) & numpy.uint64((1 << 53) - 1)
+        return outputs.astype(numpy.float64) * 2.0**-53
+    outputs = generator.engine.random32(count) & numpy.uint64((1 << 24) - 1)
+    return outputs.astype(numpy.float32) * numpy.float32(2.0**-24)
 
 
 def uniform_between(generator: Generator, count: int, wide: bool, low: float, high: float) -> Any:
@@ -105,8 +105,8 @@ def _log(number: float) -> float:
 
 def integers_between(generator: Generator, count: int, base: int, range_: int) -> Any:
     """Int64 numbers from [base, base + range)."""
-    words = _random_source(generator, range_ >= MANY_NUMBERS)(count)
-    return (words % numpy.uint64(range_) + numpy.uint64(base % (1 << 64))).astype(numpy.int64)
+    outputs = _random_source(generator, range_ >= MANY_NUMBERS)(count)
+    return (outputs % numpy.uint64(range_) + numpy.uint64(base % (1 << 64))).astype(numpy.int64)
 
 
 def integers(generator: Generator, count: int, range_: int, wide: bool) -> Any:
@@ -116,8 +116,8 @@ def integers(generator: Generator, count: int, range_: int, wide: bool) -> Any:
 
 def all_integers(generator: Generator, count: int) -> Any:
     """Int64 numbers, any."""
-    return generator.engine.double_words(count).astype(numpy.int64)
+    return generator.engine.random64(count).astype(numpy.int64)
 
 
 def _random_source(generator: Generator, wide: bool) -> Callable[[int], Any]:
-    return generator.engine.double_words if wide else generator.engine.words
+    return generator.engine.random64 if wide else generator.engine.random32

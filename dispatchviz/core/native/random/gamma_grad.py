@@ -76,8 +76,8 @@ def _of_small(alpha: float, x: float) -> float:
         second += above / (below * below)
     power = x**alpha
     density = x ** (alpha - 1) * math.exp(-x) if x else math.inf
-    slope = (_log(x) - _digamma(alpha)) * (power * first) - power * second
-    result = -slope / density if density else math.nan
+    derivative = (_log(x) - _digamma(alpha)) * (power * first) - power * second
+    result = -derivative / density if density else math.nan
     return 0.0 if math.isnan(result) else result
 
 

@@ -76,11 +76,11 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
 
     def state_bytes(self) -> bytes:
         """PyTorch's layout, byte for byte (``CPUGeneratorImplState``)."""
-        drawn, words = self.engine.state
-        left = STATE_SIZE + 1 - drawn if drawn else 1
+        position, key = self.engine.state
+        left = STATE_SIZE + 1 - position if position else 1
         sample = self.next_double_normal_sample
         tail = _TAIL.pack(0, sample or 0, 0, sample is not None, 0, False)
-        return b"".join((_HEAD.pack(self._seed, left, 1, drawn), words.astype("<u8").tobytes(), tail))
+        return b"".join((_HEAD.pack(self._seed, left, 1, position), key.astype("<u8").tobytes(), tail))
 
     def restore(self, state: bytes) -> None:
         """RuntimeError for what no generator can have written."""
@@ -89,12 +89,12 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
                 f"Expected a CPUGeneratorImplState of size {_BYTES} but found the input RNG state size to be "
                 f"{len(state)}"
             )
-        seed, left, seeded, drawn = _HEAD.unpack_from(state)
-        if seeded != 1 or not 0 < left <= STATE_SIZE or drawn > STATE_SIZE:
+        seed, left, seeded, position = _HEAD.unpack_from(state)
+        if seeded != 1 or not 0 < left <= STATE_SIZE or position > STATE_SIZE:
             raise RuntimeError("Invalid mt19937 state")
         _, sample, _, has_sample, _, _ = _TAIL.unpack_from(state, _HEAD.size + 8 * STATE_SIZE)
         self._seed = seed
-        self.engine.state = drawn, numpy.frombuffer(state, "<u8", STATE_SIZE, _HEAD.size)
+        self.engine.state = position, numpy.frombuffer(state, "<u8", STATE_SIZE, _HEAD.size)
         self.next_double_normal_sample = sample if has_sample else None
 
     def get_state(self) -> Tensor:

@@ -25,15 +25,15 @@ class MersenneTwister:
         self._source.state = seeded
         self._fresh = True
 
-    def words(self, count: int) -> Any:
+    def random32(self, count: int) -> Any:
         """The next words, as an array of uint64 below 2**32."""
         self._fresh = self._fresh and count == 0
         return self._source.random_raw(count)
 
-    def double_words(self, count: int) -> Any:
+    def random64(self, count: int) -> Any:
         """The next 64-bit words: of two words each, the first is the upper half."""
-        words = self.words(2 * count)
-        return words[::2] << numpy.uint64(32) | words[1::2]
+        outputs = self.random32(2 * count)
+        return outputs[::2] << numpy.uint64(32) | outputs[1::2]
 
     @property
     def state(self) -> tuple[int, Any]:
@@ -43,7 +43,7 @@ class MersenneTwister:
 
     @state.setter
     def state(self, value: tuple[int, Any]) -> None:
-        drawn, words = value
-        self._fresh = drawn == 0
-        inside = {"key": numpy.asarray(words, numpy.uint32), "pos": drawn or STATE_SIZE}
+        position, outputs = value
+        self._fresh = position == 0
+        inside = {"key": numpy.asarray(outputs, numpy.uint32), "pos": position or STATE_SIZE}
         self._source.state = {"bit_generator": "MT19937", "state": inside}

@@ -95,11 +95,11 @@ def _with_replacement(self: Tensor, num_samples: int, generator: Generator | Non
     sums = accumulated(self._dtype)
     ops.empty_memory_format.call(self._size[-1:], sums, "strided", self._device, None, None)
     source = generator_of(self, generator)
-    drawn = [
+    samples = [
         numpy.searchsorted(_cumulative_sums(row, sums), distributions_helper.uniform(source, num_samples, True))
         for row in _rows(self)
     ]
-    store(out, array_module(out._device.type).asarray(numpy.stack(drawn).reshape(out._size)))
+    store(out, array_module(out._device.type).asarray(numpy.stack(samples).reshape(out._size)))
     return out
 
 

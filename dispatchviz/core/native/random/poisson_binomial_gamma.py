@@ -56,17 +56,17 @@ def _zeros_like(self: Tensor) -> Tensor:
     return ops.zeros.call(self._size, self._dtype, "strided", self._device, None)
 
 
-def _checked_samples(kernel: str, result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
+def _checked_samples(kernel: str, result: Tensor, sampler: Callable[..., float], *parameters: Tensor) -> Tensor:
     """NotImplementedError for other dtypes than float32 and float64, RuntimeError for different ones."""
     for parameter in parameters:
         if parameter._dtype is not result._dtype:
             raise RuntimeError(f"Found dtype {parameter._dtype.legacy} but expected {result._dtype.legacy}")
     if result._dtype not in (float32, float64):
         raise not_implemented(kernel, result._dtype)
-    return fill_samples(result, draw, *parameters)
+    return fill_samples(result, sampler, *parameters)
 
 
-def fill_samples(result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
+def fill_samples(result: Tensor, sampler: Callable[..., float], *parameters: Tensor) -> Tensor:
     """Fills ``result``, which takes the common size, with a draw for each element of the parameters."""
     if result._array is None:
         return result
@@ -76,8 +76,8 @@ def fill_samples(result: Tensor, draw: Callable[..., float], *parameters: Tensor
     resize_in_order(result, size)
     expanded = [numpy.broadcast_to(on_host(parameter._array), size) for parameter in parameters]
     strides = [result._stride, *(_strides(parameter, result) for parameter in parameters)]
-    places = numpy.argsort(in_memory_order(numpy.arange(numel(size)), size, strides).reshape(-1))
-    found = numpy.array([draw(*(float(array.reshape(-1)[at]) for array in expanded)) for at in places])
+    indices = numpy.argsort(in_memory_order(numpy.arange(numel(size)), size, strides).reshape(-1))
+    found = numpy.array([sampler(*(float(array.reshape(-1)[at]) for array in expanded)) for at in indices])
     store(result, array_module(result._device.type).asarray(in_memory_order(found, size, strides)))
     return result
 

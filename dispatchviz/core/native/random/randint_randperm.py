@@ -215,7 +215,7 @@ def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor)
         raise not_implemented("randperm", out._dtype)
     order = list(range(n))
     left = numpy.arange(n, 1, -1, dtype=numpy.uint64)
-    steps = (generator_of(out, generator).engine.words(max(n - 1, 0)) % left).tolist()
+    steps = (generator_of(out, generator).engine.random32(max(n - 1, 0)) % left).tolist()
     for i, step in enumerate(steps):
         order[i], order[i + step] = order[i + step], order[i]
     store(out, array_module(out._device.type).asarray(numpy.array(order, numpy.int64)))

@@ -58,10 +58,10 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     _check_in_range(self._dtype, from_, last)
     if not numel(self._size):
         return self
-    drawn = distributions_helper.integers_between(
+    samples = distributions_helper.integers_between(
         generator_of(self, generator), numel(self._size), from_, last - from_ + 1
     )
-    return fill(self, drawn)
+    return fill(self, samples)
 
 
 def random_meta_(self: Tensor, *bounds_and_generator: Any) -> Tensor:
@@ -123,10 +123,10 @@ def _check_in_range(dtype: DType, low: int, last: int) -> None:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     floating = dtype.is_floating_point
     lowest: float = -MAXIMUM[dtype.name] if floating else _min_integer(dtype)
-    largest: float = MAXIMUM[dtype.name] if floating else _max_integer(dtype)
+    maximum: float = MAXIMUM[dtype.name] if floating else _max_integer(dtype)
     shown = type_meta_name(dtype)
     for name, bound in (("from", low), ("to - 1", last)):
-        if not lowest <= bound <= largest:
+        if not lowest <= bound <= maximum:
             raise RuntimeError(f"{name} is out of bounds for {shown}")
     for name, bound in (("from", low), ("to - 1", last)) if floating else ():
         if abs(bound) > _max_integer(dtype):

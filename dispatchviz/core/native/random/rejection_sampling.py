@@ -78,8 +78,8 @@ def binomial(count: float, prob: float, generator: Generator, rounded: Rounding)
 
 
 def _unlikely(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
-    draw = _binomial_transformed if rounded(count * prob) >= 10 else _waiting_times
-    return draw(count, prob, generator, rounded)
+    sampler = _binomial_transformed if rounded(count * prob) >= 10 else _waiting_times
+    return sampler(count, prob, generator, rounded)
 
 
 def _waiting_times(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
@@ -97,10 +97,10 @@ def _waiting_times(count: float, prob: float, generator: Generator, rounded: Rou
 def _binomial_transformed(count: float, prob: float, generator: Generator, rounded: Rounding) -> float:
     """Transformed rejection."""
     mean, failure = rounded(count * prob), rounded(1 - prob)
-    spread = rounded(math.sqrt(rounded(mean * failure)))
-    b = 1.15 + 2.53 * spread
+    std = rounded(math.sqrt(rounded(mean * failure)))
+    b = 1.15 + 2.53 * std
     a = -0.0873 + 0.0248 * b + 0.01 * prob
-    bound, odds, alpha = 0.92 - 4.2 / b, rounded(prob / failure), (2.83 + 5.1 / b) * spread
+    bound, odds, alpha = 0.92 - 4.2 / b, rounded(prob / failure), (2.83 + 5.1 / b) * std
     m = math.floor(rounded(rounded(count + 1) * prob))
     while True:
         u, v = _uniform(generator) - 0.5, _uniform(generator)

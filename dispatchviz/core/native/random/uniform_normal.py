@@ -81,13 +81,13 @@ def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Gene
 
 
 def _check_bounds(self: Tensor, low: float, high: float) -> None:
-    largest = MAXIMUM.get(self._dtype.name, math.inf)
+    maximum = MAXIMUM.get(self._dtype.name, math.inf)
     for name, bound in (("from", low), ("to", high)):
-        if not abs(bound) <= largest:
+        if not abs(bound) <= maximum:
             raise RuntimeError(f"{name} is out of bounds for {c_name(self._dtype)}")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    if high - low > largest:
+    if high - low > maximum:
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{self._dtype.legacy}>::max(), but found to={high:g} and "
             f"from={low:g} which result in to-from to exceed the limit"

@@ -143,7 +143,7 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
     grad_x1 = ops.empty_memory_format.call(size, x1._dtype, "strided", x1._device, None, "contiguous_format")
     ops.fill__Scalar.call(grad_x1, 0)
     xp: Any = array_module(x1._device.type)
-    slopes = quiet.run(
+    gradients = quiet.run(
         _difference_gradient,
         xp,
         _differences(first._array, second._array),
@@ -151,7 +151,7 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
         cdist._array[..., None],
         p,
     )
-    store(grad_x1, slopes.sum(-2).reshape(size))
+    store(grad_x1, gradients.sum(-2).reshape(size))
     return ops.view.call(grad_x1, (*batch, rows, columns))
 
 
@@ -219,8 +219,8 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
         xp: Any = array_module(self._device.type)
         first, second = xp.triu_indices(rows, 1)
         difference = self._array[first] - self._array[second]
-        slopes = quiet.run(_difference_gradient, xp, difference, grad._array[:, None], pdist._array[:, None], p)
+        gradients = quiet.run(_difference_gradient, xp, difference, grad._array[:, None], pdist._array[:, None], p)
         square = xp.zeros((rows, rows, self._size[1]), self._dtype.numpy)
-        square[first, second], square[second, first] = slopes, -slopes
+        square[first, second], square[second, first] = gradients, -gradients
         store(result, square.sum(1))
     return result

@@ -83,8 +83,8 @@ def _factor(
         factor = ops.sub_Scalar.call(total, correction, 1)
     else:
         squares = ops.sum.call(ops.mul_Tensor.call(weights, aweights), None)
-        share = ops.div_Tensor.call(ops.mul_Scalar.call(squares, correction), total)
-        factor = ops.sub_Tensor.call(total, share, 1)
+        subtracted = ops.div_Tensor.call(ops.mul_Scalar.call(squares, correction), total)
+        factor = ops.sub_Tensor.call(total, subtracted, 1)
     if is_scalar_tensor_true(ops.le_Scalar.call(factor, 0)):
         warn_python(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",

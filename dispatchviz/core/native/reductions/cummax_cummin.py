@@ -14,16 +14,16 @@ from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import DType, int64
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
-Places = tuple[Tensor, Tensor]
+ValuesAndIndices = tuple[Tensor, Tensor]
 
 
-def cummax(self: Tensor, dim: int) -> Places:
+def cummax(self: Tensor, dim: int) -> ValuesAndIndices:
     """The largest so far, and the last place of it."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.cummax_out.call(self, dim, values, indices)
 
 
-def cummin(self: Tensor, dim: int) -> Places:
+def cummin(self: Tensor, dim: int) -> ValuesAndIndices:
     """The smallest so far, and the last place of it."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.cummin_out.call(self, dim, values, indices)
@@ -33,17 +33,17 @@ def _empty(like: Tensor, dtype: DType) -> Tensor:
     return ops.empty_memory_format.call((0,), dtype, "strided", like._device, None, None)
 
 
-def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     """Into two tensors. RuntimeError for other dtypes or devices."""
     return _cumulative("cummax", self, dim, values, indices)
 
 
-def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     """Into two tensors. RuntimeError for other dtypes or devices."""
     return _cumulative("cummin", self, dim, values, indices)
 
 
-def _cumulative(name: str, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+def _cumulative(name: str, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     _check_like(values, self)
     _check_like(indices, _empty(self, int64))
     for out in (values, indices):

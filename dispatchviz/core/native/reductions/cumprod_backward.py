@@ -47,14 +47,14 @@ def _up_to_the_first_zero(
     grad_input = ops.where_self.call(mask, ops.div__Tensor.call(_reversed_cumsum(before, dim), factors), grad_input)
     mask = ops.eq_Scalar.call(zeros_met, 1)
     first = ops.max_dim.call(mask, dim, True)[1]
-    places = ops.zeros_like.call(mask, None, None, None, None, None)
-    first_mask = ops.logical_and_.call(ops.scatter__value.call(places, dim, first, 1), mask)
+    indices = ops.zeros_like.call(mask, None, None, None, None, None)
+    first_mask = ops.logical_and_.call(ops.scatter__value.call(indices, dim, first, 1), mask)
     mask = ops.bitwise_and__Tensor.call(mask, ops.bitwise_not.call(first_mask))
     after = ops.masked_fill_Scalar.call(factors, ops.bitwise_not.call(mask), 1.0)
     after = ops.cumprod.call(after, dim, None)
     counted = ops.masked_fill_Scalar.call(grad, ops.ne_Scalar.call(zeros_met, 1), 0.0)
-    place = ops.relu_.call(ops.sub_Scalar.call(first, 1, 1))
-    until = ops.gather.call(products, dim, place, False)
+    index = ops.relu_.call(ops.sub_Scalar.call(first, 1, 1))
+    until = ops.gather.call(products, dim, index, False)
     until = ops.masked_fill__Scalar.call(until, ops.eq_Scalar.call(first, 0), 1.0)
     total = ops.sum_dim_IntList.call(ops.mul__Tensor.call(after, counted), (dim,), True, None)
     return ops.where_self.call(first_mask, ops.mul__Tensor.call(total, until), grad_input)
@@ -66,21 +66,21 @@ def _without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
     grad_input = ops.zeros.call(factors._size, grad._dtype, "strided", grad._device, None)
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
     ones = ops.expand.call(one, (*factors._size[:dim], 1, *factors._size[dim + 1 :]), False)
-    for place in range(length):
-        omitted = _omitted_products(factors, ones, dim, place, length)
-        part = ops.mul_Tensor.call(ops.slice_Tensor.call(grad, dim, place, None, 1), omitted)
+    for index in range(length):
+        omitted = _omitted_products(factors, ones, dim, index, length)
+        part = ops.mul_Tensor.call(ops.slice_Tensor.call(grad, dim, index, None, 1), omitted)
         part = ops.sum_dim_IntList.call(part, (dim,), False, None)
-        ops.copy_.call(ops.select_int.call(grad_input, dim, place), part, False)
+        ops.copy_.call(ops.select_int.call(grad_input, dim, index), part, False)
     return grad_input
 
 
-def _omitted_products(factors: Tensor, ones: Tensor, dim: int, place: int, length: int) -> Tensor:
+def _omitted_products(factors: Tensor, ones: Tensor, dim: int, index: int, length: int) -> Tensor:
     """The running products from a place on, without its own factor."""
-    if place == 0:
+    if index == 0:
         rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, 1, None, 1), dim, None)
         return ops.cat.call([ones, rest], dim)
-    before = ops.prod_dim_int.call(ops.slice_Tensor.call(factors, dim, 0, place, 1), dim, True, None)
-    if place == length - 1:
+    before = ops.prod_dim_int.call(ops.slice_Tensor.call(factors, dim, 0, index, 1), dim, True, None)
+    if index == length - 1:
         return before
-    rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, place + 1, None, 1), dim, None)
+    rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, index + 1, None, 1), dim, None)
     return ops.cat.call([before, ops.mul_Tensor.call(ops.expand_as.call(before, rest), rest)], dim)

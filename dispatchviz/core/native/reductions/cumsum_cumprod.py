@@ -69,10 +69,10 @@ def _rounded_product(self: Tensor, axes: tuple[int, ...]) -> Any:
     is left one by one (``vectorized_inner_reduction``)."""
     rank = len(self._size)
     count = math.prod(self._size[axis] for axis in axes)
-    moved = numpy.moveaxis(self._array, axes, tuple(range(rank - len(axes), rank)))
-    rows = moved.reshape(math.prod(moved.shape[: rank - len(axes)]), count)
+    reduced_last = numpy.moveaxis(self._array, axes, tuple(range(rank - len(axes), rank)))
+    rows = reduced_last.reshape(math.prod(reduced_last.shape[: rank - len(axes)]), count)
     total = numpy.ones(len(rows), rows.dtype)
-    is_inner = len(rows) > 0 and moved[(0,) * (rank - len(axes))].flags.c_contiguous
+    is_inner = len(rows) > 0 and reduced_last[(0,) * (rank - len(axes))].flags.c_contiguous
     blocks = count // _BLOCK if is_inner else 0
     if blocks:
         a, b, c, d = numpy.moveaxis(_chain(rows[:, : blocks * _BLOCK].reshape(len(rows), blocks, 4, 16), 1), 1, 0)
@@ -258,7 +258,7 @@ def _norm_of_single_elements(
     if dtype is not None and dtype is not self._dtype:
         self = ops.to_dtype.call(self, dtype, False, False, None)
     if not keepdim:
-        self = ops.squeeze_dims.call(self, tuple(place for place, reduced in enumerate(mask) if reduced))
+        self = ops.squeeze_dims.call(self, tuple(index for index, reduced in enumerate(mask) if reduced))
     if float(ord) == 0:  # type: ignore[arg-type]
         ops.ne_Scalar_out.call(self, 0, out)
     else:

@@ -209,14 +209,14 @@ def _times(tensor: Tensor, factor: Scalar) -> Tensor:
 def _uneven(self: Tensor, dims: Size, coordinates: Sequence[Tensor], edge_order: int) -> list[Tensor]:
     """``gradient_helper``"""
     found = []
-    for dim, places in zip(dims, coordinates, strict=True):
-        if places._device != self._device:
+    for dim, indices in zip(dims, coordinates, strict=True):
+        if indices._device != self._device:
             raise RuntimeError(
                 "torch.gradient expected each tensor to be on the same device, but got devices "
-                f"{self._device} and {places._device}."
+                f"{self._device} and {indices._device}."
             )
         dim = wrap_dim(dim, len(self._size))
-        part, steps = _slices(self, dim), ops.diff.call(places, 1, 0, None, None)
+        part, steps = _slices(self, dim), ops.diff.call(indices, 1, 0, None, None)
         center = _inner(part, steps, tuple(-1 if at == dim else 1 for at in range(len(self._size))))
         first, last = _edges(part, steps) if edge_order == 1 else _wide_edges(part, steps)
         found.append(ops.cat.call([first, center, last], dim))
@@ -235,9 +235,9 @@ def _inner(part: Slices, steps: Tensor, shape: Size) -> Tensor:
     return _weighted(part, (a, b, c), ((0, -2), (1, -1), (2, None)))
 
 
-def _weighted(part: Slices, weights: Sequence[Tensor], places: Sequence[tuple[int, int | None]]) -> Tensor:
+def _weighted(part: Slices, weights: Sequence[Tensor], indices: Sequence[tuple[int, int | None]]) -> Tensor:
     """a * x + b * y + c * z"""
-    products = [ops.mul_Tensor.call(weight, part(*at)) for weight, at in zip(weights[::-1], places[::-1], strict=True)]
+    products = [ops.mul_Tensor.call(weight, part(*at)) for weight, at in zip(weights[::-1], indices[::-1], strict=True)]
     return ops.add_Tensor.call(ops.add_Tensor.call(products[2], products[1], 1), products[0], 1)
 
 
@@ -251,8 +251,8 @@ def _edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
 def _wide_edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
     """Through three points: the weights follow from the two steps at that end."""
 
-    def step(place: int) -> Tensor:
-        return ops.select_int.call(steps, 0, place)
+    def step(index: int) -> Tensor:
+        return ops.select_int.call(steps, 0, index)
 
     def both(one: int, other: int) -> Tensor:
         right = step(other)

@@ -52,8 +52,8 @@ def _histc_out(self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -
 def _finite_range(self: Tensor, low: float, high: float) -> tuple[float, float]:
     """``histc_select_outer_bin_edges``: of all elements if none is given."""
     if low == high and numel(self._size):
-        extremes = ops.aminmax.call(self, None, False)
-        low, high = (float(ops.item.call(extreme)) for extreme in extremes)  # type: ignore[arg-type]
+        bounds = ops.aminmax.call(self, None, False)
+        low, high = (float(ops.item.call(bound)) for bound in bounds)  # type: ignore[arg-type]
     if low == high:
         low, high = low - 1, high + 1
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -294,9 +294,9 @@ def _evenly(values: Any, edges: Any) -> Any:
 
 def _evenly_searched(values: Any, edges: Any) -> Any:
     """By a division, which may be one off."""
-    places = _evenly(values, edges)
-    first = numpy.maximum(places - 1, 0)
-    stop = numpy.minimum(places + 2, len(edges))
+    indices = _evenly(values, edges)
+    first = numpy.maximum(indices - 1, 0)
+    stop = numpy.minimum(indices + 2, len(edges))
     found = first
     for step in range(3):
         at = numpy.minimum(first + step, len(edges) - 1)
@@ -323,15 +323,15 @@ def _count(
 def _add_up(counts: Tensor, rows: Tensor, weights: Tensor | None, edges: Sequence[Tensor], search: Search) -> None:
     """Points outside, and nan, count nowhere."""
     values = on_host(rows._array)
-    inside, places = numpy.ones(len(values), bool), []
+    inside, indices = numpy.ones(len(values), bool), []
     limits = [on_host(edge._array) for edge in edges]
     for column, limit in zip(values.T, limits, strict=True):
         inside &= (column >= limit[0]) & (column <= limit[-1])
     for column, limit in zip(values[inside].T, limits, strict=True):
-        places.append(numpy.minimum(quiet.run(search, column, limit), len(limit) - 2))
+        indices.append(numpy.minimum(quiet.run(search, column, limit), len(limit) - 2))
     total = numpy.zeros(counts._size[1:], counts._dtype.numpy)
     added = numpy.ones((), total.dtype) if weights is None else on_host(weights._array)[inside]
-    numpy.add.at(total, tuple(places), added)
+    numpy.add.at(total, tuple(indices), added)
     counts._array[0] = array_module(counts._device.type).asarray(total)
 
 

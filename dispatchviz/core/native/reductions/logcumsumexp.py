@@ -63,8 +63,8 @@ def _log_add_exp(x: Any, y: Any) -> Any:
     xp: Any = module_of(x)
     unknown = xp.isnan(x) | xp.isnan(y)
     swapped = x.real < y.real
-    larger, smaller = xp.where(swapped, y, x), xp.where(swapped, x, y)
-    apart = larger + xp.log1p(xp.exp(smaller - larger))
-    equal = xp.where(larger.real < 0, smaller, xp.log(xp.exp(smaller) + xp.exp(larger)))
-    result = xp.where(xp.isinf(smaller.real) & (smaller.real == larger.real), equal, apart)
+    maximum, minimum = xp.where(swapped, y, x), xp.where(swapped, x, y)
+    apart = maximum + xp.log1p(xp.exp(minimum - maximum))
+    equal = xp.where(maximum.real < 0, minimum, xp.log(xp.exp(minimum) + xp.exp(maximum)))
+    result = xp.where(xp.isinf(minimum.real) & (minimum.real == maximum.real), equal, apart)
     return xp.where(unknown, complex(math.nan, math.nan), result)

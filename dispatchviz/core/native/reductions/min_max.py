@@ -248,9 +248,9 @@ def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, va
             ops.squeeze__dim.call(tensor, dim)
     xp: Any = array_module(self._device.type)
     axis = wrap_dim(dim, len(self._size))
-    places = xp.expand_dims(getattr(xp, function)(self._array, axis), axis)
-    values._array[...] = xp.take_along_axis(self._array, places, axis).reshape(values._size)
-    indices._array[...] = places.reshape(indices._size)
+    positions = xp.expand_dims(getattr(xp, function)(self._array, axis), axis)
+    values._array[...] = xp.take_along_axis(self._array, positions, axis).reshape(values._size)
+    indices._array[...] = positions.reshape(indices._size)
 
 
 # -- backward ----------------------------------------------------------------------------------------------------------

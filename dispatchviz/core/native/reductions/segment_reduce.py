@@ -22,7 +22,7 @@ from dispatchviz.core.native.memory.copy_clone import as_contiguous
 from dispatchviz.core.tensor.dtype import int32, int64
 from dispatchviz.core.tensor.tensor import Tensor
 
-Places = tuple[int, int, slice]
+Segment = tuple[int, int, slice]
 """A row of segments, one of them, where it lies."""
 Step = Callable[[Any, Any, Any], Any]
 """Of the array library, what is there already, and the next row of numbers."""
@@ -128,7 +128,7 @@ def _rows(tensor: Tensor, axis: int) -> Any:
     return tensor._array.reshape(math.prod(size[:axis]), size[axis], math.prod(size[axis + 1 :]))
 
 
-def _segments(name: str, segments: Tensor) -> Iterator[Places]:
+def _segments(name: str, segments: Tensor) -> Iterator[Segment]:
     width = segments._size[-1]
     for row, numbers in enumerate(segments._array.reshape(-1, width).tolist()):
         ends = numbers if name == "offsets" else accumulate(numbers, initial=0)
@@ -138,11 +138,11 @@ def _segments(name: str, segments: Tensor) -> Iterator[Places]:
             yield row, i, slice(start, end)
 
 
-def _reduce(xp: Any, data: Any, out: Any, places: Iterable[Places], reduce: str, initial: Scalar | None) -> None:
+def _reduce(xp: Any, data: Any, out: Any, indices: Iterable[Segment], reduce: str, initial: Scalar | None) -> None:
     """Adds up in the dtype, one row after the other."""
     step = _STEPS[reduce]
-    for row, i, place in places:
-        rows = data[row, place]
+    for row, i, index in indices:
+        rows = data[row, index]
         total = xp.full_like(out[row, i], _NEUTRAL[reduce] if initial is None else initial)
         for each in rows:
             total = step(xp, total, each).astype(data.dtype)
@@ -179,10 +179,10 @@ def _segment_reduce_backward_kernel(
     _check_dtypes(data, name, segments, f"_segment_reduce_cpu_{name}_backward_kernel1")
     xp = array_module(data._device.type)
     arrays = [_rows(each, axis) for each in (grad, output, data, found)]
-    for row, i, place in _segments(name, segments):
-        grad_row, output_row, rows, into = arrays[0][row, i], arrays[1][row, i], arrays[2][row, place], arrays[3]
+    for row, i, index in _segments(name, segments):
+        grad_row, output_row, rows, into = arrays[0][row, i], arrays[1][row, i], arrays[2][row, index], arrays[3]
         if len(rows):
-            into[row, place] = quiet.run(_gradient, xp, reduce, grad_row, output_row, rows, initial)
+            into[row, index] = quiet.run(_gradient, xp, reduce, grad_row, output_row, rows, initial)
     return found
 
 
@@ -194,10 +194,10 @@ def _gradient(xp: Any, reduce: str, grad: Any, output: Any, rows: Any, initial: 
         return grad / rows.dtype.type(len(rows))
     if reduce == "prod":
         return _of_products(xp, grad, output, rows, 1.0 if initial is None else initial)
-    chosen = xp.isnan(rows) | (rows == output)
-    shared = xp.where(chosen, grad, xp.zeros_like(rows))
-    count = chosen.sum(0).astype(rows.dtype)
-    return xp.where((count >= 2) & (shared > 0), (shared / count).astype(rows.dtype), shared)
+    selected = xp.isnan(rows) | (rows == output)
+    gradient = xp.where(selected, grad, xp.zeros_like(rows))
+    count = selected.sum(0).astype(rows.dtype)
+    return xp.where((count >= 2) & (gradient > 0), (gradient / count).astype(rows.dtype), gradient)
 
 
 def _of_products(xp: Any, grad: Any, output: Any, rows: Any, initial: Scalar) -> Any:

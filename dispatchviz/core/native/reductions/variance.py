@@ -166,40 +166,40 @@ def _std_var_array(self: Tensor, mask: list[bool], correction: float, root: bool
     count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
     values = self._array.astype(accumulated(self._dtype).numpy)
 
-    def spread() -> Any:
+    def result() -> Any:
         distance = values - xp.mean(values, axes, keepdims=True)
         squares = xp.sum(distance * distance, axes, keepdims=True)
         variance = squares / squares.dtype.type(max(count - correction, 0.0))
         return xp.sqrt(variance) if root else variance
 
-    return quiet.run(spread)
+    return quiet.run(result)
 
 
 def _std_var_mean(name: str, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
     if not self._dtype.can_require_grad:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
-    spread, mean = _empty(self), _empty(self, self._dtype)
+    result, mean = _empty(self), _empty(self, self._dtype)
     if self._dtype.is_complex:
         raise NotImplementedError(f"{name} of complex tensors is not part of the model")
-    return _std_var_mean_out(name, spread, mean, self, dim, correction, keepdim)
+    return _std_var_mean_out(name, result, mean, self, dim, correction, keepdim)
 
 
 def _std_var_mean_out(
-    name: str, spread: Tensor, mean: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
+    name: str, result: Tensor, mean: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
 ) -> Pair:
     mask = reduced_mask(dim, len(self._size))
     size = reduced_size(self._size, mask, keepdim)
-    for out in (spread, mean):
+    for out in (result, mean):
         if out._size != size:
             resize_output(out, size, contiguous_strides(size))
-    viewed = [with_reduced_dims(out, self, mask, keepdim) for out in (spread, mean)]
+    viewed = [with_reduced_dims(out, self, mask, keepdim) for out in (result, mean)]
     less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
     _warn_if_undefined(name, self, mask, less)
     if not numel(self._size):
-        return ops.fill__Scalar.call(spread, math.nan), ops.fill__Scalar.call(mean, math.nan)
-    if spread._array is not None:
+        return ops.fill__Scalar.call(result, math.nan), ops.fill__Scalar.call(mean, math.nan)
+    if result._array is not None:
         axes = tuple(i for i, reduced in enumerate(mask) if reduced)
         values = self._array.astype(accumulated(self._dtype).numpy)
         store(viewed[0], _std_var_array(self, mask, less, name == "std_mean"))
         store(viewed[1], quiet.run(array_module(self._device.type).mean, values, axes, None, None, True))
-    return spread, mean
+    return result, mean

@@ -18,8 +18,8 @@ def constant_pad_nd(self: Tensor, pad: Size, value: Scalar) -> Tensor:
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(pad)}while the input has {rank}dimensions."
         )
-    places = [(dim, 2 * (rank - dim - 1)) for dim in range(rank - padded, rank)]
-    sides = [(dim, pad[place], pad[place + 1]) for dim, place in places]
+    indices = [(dim, 2 * (rank - dim - 1)) for dim in range(rank - padded, rank)]
+    sides = [(dim, pad[index], pad[index + 1]) for dim, index in indices]
     inside = self
     for dim, left, right in sides:
         inside = _cropped(inside, dim, -min(left, 0), -min(right, 0))

@@ -47,14 +47,14 @@ class Samples(NamedTuple):
         count, channels = self.values.shape[:2]
         more = (1,) * len(self.space)
         batch = self.xp.arange(count).reshape(-1, 1, *more)
-        return batch, self.xp.arange(channels).reshape(1, -1, *more), *element.places
+        return batch, self.xp.arange(channels).reshape(1, -1, *more), *element.indices
 
 
 def samples(xp: Any, values: Any, grid: Any, mode: Mode) -> Samples:
     """The samples of arrays."""
     dims = values.ndim - 2
-    places = grid[:, None]
-    found = [taps(xp, places[..., dims - 1 - d], values.shape[2 + d], mode, dims) for d in range(dims)]
+    indices = grid[:, None]
+    found = [taps(xp, indices[..., dims - 1 - d], values.shape[2 + d], mode, dims) for d in range(dims)]
     return Samples(xp, values, found, mode)
 
 
@@ -78,12 +78,12 @@ def input_gradient(given: Samples, grad: Any) -> Any:
     """Each sample's gradient, handed back to its elements."""
     xp, total = given.xp, given.xp.zeros(given.values.shape, given.values.dtype)
     each = list(_columns_first(given) if given.mode[0] == BICUBIC else elements(given.by_dim, given.space))
-    places = [xp.ravel_multi_index(xp.broadcast_arrays(*given.positions(one)), total.shape) for one in each]
-    shares = [_weighted(given, grad, one) for one in each]
+    indices = [xp.ravel_multi_index(xp.broadcast_arrays(*given.positions(one)), total.shape) for one in each]
+    terms = [_weighted(given, grad, one) for one in each]
     inside = [xp.broadcast_to(one.inside, grad.shape) for one in each]
     order = _order_of_adding(given, len(each), _count(grad.shape[2:]))
-    chosen, where, shared = (_in_order(xp, parts, order) for parts in (inside, places, shares))
-    add_at(total.reshape(-1), where[chosen], shared[chosen])
+    valid, where, added = (_in_order(xp, parts, order) for parts in (inside, indices, terms))
+    add_at(total.reshape(-1), where[valid], added[valid])
     return total
 
 
@@ -99,11 +99,11 @@ def _weighted(given: Samples, grad: Any, element: Element) -> Any:
     return grad * element.weight
 
 
-def _order_of_adding(given: Samples, taps: int, places: int) -> Any:
+def _order_of_adding(given: Samples, taps: int, indices: int) -> Any:
     """As many samples as fit into a vector, tap by tap, then the next; volumes sample by sample."""
     lanes = _VECTOR // given.values.itemsize if len(given.space) == 2 else 1
-    place = given.xp.arange(places)
-    ranks = place // lanes * (lanes * taps) + place % lanes + given.xp.arange(taps)[:, None] * lanes
+    index = given.xp.arange(indices)
+    ranks = index // lanes * (lanes * taps) + index % lanes + given.xp.arange(taps)[:, None] * lanes
     return given.xp.argsort(ranks.reshape(-1))
 
 
@@ -130,7 +130,7 @@ def grid_gradient(given: Samples, grad: Any) -> Any:
         found = _of_volumes(given, grad)
     else:
         found = _of_cubic(given, grad) if given.mode[0] == BICUBIC else _of_bilinear(given, grad)
-    scaled = [slope * along.scale[:, 0] for slope, along in zip(found, given.by_dim, strict=True)]
+    scaled = [derivative * along.scale[:, 0] for derivative, along in zip(found, given.by_dim, strict=True)]
     return given.xp.stack(scaled[::-1], -1)
 
 
@@ -140,7 +140,7 @@ def _of_volumes(given: Samples, grad: Any) -> list[Any]:
         value = given.at(each)
         for d, terms in enumerate(parts):
             near, far = [each.weights[other] for other in (2, 1, 0) if other != d]
-            terms.append(value * near * far * grad * each.slopes[d])
+            terms.append(value * near * far * grad * each.derivatives[d])
     return [_over_channels(terms) for terms in parts]
 
 
@@ -156,8 +156,8 @@ def _of_cubic(given: Samples, grad: Any) -> list[Any]:
     by_height, by_width = [], []
     for each in _columns_first(given):
         felt = given.at(each) * grad
-        by_height.append(felt * each.slopes[0] * each.weights[1])
-        by_width.append(felt * each.slopes[1] * each.weights[0])
+        by_height.append(felt * each.derivatives[0] * each.weights[1])
+        by_width.append(felt * each.derivatives[1] * each.weights[0])
     return [_over_channels(by_height), _over_channels(by_width)]
 
 

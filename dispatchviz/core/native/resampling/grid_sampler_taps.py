@@ -23,9 +23,9 @@ CUBIC = -0.75
 class Tap(NamedTuple):
     """One of the elements along a dimension, for every sample."""
 
-    place: Any
+    index: Any
     weight: Any
-    slope: Any
+    derivative: Any
     """Of the weight, by the sample's place."""
 
 
@@ -40,17 +40,17 @@ class Taps(NamedTuple):
 def taps(xp: Any, coordinate: Any, size: int, mode: tuple[int, int, bool], dims: int) -> Taps:
     """Of one dimension; ``mode``: interpolation, padding, align_corners."""
     interpolation, padding, corners = mode
-    place = _unnormalized(coordinate, size, corners, dims)
-    scale = xp.full(place.shape, (size - 1) / 2 if corners else size / 2, place.dtype)
+    position = _unnormalized(coordinate, size, corners, dims)
+    scale = xp.full(position.shape, (size - 1) / 2 if corners else size / 2, position.dtype)
     if interpolation == BICUBIC:
-        return Taps(_cubic_taps(xp, place, size, padding, corners), scale)
-    place, factor = _padded(xp, place, size, padding, corners)
+        return Taps(_cubic_taps(xp, position, size, padding, corners), scale)
+    position, factor = _padded(xp, position, size, padding, corners)
     if dims == 3:
-        place = xp.where(xp.isfinite(place), place, place.dtype.type(-100))
+        position = xp.where(xp.isfinite(position), position, position.dtype.type(-100))
     if interpolation == NEAREST:
-        return Taps([Tap(_whole(xp, xp.rint(place)), xp.ones_like(place), xp.zeros_like(place))], scale)
-    low = xp.floor(place)
-    after, one, first = place - low, xp.ones_like(place), _whole(xp, low)
+        return Taps([Tap(_whole(xp, xp.rint(position)), xp.ones_like(position), xp.zeros_like(position))], scale)
+    low = xp.floor(position)
+    after, one, first = position - low, xp.ones_like(position), _whole(xp, low)
     return Taps([Tap(first, 1 - after, -one), Tap(first + 1, after, one)], scale * factor)
 
 
@@ -66,36 +66,36 @@ def _unnormalized(coordinate: Any, size: int, corners: bool, dims: int) -> Any:
     return (coordinate + kind(1)) * kind(size / 2) - kind(0.5)
 
 
-def _padded(xp: Any, place: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
+def _padded(xp: Any, coordinate: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
     """The place after padding, and the factor of its slope."""
-    factor = xp.ones_like(place)
+    factor = xp.ones_like(coordinate)
     if padding == ZEROS:
-        return place, factor
+        return coordinate, factor
     if padding == REFLECTION:
-        place, factor = _reflected(xp, place, size, corners)
-    held = xp.fmin(xp.fmax(place, place.dtype.type(0)), place.dtype.type(size - 1))
+        coordinate, factor = _reflected(xp, coordinate, size, corners)
+    held = xp.fmin(xp.fmax(coordinate, coordinate.dtype.type(0)), coordinate.dtype.type(size - 1))
     return held, xp.where((held == 0) | (held == size - 1), factor.dtype.type(0), factor)
 
 
-def _reflected(xp: Any, place: Any, size: int, corners: bool) -> tuple[Any, Any]:
+def _reflected(xp: Any, coordinate: Any, size: int, corners: bool) -> tuple[Any, Any]:
     if corners and size <= 1:
-        return xp.zeros_like(place), xp.zeros_like(place)
+        return xp.zeros_like(coordinate), xp.zeros_like(coordinate)
     low, twice = (0.0, 2.0 * (size - 1)) if corners else (-0.5, 2.0 * size)
-    kind = place.dtype.type
-    beyond = place - kind(low)
+    kind = coordinate.dtype.type
+    beyond = coordinate - kind(low)
     extra = xp.abs(beyond) - xp.trunc(xp.abs(beyond) / kind(twice)) * kind(twice)
     back = kind(twice) - extra
     turned = (extra > back) ^ (beyond < 0)
     return xp.minimum(extra, back) + kind(low), xp.where(turned, kind(-1), kind(1))
 
 
-def _cubic_taps(xp: Any, place: Any, size: int, padding: int, corners: bool) -> list[Tap]:
+def _cubic_taps(xp: Any, coordinate: Any, size: int, padding: int, corners: bool) -> list[Tap]:
     """Padding moves each of the four, not the sample."""
-    low = xp.floor(place)
-    t = place - low
+    low = xp.floor(coordinate)
+    t = coordinate - low
     made = []
-    for step, (weight, slope) in zip((-1, 0, 1, 2), _cubic(t), strict=True):
-        made.append(Tap(_whole(xp, _padded(xp, low + step, size, padding, corners)[0]), weight, slope))
+    for step, (weight, derivative) in zip((-1, 0, 1, 2), _cubic(t), strict=True):
+        made.append(Tap(_whole(xp, _padded(xp, low + step, size, padding, corners)[0]), weight, derivative))
     return made
 
 
@@ -107,15 +107,15 @@ def _cubic(t: Any) -> list[tuple[Any, Any]]:
 
 def _inner(x: Any) -> tuple[Any, Any]:
     """At most 1 away."""
-    two, three, slope, more = _numbers(x, CUBIC + 2, CUBIC + 3, 3 * (CUBIC + 2), 2 * (CUBIC + 3))
-    return (two * x - three) * x * x + 1, (slope * x - more) * x
+    two, three, derivative, more = _numbers(x, CUBIC + 2, CUBIC + 3, 3 * (CUBIC + 2), 2 * (CUBIC + 3))
+    return (two * x - three) * x * x + 1, (derivative * x - more) * x
 
 
 def _outer(x: Any) -> tuple[Any, Any]:
     """1 to 2 away."""
     one, four, five, eight = _numbers(x, CUBIC, 4 * CUBIC, 5 * CUBIC, 8 * CUBIC)
-    slope, more = _numbers(x, 3 * CUBIC, 10 * CUBIC)
-    return ((one * x - five) * x + eight) * x - four, (slope * x - more) * x + eight
+    derivative, more = _numbers(x, 3 * CUBIC, 10 * CUBIC)
+    return ((one * x - five) * x + eight) * x - four, (derivative * x - more) * x + eight
 
 
 def _numbers(like: Any, *numbers: float) -> list[Any]:
@@ -123,19 +123,19 @@ def _numbers(like: Any, *numbers: float) -> list[Any]:
     return [like.dtype.type(number) for number in numbers]
 
 
-def _whole(xp: Any, places: Any) -> Any:
+def _whole(xp: Any, coordinates: Any) -> Any:
     """As integers; what is no number, or too large, is outside."""
-    fits = xp.isfinite(places) & (xp.abs(places) < 2**31)
-    return xp.where(fits, places, -100).astype("int64")
+    fits = xp.isfinite(coordinates) & (xp.abs(coordinates) < 2**31)
+    return xp.where(fits, coordinates, -100).astype("int64")
 
 
 class Element(NamedTuple):
     """One element of the input for every sample, with what it counts."""
 
-    places: tuple[Any, ...]
+    indices: tuple[Any, ...]
     inside: Any
     weights: list[Any]
-    slopes: list[Any]
+    derivatives: list[Any]
 
     @property
     def weight(self) -> Any:
@@ -148,6 +148,6 @@ def elements(by_dim: list[Taps], sizes: tuple[int, ...]) -> Iterator[Element]:
     for combination in product(*(each.taps for each in by_dim)):
         inside: Any = True
         for tap, size in zip(combination, sizes, strict=True):
-            inside = inside & (tap.place >= 0) & (tap.place < size)
-        places = tuple(tap.place * inside for tap in combination)
-        yield Element(places, inside, [tap.weight for tap in combination], [tap.slope for tap in combination])
+            inside = inside & (tap.index >= 0) & (tap.index < size)
+        coordinates = tuple(tap.index * inside for tap in combination)
+        yield Element(coordinates, inside, [tap.weight for tap in combination], [tap.derivative for tap in combination])

@@ -68,9 +68,9 @@ def _check_dtype(name: str, self: Tensor) -> None:
 
 
 def _select_each(input: Tensor, output: Tensor) -> None:
-    for place in range(input._size[0]):
-        ops.select_int.call(input, 0, place)
-        ops.select_int.call(output, 0, place)
+    for index in range(input._size[0]):
+        ops.select_int.call(input, 0, index)
+        ops.select_int.call(output, 0, index)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

@@ -22,11 +22,11 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 def _sources(xp: Any, name: str, length: int, left: int, right: int) -> Any:
     """For every padded place along a dimension, the index inside."""
-    places = xp.arange(-left, length + right)
+    indices = xp.arange(-left, length + right)
     if name.startswith("replication"):
-        return xp.clip(places, 0, length - 1)
-    places = xp.abs(places)
-    return xp.where(places < length, places, 2 * length - 2 - places)
+        return xp.clip(indices, 0, length - 1)
+    indices = xp.abs(indices)
+    return xp.where(indices < length, indices, 2 * length - 2 - indices)
 
 
 def _grid(xp: Any, name: str, size: Size, padding: Size) -> Any:
@@ -52,8 +52,8 @@ def _put_backward(name: str, grad_output: Tensor, padding: Size, grad_input: Ten
     if grad_input._array is not None and 0 not in grad_output._size:
         xp: Any = array_module(grad_input._device.type)
         grad = in_format(grad_output, memory_format)
-        places = _grid(xp, name, grad_input._size, padding)
-        add_at(grad_input._array, places, grad._array)
+        indices = _grid(xp, name, grad_input._size, padding)
+        add_at(grad_input._array, indices, grad._array)
 
 
 def _structured_meta(name: str, op: Structured, self: Tensor, padding: Size) -> None:

@@ -156,8 +156,8 @@ def prepare_generic(self: Tensor, count: int, per_dim: int, ones: bool = False) 
     stride = (*self._stride[:-count], *(0 for _ in range(count)))
     ops.as_strided.call(self, self._size, stride, None)
     for _ in range(count):
-        for place in range(per_dim - ones):
-            dtype = int64 if place % 2 == 0 else self._dtype
+        for coordinate in range(per_dim - ones):
+            dtype = int64 if coordinate % 2 == 0 else self._dtype
             ops.empty_memory_format.call((1,), dtype, "strided", self._device, None, None)
         if ones:
             ops.ones.call((1,), self._dtype, "strided", self._device, None)
@@ -191,8 +191,8 @@ def _resized_bytes(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
     if taps[0][1] is None:
         return xp.take(values, taps[0][0], axis)
     taps = _merged(xp, taps)
-    largest = max(float(weight.max()) for _, weight in taps)
-    bits = next((bits for bits in range(22) if int(0.5 + largest * (1 << bits + 1)) >= 1 << 15), 22)
+    maximum = max(float(weight.max()) for _, weight in taps)
+    bits = next((bits for bits in range(22) if int(0.5 + maximum * (1 << bits + 1)) >= 1 << 15), 22)
     total = 1 << bits - 1
     for index, weight in taps:
         scaled = weight * (1 << bits)
@@ -246,10 +246,10 @@ def _scatter_add_taps(xp: Any, values: Any, axis: int, length: int, taps: Taps) 
     there = xp.moveaxis(values, axis, 0)
     total = xp.zeros((length, *there.shape[1:]), values.dtype)
     for index, weight in taps:
-        share = there
+        fraction = there
         if weight is not None:
-            share = there * weight.astype(values.dtype).reshape([-1, *(1 for _ in there.shape[1:])])
-        add_at(total, index, share)
+            fraction = there * weight.astype(values.dtype).reshape([-1, *(1 for _ in there.shape[1:])])
+        add_at(total, index, fraction)
     return xp.moveaxis(total, 0, axis)
 
 
@@ -268,12 +268,12 @@ def factor(real: Any, old: int, new: int, given: float | None) -> Any:
 
 def nearest(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
     """The element at or before the place."""
-    places = xp.arange(new)
+    indices = xp.arange(new)
     if new == old:
-        return [(places, None)]
+        return [(indices, None)]
     if new == 2 * old:
-        return [(places >> 1, None)]
-    found = xp.floor(places.astype(xp.float32) * factor(xp.float32, old, new, given)).astype(xp.int64)
+        return [(indices >> 1, None)]
+    found = xp.floor(indices.astype(xp.float32) * factor(xp.float32, old, new, given)).astype(xp.int64)
     return [(xp.minimum(found, old - 1), None)]
 
 
@@ -289,10 +289,10 @@ def sources(
 ) -> Any:
     """``area_pixel_compute_source_index``: where the new elements lie among the old ones."""
     real = real_type(xp, dtype)
-    places = xp.arange(new).astype(real)
+    indices = xp.arange(new).astype(real)
     if align_corners:
-        return places * (real(old - 1) / real(new - 1) if new > 1 else real(0))
-    found = factor(real, old, new, given) * (places + real(0.5)) - real(0.5)
+        return indices * (real(old - 1) / real(new - 1) if new > 1 else real(0))
+    found = factor(real, old, new, given) * (indices + real(0.5)) - real(0.5)
     return found if below_zero else xp.maximum(found, 0)
 
 
@@ -303,13 +303,13 @@ def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
         real = real_type(xp, dtype)
         if new == old:
             return [(xp.arange(new), None)]
-        place = sources(xp, dtype, old, new, given, align_corners, False)
-        left = xp.minimum(place.astype(xp.int64), old - 1)
-        share = xp.clip(place - left.astype(real), 0, 1).astype(real)
+        coordinate = sources(xp, dtype, old, new, given, align_corners, False)
+        left = xp.minimum(coordinate.astype(xp.int64), old - 1)
+        fraction = xp.clip(coordinate - left.astype(real), 0, 1).astype(real)
         if rounded and dtype in REDUCED:
-            share = share.astype(dtype.numpy).astype(real)
+            fraction = fraction.astype(dtype.numpy).astype(real)
         right = xp.where(left < old - 1, left + 1, left)
-        return [(left, (1 - share).astype(real)), (right, share)]
+        return [(left, (1 - fraction).astype(real)), (right, fraction)]
 
     return taps
 
@@ -319,10 +319,10 @@ def cubic(align_corners: bool) -> AxisTaps:
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
         real = real_type(xp, dtype)
-        place = sources(xp, dtype, old, new, given, align_corners, True)
-        start = xp.minimum(xp.floor(place).astype(xp.int64), old - 1)
-        share = xp.clip(place - start.astype(real), 0, 1).astype(real)
-        offsets = ((-1, 1 + share), (0, share), (1, 1 - share), (2, 2 - share))
+        coordinate = sources(xp, dtype, old, new, given, align_corners, True)
+        start = xp.minimum(xp.floor(coordinate).astype(xp.int64), old - 1)
+        fraction = xp.clip(coordinate - start.astype(real), 0, 1).astype(real)
+        offsets = ((-1, 1 + fraction), (0, fraction), (1, 1 - fraction), (2, 2 - fraction))
         return [(xp.clip(start + k, 0, old - 1), _cubic_weight(xp, x, -0.75).astype(real)) for k, x in offsets]
 
     return taps

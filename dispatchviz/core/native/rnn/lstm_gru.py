@@ -234,15 +234,15 @@ def _check_two_states(hx: Tensors) -> None:
 def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
     """RuntimeError unless there is a state for every layer and direction."""
     names = ("h_0", "c_0")
-    for place, name in enumerate(names):
-        rank = len(hx[place]._size)
+    for index, name in enumerate(names):
+        rank = len(hx[index]._size)
         if rank != 3:
-            raise RuntimeError(f"For batched 3-D input, hx[{place}] ({name}) should be 3-D but got {rank}-D tensor")
+            raise RuntimeError(f"For batched 3-D input, hx[{index}] ({name}) should be 3-D but got {rank}-D tensor")
     expected = stack.num_layers * (2 if stack.bidirectional else 1)
-    for place, name in enumerate(names):
-        if hx[place]._size[0] != expected:
+    for index, name in enumerate(names):
+        if hx[index]._size[0] != expected:
             raise RuntimeError(
-                f"Expected {name} size(0) to be {expected} (num_layers * num_directions), but got {hx[place]._size[0]}"
+                f"Expected {name} size(0) to be {expected} (num_layers * num_directions), but got {hx[index]._size[0]}"
             )
 
 

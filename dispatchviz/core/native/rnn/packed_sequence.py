@@ -44,13 +44,13 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     _check_packable(padded, many)
     counts = ops.empty_memory_format.call((many[0],), given._dtype, "strided", given._device, None, None)
     steps, done = [], 0
-    for place in range(batch_size):
-        length = many[batch_size - 1 - place]
+    for index in range(batch_size):
+        length = many[batch_size - 1 - index]
         if length > done:
-            block = _slice(_slice(padded, 0, done, length), 1, 0, batch_size - place)
+            block = _slice(_slice(padded, 0, done, length), 1, 0, batch_size - index)
             block = as_contiguous(block)
             steps.append(ops.view.call(block, (-1, *padded._size[2:])))
-            counts._array[done:length] = batch_size - place
+            counts._array[done:length] = batch_size - index
             done = length
     return ops.cat.call(steps, 0), counts
 
@@ -85,8 +85,8 @@ def _pack_padded_sequence_backward_symint(
     _check_lengths(given)
     offset = 0
     for time, count in enumerate(_numbers(given)):
-        place = _slice(ops.select_int.call(padded, 0, time), 0, 0, count)
-        ops.copy_.call(place, _slice(grad, 0, offset, offset + count), False)
+        index = _slice(ops.select_int.call(padded, 0, time), 0, 0, count)
+        ops.copy_.call(index, _slice(grad, 0, offset, offset + count), False)
         offset += count
     return ops.transpose_int.call(padded, 0, 1) if batch_first else padded
 
@@ -116,8 +116,8 @@ def _pad_packed_sequence(
             continue
         end = offset + before * (time - start)
         block = _slice(data, 0, offset, end)
-        place = _slice(_slice(output, 0, start, time), 1, 0, before)
-        ops.copy_.call(place, ops.view.call(block, (time - start, before, *data._size[1:])), False)
+        index = _slice(_slice(output, 0, start, time), 1, 0, before)
+        ops.copy_.call(index, ops.view.call(block, (time - start, before, *data._size[1:])), False)
         lengths._array[max(count, 0) : before] = time
         offset, start, before = end, time, count
     return (ops.transpose_int.call(output, 0, 1) if batch_first else output), lengths
@@ -133,12 +133,12 @@ def pad_sequence(sequences: Sequence[Tensor], batch_first: bool, padding_value: 
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     first = sequences[0]
     out = ops.full.call((*shape, *first._size[1:]), padding_value, first._dtype, "strided", first._device, None)
-    for place, sequence in enumerate(sequences):
+    for index, sequence in enumerate(sequences):
         length = sequence._size[0]
         start = longest - length if padding_side == "left" else 0
         if batch_first:
-            target = ops.narrow.call(ops.select_int.call(out, 0, place), 0, start, length)
+            target = ops.narrow.call(ops.select_int.call(out, 0, index), 0, start, length)
         else:
-            target = ops.select_int.call(ops.narrow.call(out, 0, start, length), 1, place)
+            target = ops.select_int.call(ops.narrow.call(out, 0, start, length), 1, index)
         ops.copy_.call(target, sequence, False)
     return out

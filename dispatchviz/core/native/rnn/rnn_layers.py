@@ -174,10 +174,10 @@ def stacked(
     if stack.num_layers != len(weights):
         raise RuntimeError("Expected more weights in stacked_rnn")
     finals: list[Hidden] = []
-    for place in range(stack.num_layers):
-        input, last = layer(cell, input, states[place], weights[place])
+    for index in range(stack.num_layers):
+        input, last = layer(cell, input, states[index], weights[index])
         finals += last if stack.bidirectional else [last]
-        if stack.dropout != 0 and stack.train and place < stack.num_layers - 1:
+        if stack.dropout != 0 and stack.train and index < stack.num_layers - 1:
             input = _dropout(input, stack.dropout)
     return input, finals
 

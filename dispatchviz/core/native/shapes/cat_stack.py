@@ -82,8 +82,8 @@ def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
                 cast = ops.empty_like.call(part, out._dtype, None, part._device, None, "contiguous_format")
                 ops.copy_.call(cast, part, False)
     for end, part in zip(ends, parts, strict=True):
-        place = (*[slice(None)] * dim, slice(end - part._size[dim], end))
-        out._array[place] = converted(part._array, out._dtype)
+        index = (*[slice(None)] * dim, slice(end - part._size[dim], end))
+        out._array[index] = converted(part._array, out._dtype)
 
 
 def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Tensor) -> int:

@@ -37,8 +37,8 @@ def meshgrid_indexing(tensors: list[Tensor], indexing: str) -> list[Tensor]:
     vectors = [tensors[1], tensors[0], *tensors[2:]] if swapped else tensors
     shape = tuple(numel(vector._size) for vector in vectors)
     grids = []
-    for place, vector in enumerate(vectors):
-        alone = tuple(-1 if dim == place else 1 for dim in range(len(vectors)))
+    for index, vector in enumerate(vectors):
+        alone = tuple(-1 if dim == index else 1 for dim in range(len(vectors)))
         grids.append(ops.expand.call(ops.view.call(vector, alone), shape, False))
     return [grids[1], grids[0], *grids[2:]] if swapped else grids
 
@@ -85,8 +85,8 @@ def combinations(self: Tensor, r: int, with_replacement: bool) -> Tensor:
 
 def _rising(self: Tensor, dims: int, with_replacement: bool) -> Tensor:
     """``_triu_mask``: where the places grow from dimension to dimension."""
-    places = ops.arange.call(numel(self._size), int64, "strided", self._device, None)
-    grids = ops.meshgrid_indexing.call([places] * dims, "ij")
+    indices = ops.arange.call(numel(self._size), int64, "strided", self._device, None)
+    grids = ops.meshgrid_indexing.call([indices] * dims, "ij")
     mask = ops.full.call(grids[0]._size, True, bool_, "strided", self._device, None)
     compare = ops.le_Tensor.call if with_replacement else ops.lt_Tensor.call
     for one, other in itertools.pairwise(grids):
@@ -116,15 +116,15 @@ def block_diag(tensors: list[Tensor]) -> Tensor:
 
 def _check_blocks(tensors: list[Tensor]) -> None:
     device = tensors[0]._device
-    for place, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         if tensor._device != device:
             raise RuntimeError(
                 f"torch.block_diag: input tensors must all be on the same device. Input 0 is on device {device} and "
-                f"input {place} is on device {tensor._device}"
+                f"input {index} is on device {tensor._device}"
             )
         if len(tensor._size) > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has "
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {index} has "
                 f"{len(tensor._size)} dimensions"
             )
 

@@ -36,10 +36,10 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     """(*, C, H r, W r) to (*, C r r, H, W). RuntimeError if that is not possible."""
     size, r = _check_pixels("pixel_unshuffle", self, "downscale_factor", downscale_factor), downscale_factor
     *batch, channels, height, width = size
-    for name, place, length in (("height", -2, height), ("width", -1, width)):
+    for name, index, length in (("height", -2, height), ("width", -1, width)):
         if length % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({place})={length} "
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({index})={length} "
                 f"is not divisible by {r}"
             )
     if not numel(size):

@@ -117,9 +117,9 @@ def _prepare(grad: Tensor, grad_in: Tensor, dim: int, size: int, step: int) -> N
     flat = [1 if d == dim else n for d, n in enumerate(grad_in._size[:rank])]
     still = [0 if d == dim else s for d, s in enumerate(grad_in._stride[:rank])]
     ops.as_strided.call(ops.squeeze_dim.call(grad_in, -1), tuple(flat), tuple(still), None)
-    places = ops.arange_start.call(0, count, int64, "strided", grad._device, None)
+    indices = ops.arange_start.call(0, count, int64, "strided", grad._device, None)
     along = tuple(count if d == dim else 1 for d in range(rank))
-    ops.as_strided.call(places, along, tuple(int(d == dim) for d in range(rank)), None)
+    ops.as_strided.call(indices, along, tuple(int(d == dim) for d in range(rank)), None)
 
 
 # -- tile --------------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
     count = max(-(-length // split_size), 1) if split_size else 1
     lengths = [split_size] * (count - 1) + [length - split_size * (count - 1)]
-    return [ops.narrow.call(self, dim, place * split_size, size) for place, size in enumerate(lengths)]
+    return [ops.narrow.call(self, dim, index * split_size, size) for index, size in enumerate(lengths)]
 
 
 def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
@@ -203,10 +203,10 @@ def _row_and_column_indices(self: Tensor) -> tuple[Any, Any]:
     return xp.arange(rows).reshape(rows, 1), xp.arange(columns).reshape(1, columns)
 
 
-def _masked(self: Tensor, places: Any) -> Any:
+def _masked(self: Tensor, indices: Any) -> Any:
     """Zeros elsewhere, also in the place of nan."""
     source = _batch_contiguous(self) if self._device.type == "cpu" and 0 not in self._size else self
-    return array_module(self._device.type).where(places, source._array, self._dtype.numpy.type(0))
+    return array_module(self._device.type).where(indices, source._array, self._dtype.numpy.type(0))
 
 
 def _batch_contiguous(self: Tensor) -> Tensor:

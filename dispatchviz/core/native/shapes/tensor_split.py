@@ -53,8 +53,8 @@ def tensor_split_sections_symint(self: Tensor, sections: int, dim: int) -> list[
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
     least, longer = divmod(self._size[dim], sections)
     start, pieces = 0, []
-    for place in range(sections):
-        end = start + least + (place < longer)
+    for index in range(sections):
+        end = start + least + (index < longer)
         pieces.append(ops.slice_Tensor.call(self, dim, start, end, 1))
         start = end
     return pieces

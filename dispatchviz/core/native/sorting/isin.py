@@ -91,7 +91,7 @@ def _by_sorting(elements: Tensor, test_elements: Tensor, assume_unique: bool, in
     if assume_unique:
         values, tests = ops.ravel.call(elements), ops.ravel.call(test_elements)
     else:
-        values, places = ops._unique.call(elements, False, True)
+        values, indices = ops._unique.call(elements, False, True)
         tests, _ = ops._unique.call(test_elements, False, False)
     ordered, order = ops.sort_stable.call(ops.cat.call([values, tests], 0), True, 0, False)
     repeated = ops.empty_like.call(ordered, bool_, None, None, None, None)
@@ -104,7 +104,7 @@ def _by_sorting(elements: Tensor, test_elements: Tensor, assume_unique: bool, in
     mask = ops.empty_like.call(repeated, None, None, None, None, None)
     ops.index_copy_.call(mask, 0, order, repeated)
     if assume_unique:
-        chosen = ops.view_as.call(ops.slice_Tensor.call(mask, 0, 0, numel(elements._size), 1), out)
+        selected = ops.view_as.call(ops.slice_Tensor.call(mask, 0, 0, numel(elements._size), 1), out)
     else:
-        chosen = ops.index_Tensor.call(mask, [places])
-    ops.copy_.call(out, chosen, False)
+        selected = ops.index_Tensor.call(mask, [indices])
+    ops.copy_.call(out, selected, False)

@@ -23,7 +23,7 @@ from dispatchviz.core.native.sorting.std_sort import sorted_indices, standard_nt
 from dispatchviz.core.tensor.dtype import Category, DType, bfloat16, bool_, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
-Places = tuple[Tensor, Tensor]
+ValuesAndIndices = tuple[Tensor, Tensor]
 """Values and where they are."""
 
 
@@ -44,30 +44,30 @@ def _with_unit_dim(values: Tensor, indices: Tensor, self: Tensor, dim: int, keep
         resize_in_order(out, size)
 
 
-def _without_unit_dim(values: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Places:
+def _without_unit_dim(values: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
     if not keepdim:
         ops.squeeze__dim.call(values, dim)
         ops.squeeze__dim.call(indices, dim)
     return values, indices
 
 
-def _put(values: Tensor, indices: Tensor, self: Tensor, places: Any, dim: int) -> None:
+def _put(values: Tensor, indices: Tensor, self: Tensor, positions: Any, dim: int) -> None:
     """Writes what is at the places, which have the reduced dimension."""
     xp: Any = array_module(self._device.type)
-    values._array[...] = xp.take_along_axis(self._array, places, dim).reshape(values._size)
-    indices._array[...] = places.reshape(indices._size)
+    values._array[...] = xp.take_along_axis(self._array, positions, dim).reshape(values._size)
+    indices._array[...] = positions.reshape(indices._size)
 
 
 # -- kthvalue ----------------------------------------------------------------------------------------------------------
 
 
-def kthvalue(self: Tensor, k: int, dim: int, keepdim: bool) -> Places:
+def kthvalue(self: Tensor, k: int, dim: int, keepdim: bool) -> ValuesAndIndices:
     """The k-th smallest along a dimension, nan last, and one of its places."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.kthvalue_values.call(self, k, dim, keepdim, values, indices)
 
 
-def kthvalue_out(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Places:
+def kthvalue_out(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     """Into two tensors. IndexError for an empty dimension, RuntimeError for k out of range."""
     dim = wrap_dim(dim, len(self._size))
     check_not_empty("kthvalue()", self, dim)
@@ -137,36 +137,36 @@ def _middle(row: Any, ignore_nan: bool) -> int:
 
 def _first_of_equals(count: int) -> int:
     """Which one of as many nans C++ puts first: no nan comes before another one."""
-    places = list(range(count))
-    standard_nth_element(places, [0] * count, 0)
-    return places[0]
+    indices = list(range(count))
+    standard_nth_element(indices, [0] * count, 0)
+    return indices[0]
 
 
-def median_dim(self: Tensor, dim: int, keepdim: bool) -> Places:
+def median_dim(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
     """The middle one along a dimension, and where it is; the first nan if there is one."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.median_dim_values.call(self, dim, keepdim, values, indices)
 
 
-def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> Places:
+def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
     """The middle one along a dimension of those that are not nan, and where it is."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.nanmedian_dim_values.call(self, dim, keepdim, values, indices)
 
 
-def median_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Places:
+def median_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     """Into two tensors."""
     return _median_with_indices(self, dim, keepdim, values, indices, ignore_nan=False)
 
 
-def nanmedian_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Places:
+def nanmedian_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     """Into two tensors."""
     return _median_with_indices(self, dim, keepdim, values, indices, ignore_nan=True)
 
 
 def _median_with_indices(
     self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor, *, ignore_nan: bool
-) -> Places:
+) -> ValuesAndIndices:
     dim = wrap_dim(dim, len(self._size))
     check_not_empty("median()", self, dim)
     _check_types(values, indices, self)
@@ -204,13 +204,13 @@ def _dim_to_last(tensor: Tensor, dim: int) -> Tensor:
 # -- mode --------------------------------------------------------------------------------------------------------------
 
 
-def mode(self: Tensor, dim: int, keepdim: bool) -> Places:
+def mode(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
     """The most frequent one along a dimension, the smallest of several, and its place that sorting brings last."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return mode_out(self, dim, keepdim, values, indices)
 
 
-def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Places:
+def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     """Into two tensors."""
     for name, out in (("values", values), ("indices", indices)):
         if out._device != self._device:

@@ -9,32 +9,32 @@ from typing import Any
 def index_of_rank(row: Any, rank: int) -> int:
     """Where the element of a rank is in a 1-dim array; nan counts as larger than all numbers."""
     order = row.argsort(kind="stable")
-    place = int(order[rank])
-    if (row == row[place]).sum() == 1:
-        return place
+    index = int(order[rank])
+    if (row == row[index]).sum() == 1:
+        return index
     return _selected(row.tolist(), list(range(len(row))), rank)
 
 
-def _selected(values: list[Any], places: list[int], rank: int) -> int:
+def _selected(values: list[Any], indices: list[int], rank: int) -> int:
     """Partitions both lists until the rank's element stands where it belongs; gives its place."""
     left, right = 0, len(values) - 1
     while right > left + 1:
-        low, high = _partition(values, places, left, right)
+        low, high = _partition(values, indices, left, right)
         if high <= rank:
             left = low
         if high >= rank:
             right = high - 1
     if right == left + 1 and _is_greater(values[left], values[right]):
-        _swap(values, places, left, right)
-    return places[rank]
+        _swap(values, indices, left, right)
+    return indices[rank]
 
 
-def _partition(values: list[Any], places: list[int], left: int, right: int) -> tuple[int, int]:
+def _partition(values: list[Any], indices: list[int], left: int, right: int) -> tuple[int, int]:
     """Round the median of the first, the middle and the last element: where the two walks met."""
-    _swap(values, places, (left + right) // 2, left + 1)
+    _swap(values, indices, (left + right) // 2, left + 1)
     for one, other in ((left + 1, right), (left, right), (left + 1, left)):
         if _is_greater(values[one], values[other]):
-            _swap(values, places, one, other)
+            _swap(values, indices, one, other)
     low, high, pivot = left + 1, right, values[left]
     while True:
         low += 1
@@ -45,8 +45,8 @@ def _partition(values: list[Any], places: list[int], left: int, right: int) -> t
             high -= 1
         if high < low:
             break
-        _swap(values, places, low, high)
-    _swap(values, places, left, high)
+        _swap(values, indices, low, high)
+    _swap(values, indices, left, high)
     return low, high
 
 
@@ -54,6 +54,6 @@ def _is_greater(one: Any, other: Any) -> bool:
     return bool((one != one and other == other) or one > other)
 
 
-def _swap(values: list[Any], places: list[int], one: int, other: int) -> None:
+def _swap(values: list[Any], indices: list[int], one: int, other: int) -> None:
     values[one], values[other] = values[other], values[one]
-    places[one], places[other] = places[other], places[one]
+    indices[one], indices[other] = indices[other], indices[one]

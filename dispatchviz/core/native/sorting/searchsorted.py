@@ -114,7 +114,7 @@ def _check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
         )
     if not numel(sorter._size):
         return
-    least, most = [ops.item.call(extreme).real for extreme in ops.aminmax.call(sorter, None, False)]
+    least, most = [ops.item.call(value).real for value in ops.aminmax.call(sorter, None, False)]
     if least < 0 or most >= sorter._size[-1]:
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
 

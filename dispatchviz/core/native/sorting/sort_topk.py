@@ -60,19 +60,19 @@ def sort_stable_out(
     if self._device.type == "cpu":
         _fill_indices(indices, axis)
     if values._array is not None and numel(self._size):
-        places = _stable_argsort(self, axis, descending)
+        positions = _stable_argsort(self, axis, descending)
         if not stable and self._device.type == "cpu" and self._stride[axis]:  # one number repeated is left alone
-            places = _argsort_like_std_sort(self, axis, descending, places)
-        indices._array[...] = places
-        values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
+            positions = _argsort_like_std_sort(self, axis, descending, positions)
+        indices._array[...] = positions
+        values._array[...] = array_module(self._device.type).take_along_axis(self._array, positions, axis)
 
 
 def _fill_indices(indices: Tensor, axis: int) -> None:
     """The places as they are before sorting."""
-    places = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
+    positions = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
     size = tuple(length if dim == axis else 1 for dim, length in enumerate(indices._size))
     stride = tuple(int(dim == axis) for dim in range(len(indices._size)))
-    ops.copy_.call(indices, ops.as_strided.call(places, size, stride, None), False)
+    ops.copy_.call(indices, ops.as_strided.call(positions, size, stride, None), False)
 
 
 def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
@@ -80,16 +80,16 @@ def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
     xp: Any = array_module(self._device.type)
     if not descending:
         return xp.argsort(self._array, axis=axis, kind="stable")
-    turned = xp.argsort(xp.flip(self._array, axis), axis=axis, kind="stable")
-    return self._size[axis] - 1 - xp.flip(turned, axis)
+    flipped = xp.argsort(xp.flip(self._array, axis), axis=axis, kind="stable")
+    return self._size[axis] - 1 - xp.flip(flipped, axis)
 
 
-def _argsort_like_std_sort(self: Tensor, axis: int, descending: bool, places: Any) -> Any:
+def _argsort_like_std_sort(self: Tensor, axis: int, descending: bool, indices: Any) -> Any:
     """The same, but where there are equal elements in a row that is long enough to move them about."""
     if self._size[axis] <= std_sort.SHORT:
-        return places
+        return indices
     rows = numpy.moveaxis(self._array, axis, -1).reshape(-1, self._size[axis])
-    found = numpy.moveaxis(places, axis, -1).copy()
+    found = numpy.moveaxis(indices, axis, -1).copy()
     for row, ordered in zip(rows, found.reshape(rows.shape), strict=True):
         ranks = ranks_of(row, descending)
         if not _all_differ(ranks):
@@ -167,13 +167,13 @@ def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values
         return
     if values._array is not None and numel(values._size):
         axis = wrap_dim(dim, len(self._size))
-        cut = (*[slice(None)] * axis, slice(0, k))
+        first_k = (*[slice(None)] * axis, slice(0, k))
         if self._device.type == "cpu":
-            places = _topk_indices(self, k, axis, largest, sorted)
+            positions = _topk_indices(self, k, axis, largest, sorted)
         else:
-            places = _stable_argsort(self, axis, largest)[cut]
-        indices._array[...] = places
-        values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
+            positions = _stable_argsort(self, axis, largest)[first_k]
+        indices._array[...] = positions
+        values._array[...] = array_module(self._device.type).take_along_axis(self._array, positions, axis)
 
 
 def _topk_indices(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) -> Any:
@@ -186,12 +186,12 @@ def _topk_indices(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) 
 
 def _first_k(ranks: list[int], k: int, sorted: bool) -> list[int]:
     if sorted and _all_differ(ranks):
-        return [int(place) for place in numpy.argsort(ranks)[:k]]
-    places = list(range(len(ranks)))
+        return [int(index) for index in numpy.argsort(ranks)[:k]]
+    indices = list(range(len(ranks)))
     if k * 64 <= len(ranks):
-        std_sort.standard_partial_sort(places, ranks, k)
+        std_sort.standard_partial_sort(indices, ranks, k)
     else:
-        std_sort.standard_nth_element(places, ranks, k - 1)
+        std_sort.standard_nth_element(indices, ranks, k - 1)
         if sorted:
-            std_sort.standard_sort(places, ranks, k - 1)
-    return places[:k]
+            std_sort.standard_sort(indices, ranks, k - 1)
+    return indices[:k]

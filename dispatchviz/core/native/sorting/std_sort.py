@@ -8,120 +8,120 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Places = list[int]
+Indices = list[int]
 Ranks = Sequence[int]
 
 SHORT = 16
 """Ranges up to this length are left to the insertion sort that comes last, which keeps the order of equal elements."""
 
 
-def standard_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
+def standard_sort(indices: Indices, ranks: Ranks, end: int | None = None) -> None:
     """``std::sort`` of the first ``end`` places."""
-    end = len(places) if end is None else end
-    _introsort(places, ranks, 0, end, 2 * (end.bit_length() - 1))
-    places[:end] = sorted(places[:end], key=ranks.__getitem__)
+    end = len(indices) if end is None else end
+    _introsort(indices, ranks, 0, end, 2 * (end.bit_length() - 1))
+    indices[:end] = sorted(indices[:end], key=ranks.__getitem__)
 
 
-def sorted_indices(ranks: Ranks) -> Places:
+def sorted_indices(ranks: Ranks) -> Indices:
     """All places, sorted."""
-    places = list(range(len(ranks)))
-    standard_sort(places, ranks)
-    return places
+    indices = list(range(len(ranks)))
+    standard_sort(indices, ranks)
+    return indices
 
 
-def standard_nth_element(places: Places, ranks: Ranks, nth: int) -> None:
+def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
     """What belongs at ``nth`` is put there, nothing larger before it."""
-    first, last = 0, len(places)
+    first, last = 0, len(indices)
     depth = 2 * (last.bit_length() - 1)
     while last - first > 3:
         if not depth:
-            _heap_select(places, ranks, first, nth + 1, last)
-            _swap(places, first, nth)
+            _heap_select(indices, ranks, first, nth + 1, last)
+            _swap(indices, first, nth)
             return
         depth -= 1
-        cut = _partition(places, ranks, first, last)
+        cut = _partition(indices, ranks, first, last)
         first, last = (cut, last) if cut <= nth else (first, cut)
-    places[first:last] = sorted(places[first:last], key=ranks.__getitem__)
+    indices[first:last] = sorted(indices[first:last], key=ranks.__getitem__)
 
 
-def standard_partial_sort(places: Places, ranks: Ranks, middle: int) -> None:
+def standard_partial_sort(indices: Indices, ranks: Ranks, middle: int) -> None:
     """The smallest ones in order, then the others."""
-    _partial_sort(places, ranks, 0, middle, len(places))
+    _partial_sort(indices, ranks, 0, middle, len(indices))
 
 
-def _introsort(places: Places, ranks: Ranks, first: int, last: int, depth: int) -> None:
+def _introsort(indices: Indices, ranks: Ranks, first: int, last: int, depth: int) -> None:
     while last - first > SHORT:
         if not depth:
-            _partial_sort(places, ranks, first, last, last)
+            _partial_sort(indices, ranks, first, last, last)
             return
         depth -= 1
-        cut = _partition(places, ranks, first, last)
-        _introsort(places, ranks, cut, last, depth)
+        cut = _partition(indices, ranks, first, last)
+        _introsort(indices, ranks, cut, last, depth)
         last = cut
 
 
-def _partition(places: Places, ranks: Ranks, first: int, last: int) -> int:
+def _partition(indices: Indices, ranks: Ranks, first: int, last: int) -> int:
     """Round the median of the second, the middle and the last place, which goes to the front."""
-    _swap(places, first, _median(places, ranks, first + 1, first + (last - first) // 2, last - 1))
-    pivot, low, high = ranks[places[first]], first + 1, last
+    _swap(indices, first, _median(indices, ranks, first + 1, first + (last - first) // 2, last - 1))
+    pivot, low, high = ranks[indices[first]], first + 1, last
     while True:
-        while ranks[places[low]] < pivot:
+        while ranks[indices[low]] < pivot:
             low += 1
         high -= 1
-        while pivot < ranks[places[high]]:
+        while pivot < ranks[indices[high]]:
             high -= 1
         if low >= high:
             return low
-        _swap(places, low, high)
+        _swap(indices, low, high)
         low += 1
 
 
-def _median(places: Places, ranks: Ranks, a: int, b: int, c: int) -> int:
-    x, y, z = ranks[places[a]], ranks[places[b]], ranks[places[c]]
+def _median(indices: Indices, ranks: Ranks, a: int, b: int, c: int) -> int:
+    x, y, z = ranks[indices[a]], ranks[indices[b]], ranks[indices[c]]
     if x < y:
         return b if y < z else c if x < z else a
     return a if x < z else c if y < z else b
 
 
-def _swap(places: Places, one: int, other: int) -> None:
-    places[one], places[other] = places[other], places[one]
+def _swap(indices: Indices, one: int, other: int) -> None:
+    indices[one], indices[other] = indices[other], indices[one]
 
 
 # -- heaps -------------------------------------------------------------------------------------------------------------
 
 
-def _partial_sort(places: Places, ranks: Ranks, first: int, middle: int, last: int) -> None:
-    _heap_select(places, ranks, first, middle, last)
+def _partial_sort(indices: Indices, ranks: Ranks, first: int, middle: int, last: int) -> None:
+    _heap_select(indices, ranks, first, middle, last)
     for end in range(middle - 1, first, -1):
-        _pop(places, ranks, first, end, end)
+        _pop(indices, ranks, first, end, end)
 
 
-def _heap_select(places: Places, ranks: Ranks, first: int, middle: int, last: int) -> None:
+def _heap_select(indices: Indices, ranks: Ranks, first: int, middle: int, last: int) -> None:
     length = middle - first
     for parent in range((length - 2) // 2, -1, -1):
-        _sink(places, ranks, first, parent, length, places[first + parent])
+        _sink(indices, ranks, first, parent, length, indices[first + parent])
     for i in range(middle, last):
-        if ranks[places[i]] < ranks[places[first]]:
-            _pop(places, ranks, first, middle, i)
+        if ranks[indices[i]] < ranks[indices[first]]:
+            _pop(indices, ranks, first, middle, i)
 
 
-def _pop(places: Places, ranks: Ranks, first: int, last: int, result: int) -> None:
-    value, places[result] = places[result], places[first]
-    _sink(places, ranks, first, 0, last - first, value)
+def _pop(indices: Indices, ranks: Ranks, first: int, last: int, result: int) -> None:
+    value, indices[result] = indices[result], indices[first]
+    _sink(indices, ranks, first, 0, last - first, value)
 
 
-def _sink(places: Places, ranks: Ranks, first: int, hole: int, length: int, value: int) -> None:
+def _sink(indices: Indices, ranks: Ranks, first: int, hole: int, length: int, value: int) -> None:
     """Down to the bottom along the larger children, then up to where it belongs."""
     top = child = hole
     while child < (length - 1) // 2:
         child = 2 * (child + 1)
-        if ranks[places[first + child]] < ranks[places[first + child - 1]]:
+        if ranks[indices[first + child]] < ranks[indices[first + child - 1]]:
             child -= 1
-        places[first + hole], hole = places[first + child], child
+        indices[first + hole], hole = indices[first + child], child
     if length % 2 == 0 and child == (length - 2) // 2:
         child = 2 * child + 1
-        places[first + hole], hole = places[first + child], child
-    while hole > top and ranks[places[first + (hole - 1) // 2]] < ranks[value]:
+        indices[first + hole], hole = indices[first + child], child
+    while hole > top and ranks[indices[first + (hole - 1) // 2]] < ranks[value]:
         parent = (hole - 1) // 2
-        places[first + hole], hole = places[first + parent], parent
-    places[first + hole] = value
+        indices[first + hole], hole = indices[first + parent], parent
+    indices[first + hole] = value

@@ -38,8 +38,8 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
         return output, inverse, counts
     else:
         firsts = _empty(self, int64)
-        ordered, places = ops.sort.call(ops.flatten_using_ints.call(self, 0, -1), -1, False)
-        order, groups = places._array, _groups(ordered._array)
+        ordered, indices = ops.sort.call(ops.flatten_using_ints.call(self, 0, -1), -1, False)
+        order, groups = indices._array, _groups(ordered._array)
         if return_counts:
             _put(firsts, _firsts(groups))
     _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
@@ -133,9 +133,9 @@ def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
         return _empty(self, self._dtype, self._size), _empty(self, int64), _empty(self, int64)
     if 0 in self._size:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    moved = ops.moveaxis_int.call(self, dim, 0)
-    flat = moved if moved._is_contiguous else ops.contiguous.call(moved, "contiguous_format")
-    flat = ops.view.call(flat, (moved._size[0], -1))
+    dim_first = ops.moveaxis_int.call(self, dim, 0)
+    flat = dim_first if dim_first._is_contiguous else ops.contiguous.call(dim_first, "contiguous_format")
+    flat = ops.view.call(flat, (dim_first._size[0], -1))
     if self._dtype.is_complex:
         raise not_implemented("unique_dim", self._dtype)
     order = list(range(flat._size[0]))
@@ -143,13 +143,13 @@ def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
         rows = on_host(flat._array).tolist()
         order.sort(key=rows.__getitem__)
         flat = _rows_in_order(flat, order)
-    return _without_repeats(flat, order, moved._size, dim)
+    return _without_repeats(flat, order, dim_first._size, dim)
 
 
 def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
     ordered = _empty(flat, flat._dtype, flat._size)
-    for at, place in enumerate(order):
-        row = ops.select_int.call(flat, 0, place)
+    for at, index in enumerate(order):
+        row = ops.select_int.call(flat, 0, index)
         ops.copy_.call(ops.select_int.call(ordered, 0, at), row, False)
     return ordered
 

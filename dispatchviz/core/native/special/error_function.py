@@ -32,11 +32,11 @@ def error_function(kind: str) -> Callable[[Any], Any]:
 
 def _quotient(squares: Any) -> Any:
     """erf(x) / x for x squared up to ``_FAR`` squared: a sum of Chebyshev polynomials by Clenshaw's rule."""
-    place = squares * (2 / _FAR**2) - 1
-    double, last, current = 2 * place, 0.0, 0.0
+    index = squares * (2 / _FAR**2) - 1
+    double, last, current = 2 * index, 0.0, 0.0
     for coefficient in reversed(_coefficients()[1:]):
         last, current = current, double * current - last + coefficient
-    return place * current - last + _coefficients()[0]
+    return index * current - last + _coefficients()[0]
 
 
 @cache

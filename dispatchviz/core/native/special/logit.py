@@ -66,10 +66,10 @@ def logit_backward_out(grad_output: Tensor, self: Tensor, eps: float | None, gra
     xp = array_module(grad_input._device.type)
     low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)
 
-    def slope(grad: Any, values: Any) -> Any:
+    def derivative(grad: Any, values: Any) -> Any:
         one = values.dtype.type(1)
         outside = (values < values.dtype.type(low)) | (values > values.dtype.type(1 - low))
         within = xp.where((values == 0) | (values == 1), grad * xp.inf, grad / (values * (one - values)))
         return xp.where(outside, values.dtype.type(beyond), within)
 
-    compute(grad_input, dtype, slope, grad_output, self)
+    compute(grad_input, dtype, derivative, grad_output, self)

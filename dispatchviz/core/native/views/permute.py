@@ -52,7 +52,7 @@ def movedim_order(rank: int, sources: Sequence[int], destinations: Sequence[int]
     """The order in which ``movedim`` puts the dimensions."""
     taken = dict(zip(destinations, sources, strict=True))
     rest = iter([dim for dim in range(rank) if dim not in sources])
-    return tuple(taken[place] if place in taken else next(rest) for place in range(rank))
+    return tuple(taken[index] if index in taken else next(rest) for index in range(rank))
 
 
 def _check_unique(which: str, wrapped: list[int], given: Size) -> None:

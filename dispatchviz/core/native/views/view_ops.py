@@ -282,8 +282,8 @@ _USE_CONJ = "Consider using x.conj()."
 
 
 def _warn_of_number(name: str, instead: str, line: int) -> None:
-    place = f"aten/src/ATen/native/TensorShape.cpp:{line}"
-    warn_once(f"{name} of a number", f"{name} is deprecated on 0-D tensors. {instead}", place)
+    location = f"aten/src/ATen/native/TensorShape.cpp:{line}"
+    warn_once(f"{name} of a number", f"{name} is deprecated on 0-D tensors. {instead}", location)
 
 
 def _matrix_transpose(self: Tensor, name: str) -> Tensor:

@@ -17,8 +17,8 @@ from dispatchviz.core.tensor.tensor import Tensor
 def glu(self: Tensor, bdim: int, dim: int) -> Batched:
     """RuntimeError for 0-dim examples."""
     _check_rank(self)
-    place = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
-    return ops.glu.call(move_batch_dim_to_front(self, bdim), place), 0
+    axis = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
+    return ops.glu.call(move_batch_dim_to_front(self, bdim), axis), 0
 
 
 def _check_rank(self: Tensor) -> None:
@@ -30,11 +30,11 @@ def glu_backward(grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: i
     """Both get the batch dimension."""
     if self_bdim is not None:
         _check_rank(self)
-    place = wrap_dim(dim, rank_without_batch_dim(self, self_bdim)) + 1
+    axis = wrap_dim(dim, rank_without_batch_dim(self, self_bdim)) + 1
     size = batch_size((grad, grad_bdim), (self, self_bdim))
     grads = ensure_has_bdim(move_batch_dim_to_front(grad, grad_bdim), grad_bdim is not None, size)
     inputs = ensure_has_bdim(move_batch_dim_to_front(self, self_bdim), self_bdim is not None, size)
-    return ops.glu_backward.call(grads, inputs, place), 0
+    return ops.glu_backward.call(grads, inputs, axis), 0
 
 
 KERNELS: dict[str, Kernel] = {"glu": plumbed("glu", glu), "glu_backward": plumbed("glu_backward", glu_backward)}

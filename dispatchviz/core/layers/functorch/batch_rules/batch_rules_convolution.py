@@ -120,10 +120,10 @@ def convolution_backward_plumbing(
         with exclude_batched():
             return (*_all_batched(grad, x, w, how, output_mask, level), grad_bias)
     results: list[Tensor | None] = [None, None]
-    for place, rule in enumerate((_input_gradient, _weight_gradient)):
-        if output_mask[place]:
+    for index, rule in enumerate((_input_gradient, _weight_gradient)):
+        if output_mask[index]:
             with exclude_batched():
-                results[place] = make_batched(*rule(grad, x, w, how), level)
+                results[index] = make_batched(*rule(grad, x, w, how), level)
     return results[0], results[1], grad_bias
 
 
@@ -148,7 +148,7 @@ def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
     one = tensor if bdim is None else ops.select_int.call(tensor, bdim, 0)
     length = one._size[dim]
     one = ops.slice_Tensor.call(one, dim, 0, 1, 1)
-    shape = tuple(size * length if place == dim else extent for place, extent in enumerate(one._size))
+    shape = tuple(size * length if index == dim else extent for index, extent in enumerate(one._size))
     return ops.expand.call(ops.new_empty.call(one, (), None, None, None, None), shape, False)
 
 

@@ -37,7 +37,7 @@ def _any_batched(indices: Sequence[BatchedIndex]) -> bool:
 
 
 def _leading_nones(indices: Sequence[BatchedIndex]) -> int:
-    return next((place for place, (index, _) in enumerate(indices) if index is not None), len(indices))
+    return next((position for position, (index, _) in enumerate(indices) if index is not None), len(indices))
 
 
 def _max_rank(indices: Sequence[BatchedIndex]) -> int:
@@ -47,8 +47,8 @@ def _max_rank(indices: Sequence[BatchedIndex]) -> int:
 
 def _side_by_side(indices: Sequence[Index]) -> bool:
     """``are_advanced_indices_adjacent``: no None between two tensors."""
-    places = [place for place, index in enumerate(indices) if index is not None]
-    return not places or places[-1] - places[0] == len(places) - 1
+    positions = [position for position, index in enumerate(indices) if index is not None]
+    return not positions or positions[-1] - positions[0] == len(positions) - 1
 
 
 def _batch_indices(
@@ -127,9 +127,9 @@ def _indexed_shape(self: Tensor, indices: Sequence[Index]) -> Size:
         order = [d for d, index in enumerate(expanded) if index is not None]
         order += [d for d, index in enumerate(expanded) if index is None]
         self, expanded = ops.permute.call(self, tuple(order)), [expanded[d] for d in order]
-    places = [d for d, index in enumerate(expanded) if index is not None]
+    positions = [d for d, index in enumerate(expanded) if index is not None]
     shape = next(index._size for index in expanded if index is not None)
-    return (*self._size[: places[0]], *shape, *self._size[places[-1] + 1 :])
+    return (*self._size[: positions[0]], *shape, *self._size[positions[-1] + 1 :])
 
 
 def _without_masks(indices: Sequence[Index]) -> list[Index]:
@@ -139,8 +139,8 @@ def _without_masks(indices: Sequence[Index]) -> list[Index]:
         if index is None or index._dtype not in (bool_, uint8):
             found.append(index)
         else:
-            places = ops.nonzero.call(index)
-            found += [ops.select_int.call(places, 1, dim) for dim in range(len(index._size))]
+            positions = ops.nonzero.call(index)
+            found += [ops.select_int.call(positions, 1, dim) for dim in range(len(index._size))]
     return found
 
 

@@ -34,16 +34,16 @@ def expanded_index(index: Tensor, size: Size, dim: int) -> Tensor:
     """``getexpanded_index``"""
     if not index._size:
         return ops.expand.call(index, size, False)
-    place = wrap_dim(dim, len(size))
+    axis = wrap_dim(dim, len(size))
     count = index._size[0]
-    seen = ops.view.call(index, tuple(count if i == place else 1 for i in range(len(size))))
-    return ops.expand.call(seen, tuple(count if i == place else length for i, length in enumerate(size)), False)
+    seen = ops.view.call(index, tuple(count if i == axis else 1 for i in range(len(size))))
+    return ops.expand.call(seen, tuple(count if i == axis else length for i, length in enumerate(size)), False)
 
 
 def index_copy_decomp(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``scatter`` with the index expanded; runs on the batched tensors themselves."""
-    places = expanded_index(index, self._size, dim) if len(self._size) > len(index._size) else index
-    return ops.scatter_src.call(self, dim, places, source)
+    indices = expanded_index(index, self._size, dim) if len(self._size) > len(index._size) else index
+    return ops.scatter_src.call(self, dim, indices, source)
 
 
 # -- index_add ---------------------------------------------------------------------------------------------------------
@@ -84,8 +84,8 @@ def _index_add(
         return
     batched = ((self, self_bdim), (source, source_bdim), (index, index_bdim))
     for i in range(batch_size(*batched)):
-        one, values, places = (t if bdim is None else ops.select_int.call(t, bdim, i) for t, bdim in batched)
-        yield function(one, dim, places, values, alpha)
+        one, values, indices = (t if bdim is None else ops.select_int.call(t, bdim, i) for t, bdim in batched)
+        yield function(one, dim, indices, values, alpha)
 
 
 def _in_front_in_turn(*batched: Batched) -> list[Tensor]:
@@ -132,26 +132,26 @@ def _index_fill(
 ) -> Batched:
     """Once for all, once per example, or once for the examples side by side."""
     rank = rank_without_batch_dim(self, self_bdim)
-    first, places = move_batch_dim_to_front(self, self_bdim), move_batch_dim_to_front(index, index_bdim)
+    first, indices = move_batch_dim_to_front(self, self_bdim), move_batch_dim_to_front(index, index_bdim)
     values = move_batch_dim_to_front(value, value_bdim) if isinstance(value, Tensor) else value
-    place = wrap_dim(dim, rank)
+    axis = wrap_dim(dim, rank)
     if index_bdim is None and value_bdim is None:
-        return _filled(first, rank, place, places, value), 0
+        return _filled(first, rank, axis, indices, value), 0
     size = next(t._size[b] for t, b in ((self, self_bdim), (index, index_bdim), (value, value_bdim)) if b is not None)  # type: ignore[union-attr]
     first = ensure_has_bdim(first, self_bdim is not None, size)
-    places = ensure_has_bdim(places, index_bdim is not None, size)
+    indices = ensure_has_bdim(indices, index_bdim is not None, size)
     if inplace or value_bdim is not None:
         for i in range(size):
-            one, picked = ops.select_int.call(first, 0, i), ops.select_int.call(places, 0, i)
-            _fill(one, place, picked, ops.select_int.call(values, 0, i) if value_bdim is not None else values)  # type: ignore[arg-type]
+            one, picked = ops.select_int.call(first, 0, i), ops.select_int.call(indices, 0, i)
+            _fill(one, axis, picked, ops.select_int.call(values, 0, i) if value_bdim is not None else values)  # type: ignore[arg-type]
         return first, 0
     if self_bdim is None:
         first = ops.clone.call(first, None)
     number = ops.item.call(values) if isinstance(values, Tensor) else values
     if not rank:
-        places = places if rank_without_batch_dim(index, index_bdim) == 0 else reshape_dim_into(0, 0, places)
-        return _filled(first, rank, place, places, number), 0
-    return _filled_side_by_side(first, place, places, number, size, rank_without_batch_dim(index, index_bdim))
+        indices = indices if rank_without_batch_dim(index, index_bdim) == 0 else reshape_dim_into(0, 0, indices)
+        return _filled(first, rank, axis, indices, number), 0
+    return _filled_side_by_side(first, axis, indices, number, size, rank_without_batch_dim(index, index_bdim))
 
 
 def _filled(self: Tensor, rank: int, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:

@@ -42,9 +42,9 @@ def embedding(
         result = reshape_dim_outof(-1, size, result)
         return result, len(result._size) - 2
     rows = weight._size[1 if weight_bdim == 0 else 0]
-    table, places = reshape_dim_into(weight_bdim, 0, weight), move_batch_dim_to_front(indices, indices_bdim)
-    places = ops.add_Tensor.call(places, _steps(indices, size, rows), 1)
-    return ops.embedding.call(table, places, *options), 0
+    table, positions = reshape_dim_into(weight_bdim, 0, weight), move_batch_dim_to_front(indices, indices_bdim)
+    positions = ops.add_Tensor.call(positions, _steps(indices, size, rows), 1)
+    return ops.embedding.call(table, positions, *options), 0
 
 
 def _steps(indices: Tensor, size: int, rows: int) -> Tensor:
@@ -70,10 +70,10 @@ def embedding_dense_backward(
         result = ops.embedding_dense_backward.call(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
         return reshape_dim_outof(1, size, result), 1
     size = indices._size[indices_bdim]
-    places, grad = move_batch_dim_to_front(indices, indices_bdim), move_batch_dim_to_front(grad_output, grad_bdim)
+    positions, grad = move_batch_dim_to_front(indices, indices_bdim), move_batch_dim_to_front(grad_output, grad_bdim)
     grad = ensure_has_bdim(grad, grad_bdim is not None, size)
-    places = ops.add_Tensor.call(places, _steps(places, size, num_weights), 1)
-    result = ops.embedding_dense_backward.call(grad, places, num_weights * size, -1, scale_grad_by_freq)
+    positions = ops.add_Tensor.call(positions, _steps(positions, size, num_weights), 1)
+    result = ops.embedding_dense_backward.call(grad, positions, num_weights * size, -1, scale_grad_by_freq)
     result = reshape_dim_outof(0, size, result)
     if padding_idx >= 0:
         ops.fill__Scalar.call(ops.select_int.call(result, 1, padding_idx), 0)

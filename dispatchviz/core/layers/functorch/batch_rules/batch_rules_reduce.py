@@ -98,14 +98,14 @@ class ArgumentPositions(NamedTuple):
         return self.keepdim if isinstance(self.keepdim, bool) else bool(args[self.keepdim])
 
 
-def reduction(places: ArgumentPositions) -> Callable[[OperatorEntry, int, list[Any]], None]:
+def reduction(positions: ArgumentPositions) -> Callable[[OperatorEntry, int, list[Any]], None]:
     """``boxed_reduction_batch_rule``"""
 
     def rule(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
         with exclude_batched():
             level = checked_layer("boxed_reduction_batch_rule").level
             if any(participates(value, level) for value in stack[len(stack) - len(op.schema.arguments) :]):
-                _reduce(op, stack, places, level)
+                _reduce(op, stack, positions, level)
                 return
             with exclude_batched():
                 call_boxed(op, stack)
@@ -113,22 +113,22 @@ def reduction(places: ArgumentPositions) -> Callable[[OperatorEntry, int, list[A
     return rule
 
 
-def _reduce(op: OperatorEntry, stack: list[Any], places: ArgumentPositions, level: int) -> None:
+def _reduce(op: OperatorEntry, stack: list[Any], positions: ArgumentPositions, level: int) -> None:
     begin = len(stack) - len(op.schema.arguments)
     args = stack[begin:]
     value, bdim = unwrap_at_level(args[0], level)
     physical = move_batch_dim_to_front(value, bdim)
     rank = rank_without_batch_dim(physical, bdim)
-    one_dim = not op.schema.arguments[places.dim].type.startswith(("int[", "SymInt["))
-    if one_dim and args[places.dim] is None and len(physical._size) > 1:
+    one_dim = not op.schema.arguments[positions.dim].type.startswith(("int[", "SymInt["))
+    if one_dim and args[positions.dim] is None and len(physical._size) > 1:
         physical = ops.flatten_using_ints.call(physical, 1, -1)
-    dims = _named(args[places.dim], rank, one_dim)
+    dims = _named(args[positions.dim], rank, one_dim)
     # a 0-dim tensor may be reduced over dimension 0: each example gets one for it
     squeezed = rank == 0 and len(dims) == 1 and dims[0] in (0, -1)
     wanted = (1,) if squeezed else tuple(physical_dim(physical, bdim is not None, dim) for dim in dims)
     args[0] = ops.unsqueeze.call(physical, -1) if squeezed else physical
-    squeezed = squeezed and places.keeps(args)
-    args[places.dim] = wanted[0] if one_dim else wanted
+    squeezed = squeezed and positions.keeps(args)
+    args[positions.dim] = wanted[0] if one_dim else wanted
     stack[begin:] = args
     call_boxed(op, stack)
     results = (ops.squeeze_dim.call(result, -1) if squeezed else result for result in stack[begin:])
@@ -148,7 +148,7 @@ _SAME_RANK = ArgumentPositions(1, True)
 _THIRD_SAME_RANK = ArgumentPositions(2, True)
 _CORRECTION = ArgumentPositions(1, 3)
 
-PLACES: dict[str, ArgumentPositions] = {
+ARGUMENT_POSITIONS: dict[str, ArgumentPositions] = {
     **dict.fromkeys(
         ("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim", "any.dims", "all.dims"),
         ArgumentPositions(),
@@ -180,8 +180,8 @@ def _softmax_backward_data(
     grad, out = _expanded((grad_output, grad_output_bdim), (output, output_bdim))
     if len(out._size) == 1 and dim in (0, -1):
         return ops.zeros_like.call(grad, None, None, None, None, None), 0
-    place = physical_dim(out, True, dim)
-    return ops._softmax_backward_data.call(grad, contiguous(out), place, input_dtype), 0
+    axis = physical_dim(out, True, dim)
+    return ops._softmax_backward_data.call(grad, contiguous(out), axis, input_dtype), 0
 
 
 def _log_softmax_backward_data(
@@ -240,5 +240,5 @@ KERNELS: dict[str, Kernel] = {
     "_log_softmax_backward_data": plumbed("_log_softmax_backward_data", _log_softmax_backward_data),
 }
 """Under FuncTorchBatched."""
-BOXED = {name: reduction(places) for name, places in PLACES.items()}
+BOXED = {name: reduction(places) for name, places in ARGUMENT_POSITIONS.items()}
 """Operators with the boxed rule."""

@@ -119,16 +119,16 @@ def diagonal_scatter(
     first = ensure_has_bdim(moved[0], self_bdim is not None, size)
     second = ensure_has_bdim(moved[1], src_bdim is not None, size)
     rank = rank_without_batch_dim(self, self_bdim)
-    places = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
-    return ops.diagonal_scatter.call(first, second, offset, *places), 0
+    indices = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
+    return ops.diagonal_scatter.call(first, second, offset, *indices), 0
 
 
 def select_scatter_decomp(ks: int, self: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
     """``scatter`` with one index for all; runs on the batched tensors themselves."""
     length = self._size[wrap_dim(dim, len(self._size))]
-    places = ops.scalar_tensor.call(wrap_dim(index, length), int64, "strided", self._device, None)
+    indices = ops.scalar_tensor.call(wrap_dim(index, length), int64, "strided", self._device, None)
     values = ops.expand_as.call(ops.unsqueeze.call(source, dim), self)
-    return ops.scatter_src.call(self, dim, ops.expand_as.call(places, self), values)
+    return ops.scatter_src.call(self, dim, ops.expand_as.call(indices, self), values)
 
 
 def slice_scatter_decomp(
@@ -137,8 +137,8 @@ def slice_scatter_decomp(
     """``scatter`` with the slice's indices; runs on the batched tensors themselves."""
     length = self._size[wrap_dim(dim, len(self._size))]
     bounds = start or 0, length if end is None else end
-    places = ops.arange_start_step.call(*bounds, step, int64, "strided", self._device, None)
-    return ops.scatter_src.call(self, dim, expanded_index(places, self._size, dim), src)
+    indices = ops.arange_start_step.call(*bounds, step, int64, "strided", self._device, None)
+    return ops.scatter_src.call(self, dim, expanded_index(indices, self._size, dim), src)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -46,10 +46,10 @@ def unfold(self: Tensor, bdim: int | None, dim: int, size: int, step: int) -> Ba
     """A 0-dim example gets a dimension for it."""
     rank = rank_without_batch_dim(self, bdim)
     moved = move_batch_dim_to_front(self, bdim)
-    place = wrap_dim(dim, rank) + 1
+    axis = wrap_dim(dim, rank) + 1
     if rank:
-        return ops.unfold.call(moved, place, size, step), 0
-    return ops.squeeze_dim.call(ops.unfold.call(ops.unsqueeze.call(moved, -1), place, size, step), -1), 0
+        return ops.unfold.call(moved, axis, size, step), 0
+    return ops.squeeze_dim.call(ops.unfold.call(ops.unsqueeze.call(moved, -1), axis, size, step), -1), 0
 
 
 def diag_embed(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
@@ -123,8 +123,8 @@ def select_int(self: Tensor, bdim: int | None, dim: int, index: int) -> Batched:
 def select_backward(grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, index: int) -> Batched:
     """Zeros for the whole batch."""
     moved = move_batch_dim_to_front(grad_input, bdim)
-    place = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim) + 1) + 1
-    return ops.select_backward.call(moved, physical_size(moved, input_sizes), place, index), 0
+    axis = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim) + 1) + 1
+    return ops.select_backward.call(moved, physical_size(moved, input_sizes), axis, index), 0
 
 
 def slice_Tensor(self: Tensor, bdim: int | None, dim: int, start: int | None, end: int | None, step: int) -> Batched:
@@ -138,8 +138,8 @@ def slice_backward(
 ) -> Batched:
     """Zeros for the whole batch."""
     moved = move_batch_dim_to_front(grad_input, bdim)
-    place = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim)) + 1
-    return ops.slice_backward.call(moved, physical_size(moved, input_sizes), place, start, end, step), 0
+    axis = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim)) + 1
+    return ops.slice_backward.call(moved, physical_size(moved, input_sizes), axis, start, end, step), 0
 
 
 def narrow_copy(self: Tensor, bdim: int | None, dim: int, start: int, length: int) -> Batched:
@@ -151,8 +151,8 @@ def narrow_copy(self: Tensor, bdim: int | None, dim: int, start: int, length: in
 def unsafe_split_Tensor(self: Tensor, bdim: int | None, split_size: int, dim: int) -> tuple[list[Tensor], int]:
     """The same parts of each example."""
     moved = move_batch_dim_to_front(self, bdim)
-    place = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
-    return ops.unsafe_split_Tensor.call(moved, split_size, place), 0
+    axis = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
+    return ops.unsafe_split_Tensor.call(moved, split_size, axis), 0
 
 
 def unbind_copy_int(self: Tensor, bdim: int | None, dim: int) -> tuple[list[Tensor], int]:
@@ -181,8 +181,8 @@ def diagonal_backward(
     """Zeros for the whole batch."""
     rank = rank_without_batch_dim(grad_input, bdim) + 1
     moved = move_batch_dim_to_front(grad_input, bdim)
-    places = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
-    return ops.diagonal_backward.call(moved, physical_size(moved, input_sizes), offset, *places), 0
+    indices = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
+    return ops.diagonal_backward.call(moved, physical_size(moved, input_sizes), offset, *indices), 0
 
 
 def triangle(name: str) -> BatchRule:

@@ -110,9 +110,9 @@ def squeeze__dim(self: Tensor, dim: int) -> Tensor:
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Before the batch dimension it moves that."""
     impl = batched_impl(self)
-    place = wrap_dim(dim, len(self._size) + 1)
-    behind = place >= impl.bdim
-    ops.unsqueeze_.call(impl.value, place + 1 if behind else place)
+    axis = wrap_dim(dim, len(self._size) + 1)
+    behind = axis >= impl.bdim
+    ops.unsqueeze_.call(impl.value, axis + 1 if behind else axis)
     refresh_metadata(self, impl.bdim if behind else impl.bdim + 1)
     return self
 
@@ -123,8 +123,8 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     rank = len(self._size)
     if rank == 0 and dim0 in (0, -1) and dim1 in (0, -1):
         return self
-    places = [dim + (dim >= impl.bdim) for dim in (wrap_dim(dim0, rank), wrap_dim(dim1, rank))]
-    ops.transpose_.call(impl.value, *places)
+    axes = [dim + (dim >= impl.bdim) for dim in (wrap_dim(dim0, rank), wrap_dim(dim1, rank))]
+    ops.transpose_.call(impl.value, *axes)
     refresh_metadata(self)
     return self
 
@@ -193,8 +193,8 @@ def new_empty_strided(self: Tensor, size: Size, stride: Size, *options: Any) -> 
 def stack(tensors: list[Tensor], dim: int) -> Tensor:
     """All get the batch dimension."""
     physical = logical_to_physical(tensors)
-    place = 1 + wrap_dim(dim, len(tensors[0]._size) + 1)
-    return make_batched(ops.stack.call(physical, place), 0, current_layer().level)
+    axis = 1 + wrap_dim(dim, len(tensors[0]._size) + 1)
+    return make_batched(ops.stack.call(physical, axis), 0, current_layer().level)
 
 
 def cat(tensors: list[Tensor], dim: int) -> Tensor:
@@ -234,9 +234,9 @@ def _block(tensors: Sequence[Tensor], example: int) -> Tensor:
 def unbind(self: Tensor, dim: int) -> list[Tensor]:
     """Each result is batched."""
     physical = _physical(self)
-    place = 1 + wrap_dim(dim, len(physical._size) - 1)
+    axis = 1 + wrap_dim(dim, len(physical._size) - 1)
     level = current_layer().level
-    return [make_batched(result, 0, level) for result in ops.unbind_int.call(physical, place)]
+    return [make_batched(result, 0, level) for result in ops.unbind_int.call(physical, axis)]
 
 
 def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
@@ -256,9 +256,9 @@ def split_with_sizes_copy(self: Tensor, split_sizes: Size, dim: int) -> list[Ten
 
 def _split(call: Callable[..., list[Tensor]], self: Tensor, sizes: int | Size, dim: int) -> list[Tensor]:
     physical = _physical(self)
-    place = 1 + wrap_dim(dim, len(physical._size) - 1)
+    axis = 1 + wrap_dim(dim, len(physical._size) - 1)
     level = current_layer().level
-    return [make_batched(result, 0, level) for result in call(physical, sizes, place)]
+    return [make_batched(result, 0, level) for result in call(physical, sizes, axis)]
 
 
 def resize_(self: Tensor, size: Size, memory_format: str | None) -> Tensor:
