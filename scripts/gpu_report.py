@@ -1,4 +1,4 @@
-"""Runs on a GPU what was written without one, and writes down what it saw: ``docs/gpu.md``.
+"""Runs on a GPU what was written without one, and records the results: ``docs/gpu.md``.
 
     make gpu GPU_PYTHON=python3        a Python that has CuPy; nothing is installed
     make gpu                           installs CuPy into our own environment first

@@ -106,7 +106,7 @@ def statement(trace: Trace, event: Dispatched) -> str:
 
 
 def is_setup(line: str) -> bool:
-    """It only gives something a name, or prints."""
+    """Whether it only binds a name, or prints."""
     return line.startswith("print(") or isinstance(ast.parse(line).body[0], ast.Assign)
 
 

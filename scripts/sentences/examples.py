@@ -1,4 +1,4 @@
-"""An example of each kind of sentence, from the simplest program or command that says it."""
+"""An example of each kind of sentence, from the simplest program or command that has it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ UNSEEN = {
 
 
 class Example(NamedTuple):
-    """A sentence where it was said."""
+    """A sentence, with the program or command it is from."""
 
     statement: Statement
     source: str
@@ -109,7 +109,7 @@ def sources() -> list[str]:
 
 
 def _size(name: str) -> tuple[int, str]:
-    """Printing takes many steps and says nothing of its own."""
+    """Printing takes many steps and has no sentences of its own."""
     return len(PROGRAMS[name]) + 10_000 * ("print" in PROGRAMS[name]), name
 
 
@@ -122,7 +122,7 @@ def said_by(source: str) -> Iterator[Example]:
             entry = _registry().find(operator if "::" in operator else f"aten::{operator}")
             found = iter(()) if entry is None else cell_statements(entry, DispatchKey[key], _registry())
         case _:
-            yield from _told(source)
+            yield from _statements(source)
             return
     yield from (Example(statement, source) for statement in found)
 
@@ -132,7 +132,7 @@ def _registry() -> Registry:
     return pytorch_registry("cuda")
 
 
-def _told(program: str) -> Iterator[Example]:
+def _statements(program: str) -> Iterator[Example]:
     with tempfile.TemporaryDirectory() as folder:
         trace = trace_of(program, folder)
     lines = _lines(trace)

@@ -12,8 +12,8 @@ INTRODUCTION = """\
 # Sentences
 
 Everything that dispatchviz says about a step, one entry for each kind of sentence: an example, the program and line
-that it is from, the rule beside it with PyTorch's function and file, and what it states that the tests put to PyTorch
-(`tests/claims`), or why they do not. Written by `python -m scripts.sentences`; programs without a folder are in
+that it is from, the rule beside it with PyTorch's function and file, and what it states that the tests check against
+PyTorch (`tests/claims`), or why they do not. Written by `python -m scripts.sentences`; programs without a folder are in
 `truth/programs`.
 """
 
@@ -48,7 +48,7 @@ def _entry(kind: Kind, example: Example | None) -> Iterator[str]:
     if example.rule:
         place = f" (`{example.function}`{f', {example.file}' if example.file else ''})" if example.function else ""
         yield f"- rule: {example.rule}{place}"
-    yield f"- put to PyTorch: {_checked(example)}"
+    yield f"- checked against PyTorch: {_checked(example)}"
 
 
 def _checked(example: Example) -> str:

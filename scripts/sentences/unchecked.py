@@ -164,7 +164,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "autograd cell: generated",
         "autograd cell: Python",
     ),
-    "checked against PyTorch by a test of its own (tests/claims/test_tables.py)": (
+    "is checked against PyTorch by a test of its own (tests/claims/test_tables.py)": (
         "fallthrough: redispatch",
         "fallthrough: PythonDispatcher loops",
     ),

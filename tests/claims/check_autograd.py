@@ -1,4 +1,4 @@
-"""Asks PyTorch about the forward side of autograd: histories, views, versions, what Nodes keep and when it is refused.
+"""Checks on the forward side of autograd: histories, views, versions, saved variables and when unpacking raises.
 
 A claim of a step is about that step; PyTorch is asked when the statement has run. If the same statement went on to
 change what was claimed, it cannot be asked.
@@ -15,7 +15,7 @@ import torch
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.sentence_claims import (
-    BackwardRefuses,
+    BackwardRaises,
     Dtype,
     History,
     NodeEdges,
@@ -28,7 +28,7 @@ from dispatchviz.explain.sentences.sentence_claims import (
     WriteRaises,
 )
 from dispatchviz.explain.trace_index.trace_index import index
-from tests.claims.asking import Answer, Question, asks, difference
+from tests.claims.checks import Answer, Question, checks, difference
 
 IN_PLACE = "modified by an inplace operation"
 DETACHED = "Trying to use a saved tensor that has been detached in-place"
@@ -62,7 +62,7 @@ def real_tensor(question: Question, number: int) -> Any:
 
 
 def real_node(question: Question, number: int) -> Any:
-    """PyTorch's Node; None if nothing leads there, or something else does: a view's history is made anew when read."""
+    """PyTorch's Node; None if none or another one is there: a view's grad_fn is regenerated when read."""
     path = question.node(number)
     made = index(question.trace).nodes.get(number)
     if path is None or made is None:
@@ -77,13 +77,13 @@ def real_node(question: Question, number: int) -> Any:
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@asks(BackwardRefuses)
-def backward_refuses(claim: BackwardRefuses, question: Question) -> Answer:
-    """Reading a saved variable unpacks it, as the formula does; a Node that must refuse is run as well."""
+@checks(BackwardRaises)
+def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
+    """Reading a saved variable unpacks it, as the formula does; a Node that must raise is run as well."""
     node = real_node(question, claim.node)
-    if node is None or let_go(question, claim):
+    if node is None or released_later(question, claim):
         return None
-    if not claim.refuses:
+    if not claim.raises:
         return difference("", in_place_error(node, claim.name))
     if claim.message.startswith(DETACHED):  # the attribute says whose history is meant, the formula does not
         return difference(True, DETACHED in error_of_running(node))
@@ -91,19 +91,19 @@ def backward_refuses(claim: BackwardRefuses, question: Question) -> Answer:
     return difference((True, True), (claim.message in error, claim.message in error_of_running(node)))
 
 
-def let_go(question: Question, claim: BackwardRefuses) -> bool:
-    """Whether the statement went on to change what the Node keeps."""
+def released_later(question: Question, claim: BackwardRaises) -> bool:
+    """Whether the statement went on to change what the Node saved."""
     for event in later(question):
         match event:
             case ev.VariablesReleased(node=claim.node) | ev.SavedTensorHookRan(kind="pack hook", node=claim.node):
                 return True
-            case ev.VersionBumped() if not claim.refuses:
+            case ev.VersionBumped() if not claim.raises:
                 return True
     return False
 
 
 def unpacked(node: Any, name: str) -> Any:
-    """What a Node keeps under a name: a Function's are one tuple, a list's members have no attribute of their own."""
+    """What a Node saved under a name: a Function's are one tuple, a list's members have no attribute of their own."""
     plain = name.partition("[")[0]
     return getattr(node, plain if plain == "saved_tensors" else f"_saved_{plain}")
 
@@ -115,7 +115,7 @@ def in_place_error(node: Any, name: str) -> str:
 
 
 def error_of_running(node: Any) -> str:
-    """The text of the error of a Node's formula; a Function's Node cannot be run, and is asked for what it kept."""
+    """The text of the error of a Node's formula; a Function's Node cannot be run, so its saved tensors are read."""
     if isinstance(node, torch.autograd.function.BackwardCFunction):
         return error_of(lambda: node.saved_tensors)
     zeros = [torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]
@@ -131,7 +131,7 @@ def error_of(action: Any) -> str:
     return ""
 
 
-@asks(NodeRaises)
+@checks(NodeRaises)
 def node_raises(claim: NodeRaises, question: Question) -> Answer:
     """Runs it."""
     node = real_node(question, claim.node)
@@ -141,13 +141,13 @@ def node_raises(claim: NodeRaises, question: Question) -> Answer:
     return difference(claim.message, claim.message if claim.message in error else error)
 
 
-@asks(WriteRaises)
+@checks(WriteRaises)
 def write_raises(claim: WriteRaises, question: Question) -> Answer:
     """Writes to the tensor, in a run of its own."""
     name = question.tensor(claim.tensor)
     if name is None or history_moves(question, claim.tensor):
         return None
-    tensor = question.anew().tensor(name)
+    tensor = question.fresh_run().tensor(name)
     value = torch.ones((), dtype=tensor.dtype, requires_grad=True) if claim.value_requires_grad else 2
     with torch.inference_mode(False), torch.enable_grad():
         error = error_of(lambda: tensor.mul_(value))
@@ -159,7 +159,7 @@ def write_raises(claim: WriteRaises, question: Question) -> Answer:
 # -- Nodes and histories ----------------------------------------------------------------------------------------------
 
 
-@asks(NodeKeeps)
+@checks(NodeKeeps)
 def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
     """The slot of the same name."""
     node = real_node(question, claim.node)
@@ -176,11 +176,11 @@ def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
 
 
 def place(tensor: Any) -> Any:
-    """Where a tensor lies in memory, and how."""
+    """Address, sizes and strides of a tensor."""
     return tensor.data_ptr(), list(tensor.shape), tensor.dtype
 
 
-@asks(NodeEdges)
+@checks(NodeEdges)
 def node_edges(claim: NodeEdges, question: Question) -> Answer:
     """``next_functions``"""
     node = real_node(question, claim.node)
@@ -189,7 +189,7 @@ def node_edges(claim: NodeEdges, question: Question) -> Answer:
     return difference(claim.targets, tuple("" if t is None else t.name() for t, _ in node.next_functions))
 
 
-@asks(History)
+@checks(History)
 def history(claim: History, question: Question) -> Answer:
     """From ``grad_fn`` on along first edges."""
     tensor = real_tensor(question, claim.tensor)
@@ -205,7 +205,7 @@ def history(claim: History, question: Question) -> Answer:
 # -- tensors ----------------------------------------------------------------------------------------------------------
 
 
-@asks(RequiresGrad)
+@checks(RequiresGrad)
 def requires_grad(claim: RequiresGrad, question: Question) -> Answer:
     """The attribute."""
     tensor = real_tensor(question, claim.tensor)
@@ -214,7 +214,7 @@ def requires_grad(claim: RequiresGrad, question: Question) -> Answer:
     return difference(claim.requires_grad, tensor.requires_grad)
 
 
-@asks(View)
+@checks(View)
 def view(claim: View, question: Question) -> Answer:
     """``_is_view()`` and ``_base``."""
     tensor = real_tensor(question, claim.tensor)
@@ -226,7 +226,7 @@ def view(claim: View, question: Question) -> Answer:
     return "" if base is None or tensor._base is base else "it is a view of another tensor"
 
 
-@asks(Version)
+@checks(Version)
 def version(claim: Version, question: Question) -> Answer:
     """``_version``"""
     tensor = real_tensor(question, claim.tensor)
@@ -235,7 +235,7 @@ def version(claim: Version, question: Question) -> Answer:
     return difference(claim.version, tensor._version)
 
 
-@asks(TensorKeys)
+@checks(TensorKeys)
 def tensor_keys(claim: TensorKeys, question: Question) -> Answer:
     """The raw key set."""
     tensor = real_tensor(question, claim.tensor)
@@ -245,7 +245,7 @@ def tensor_keys(claim: TensorKeys, question: Question) -> Answer:
     return difference(hex(claim.key_set), hex(torch._C._dispatch_keys(tensor).raw_repr()))
 
 
-@asks(Dtype)
+@checks(Dtype)
 def dtype(claim: Dtype, question: Question) -> Answer:
     """The attribute."""
     tensor = real_tensor(question, claim.tensor)

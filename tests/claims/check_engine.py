@@ -1,4 +1,4 @@
-"""Asks PyTorch what the engine did."""
+"""Checks on what the engine did."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dispatchviz.explain.sentences.sentence_claims import (
     SavedTensorsFreed,
     TopologicalBelow,
 )
-from tests.claims.asking import Answer, Question, asks, difference
+from tests.claims.checks import Answer, Question, checks, difference
 from tests.claims.engine_runs import Call, Watch, calls, watch_outputs, watch_writes
 from truth.observers.runs import longest_path
 
 
-@asks(NodeRuns)
+@checks(NodeRuns)
 def node_runs(claim: NodeRuns, question: Question) -> Answer:
-    """By a hook on every Node that can be reached. After an error nobody knows what would have run."""
+    """By a hook on every Node that can be reached. After an error it is not known what would have run."""
     found = question.in_pass(claim.graph_task, claim.node)
     if found is None or question.pytorch.run.error is not None:
         return None
@@ -29,10 +29,10 @@ def node_runs(claim: NodeRuns, question: Question) -> Answer:
     return difference(claim.runs, place in engine_pass.ran)
 
 
-@asks(RunsBefore)
+@checks(RunsBefore)
 def runs_before(claim: RunsBefore, question: Question) -> Answer:
     """By the order of the hooks. Each thread has its own counter, and here one thread runs many programs."""
-    if "threading" in question.asked.source:
+    if "threading" in question.shared.source:
         return None
     first, then = (question.in_pass(claim.graph_task, node) for node in (claim.node, claim.other))
     if first is None or then is None:
@@ -43,7 +43,7 @@ def runs_before(claim: RunsBefore, question: Question) -> Answer:
     return difference(True, ran.index(first[1]) < ran.index(then[1]))
 
 
-@asks(EdgesCounted)
+@checks(EdgesCounted)
 def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
     """By ``next_functions``; several roots hang below a GraphRoot, which has an edge to each."""
     found = question.in_pass(claim.graph_task, claim.node)
@@ -57,7 +57,7 @@ def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
     return difference(claim.edges, edges + (call.roots.count(node) if len(call.roots) > 1 else 0))
 
 
-@asks(TopologicalBelow)
+@checks(TopologicalBelow)
 def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
     """By the longest way along ``next_functions``."""
     found = question.in_pass(claim.graph_task, claim.node)
@@ -66,9 +66,9 @@ def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
     return difference(True, longest_path(found[0].nodes[found[1]], {}) < claim.number)
 
 
-@asks(OutputDefined)
+@checks(OutputDefined)
 def output_defined(claim: OutputDefined, question: Question) -> Answer:
-    """By a hook that gets what the Node gave."""
+    """By a hook that gets what the Node returned."""
     found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_outputs)
     if found is None or call is None or found[1] not in call.outputs:
         return None
@@ -76,25 +76,25 @@ def output_defined(claim: OutputDefined, question: Question) -> Answer:
     return difference(claim.defined, claim.edge < len(given) and given[claim.edge])
 
 
-@asks(GradCaptured)
+@checks(GradCaptured)
 def grad_captured(claim: GradCaptured, question: Question) -> Answer:
-    """By what the engine gives back."""
+    """By what the engine returns."""
     call = _call(claim.graph_task, question, watch_outputs)
     if call is None or claim.position >= len(call.captured):
         return None  # an input that was not used is an error without allow_unused
     return difference(claim.defined, call.captured[claim.position])
 
 
-@asks(GradWritten)
+@checks(GradWritten)
 def grad_written(claim: GradWritten, question: Question) -> Answer:
-    """By the memory of the gradient that came, and by which tensor was ``.grad`` before."""
+    """By the memory of the gradient that arrived, and by which tensor was ``.grad`` before."""
     found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_writes)
     if found is None or call is None or not call.written.get(found[1]):
         return None
     return difference(claim.how, call.written[found[1]])
 
 
-@asks(SavedTensorsFreed)
+@checks(SavedTensorsFreed)
 def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
     """By reading them, which raises."""
     places = [
@@ -130,7 +130,7 @@ def _call(graph_task: int, question: Question, watch: Watch) -> Call | None:
     ]
     if graph_task not in tasks:
         return None
-    found = calls(question.asked.source, question.moment.position, watch)
+    found = calls(question.shared.source, question.moment.position, watch)
     if len(found) != len(tasks):
         return None
     call = found[tasks.index(graph_task)]

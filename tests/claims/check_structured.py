@@ -1,4 +1,4 @@
-"""Asks PyTorch about structured kernels: its library, its schemas, tensors; and its profiler about printing."""
+"""Checks on structured kernels, by PyTorch's library, schemas and tensors; and on printing, by its profiler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torchgen.model import SchemaKind as TorchgenKind
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.sentence_claims import CallsWithin, SchemaKind, Shape, StructuredFunction
-from tests.claims.asking import Answer, Question, asks, difference
+from tests.claims.checks import Answer, Question, checks, difference
 
 
 @functools.cache
@@ -26,7 +26,7 @@ def compiled_functions() -> frozenset[str]:
     return frozenset(f"{name.decode()}::{part.decode()}" for name, part in found)
 
 
-@asks(StructuredFunction)
+@checks(StructuredFunction)
 def structured_function(claim: StructuredFunction, question: Question) -> Answer:
     """The library of a build without CUDA has no functions of CUDA alone."""
     if "cuda" in claim.function.lower():
@@ -37,7 +37,7 @@ def structured_function(claim: StructuredFunction, question: Question) -> Answer
 _KINDS = {TorchgenKind.functional: "functional", TorchgenKind.inplace: "in-place", TorchgenKind.out: "out"}
 
 
-@asks(SchemaKind)
+@checks(SchemaKind)
 def schema_kind(claim: SchemaKind, question: Question) -> Answer:
     """By torchgen, which writes the three classes."""
     name, _, overload = claim.operator.partition(".")
@@ -51,7 +51,7 @@ def _schema(name: str, overload: str) -> str:
     return re.sub(r"\[[\d, ]*\]", lambda numbers: numbers[0].replace(" ", ""), schema)  # torchgen splits at ", "
 
 
-@asks(Shape)
+@checks(Shape)
 def shape(claim: Shape, question: Question) -> Answer:
     """A tensor may get another shape later in the statement."""
     name = question.tensor(claim.tensor)
@@ -61,17 +61,17 @@ def shape(claim: Shape, question: Question) -> Answer:
     return difference(claim.shape, tuple(question.pytorch.tensor(name).shape))
 
 
-@asks(CallsWithin)
+@checks(CallsWithin)
 def calls_within(claim: CallsWithin, question: Question) -> Answer:
     """By the profiler, which sees every call and no redispatch. A tensor loses its tangent with its dual level."""
     name = question.tensor(claim.tensor)
     later = question.trace[question.seq : question.moment.steps.stop]
     if name is None or any(isinstance(event, ev.DualLevelLeft) for event in later):
         return None
-    if re.search("printoptions|tensor_contents", question.asked.source):
+    if re.search("printoptions|tensor_contents", question.shared.source):
         return None  # the options may be others by the end of the statement, the words given
     torch.set_printoptions(profile="default")  # other programs may have left some
-    tensor = question.anew().tensor(name)
+    tensor = question.fresh_run().tensor(name)
     words: Callable[[], str] = (lambda: repr(tensor)) if claim.function == "Tensor.__repr__" else (lambda: f"{tensor}")
     with torch.autograd.profiler.profile() as profiler:
         words()

@@ -1,4 +1,4 @@
-"""Asks PyTorch about tables, key sets, schemas and bindings.
+"""Checks on dispatch tables, key sets, schemas and bindings.
 
 What a registration would change is tried on a twin: an operator of its own with the same registrations under the same
 keys, whose kernels are never called.
@@ -38,7 +38,7 @@ from dispatchviz.explain.sentences.sentence_claims import (
     StaleAfter,
     Unparsable,
 )
-from tests.claims.asking import Answer, Question, asks, difference
+from tests.claims.checks import Answer, Question, checks, difference
 from truth.observers.elf_symbols import Library
 
 EMPTY = ("", "missing")
@@ -75,9 +75,9 @@ def _pytorchs(operator: str) -> bool:
     return operator.startswith(("aten::", "prims::"))
 
 
-@asks(CellHolds)
+@checks(CellHolds)
 def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
-    """Which rule filled the cell; of an operator that the program changes, nobody knows at which moment."""
+    """Which rule filled the cell; not of an operator that the program changes: the moment is not known."""
     if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
         return None
     found = table(claim.operator)
@@ -86,7 +86,7 @@ def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
     return difference(_said(claim.kernel, claim.reason), found.get(claim.key, EMPTY))
 
 
-@asks(FilledCells)
+@checks(FilledCells)
 def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
     """Of an operator that the program defines, if no kernel came in the same statement."""
     if question is not None and not _pytorchs(claim.operator):
@@ -99,7 +99,7 @@ def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
     return difference(claim.cells, len(found))
 
 
-@asks(SchemaOf)
+@checks(SchemaOf)
 def schema_of(claim: SchemaOf, question: Question | None) -> Answer:
     """As PyTorch prints it; the operator may be gone when the statement has run."""
     if question is not None:
@@ -141,7 +141,7 @@ class Twin:
         return block
 
     def without(self, key: str) -> None:
-        """The active kernel is taken away."""
+        """The active kernel is deregistered."""
         self._kernels[key][0].reset()
 
     def again(self, key: str) -> None:
@@ -185,7 +185,7 @@ def _parsed(key: str) -> bool:
     return torch._C._parse_dispatch_key(key) is not None
 
 
-@asks(CellAfter)
+@checks(CellAfter)
 def cell_after(claim: CellAfter, question: Question | None) -> Answer:
     """On the twin, if that has the same table to begin with."""
     if not _parsed(claim.under) or _of_cuda(claim.operator, claim.key):
@@ -195,7 +195,7 @@ def cell_after(claim: CellAfter, question: Question | None) -> Answer:
     return difference(_said(kernel, claim.reason), found.get(claim.key, EMPTY))
 
 
-@asks(StaleAfter)
+@checks(StaleAfter)
 def stale_after(claim: StaleAfter, question: Question | None) -> Answer:
     """PyTorch's invariant check fails; it does not say of which cells."""
     if not _parsed(claim.under):
@@ -215,7 +215,7 @@ def _argument(type_: str) -> Any:
     return plain[type_]
 
 
-@asks(MissingRaises)
+@checks(MissingRaises)
 def missing_raises(claim: MissingRaises, question: Question | None) -> Answer:
     """By a redispatch with that key alone."""
     name, _, overload = claim.operator.removeprefix("aten::").partition(".")
@@ -250,7 +250,7 @@ def _tensors() -> dict[str, Callable[[], torch.Tensor]]:
     }
 
 
-@asks(BackendKeys)
+@checks(BackendKeys)
 def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
     """Of tensors that can be made without a device of their own."""
     make = _tensors().get(claim.backend)
@@ -261,7 +261,7 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
         return difference(hex(claim.raw), hex(torch._C._dispatch_keys(make()).raw_repr()))
 
 
-@asks(CallVisits)
+@checks(CallVisits)
 def call_visits(claim: CallVisits, question: Question | None) -> Answer:
     """Along PyTorch's own table, key sets and masks; what a kernel does with a call is known from the cell's reason."""
     make = _tensors().get(claim.backend)
@@ -294,7 +294,7 @@ def _way(keys: Any, cells: Table) -> Iterator[str]:
 # -- keys and sets ----------------------------------------------------------------------------------------------------
 
 
-@asks(AliasKeys)
+@checks(AliasKeys)
 def alias_keys(claim: AliasKeys, question: Question | None) -> Answer:
     """One key after the other."""
     alias = getattr(torch._C.DispatchKey, claim.alias)
@@ -303,7 +303,7 @@ def alias_keys(claim: AliasKeys, question: Question | None) -> Answer:
     return difference([key for key in known if key in claim.keys], found)
 
 
-@asks(NamedSet)
+@checks(NamedSet)
 def named_set(claim: NamedSet, question: Question | None) -> Answer:
     """``after_autograd_keyset``, ``FULL_AFTER(Python)``."""
     of = re.fullmatch(r"FULL_AFTER\((\w+)\)", claim.name)
@@ -335,7 +335,7 @@ def _counted() -> dict[str, dict[str, int]]:
     return counted
 
 
-@asks(OperatorsRegistered)
+@checks(OperatorsRegistered)
 def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
     """Over all operators of a PyTorch that was just imported."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
@@ -343,7 +343,7 @@ def operators_registered(claim: OperatorsRegistered, question: Question | None) 
     return difference(claim.operators, _counted()["registered"].get(claim.key, 0))
 
 
-@asks(OperatorsServed)
+@checks(OperatorsServed)
 def operators_served(claim: OperatorsServed, question: Question | None) -> Answer:
     """The same, by the tables."""
     if claim.key.endswith("CUDA") and not torch.version.cuda:
@@ -351,7 +351,7 @@ def operators_served(claim: OperatorsServed, question: Question | None) -> Answe
     return difference(claim.operators, _counted()["served"].get(claim.key, 0))
 
 
-@asks(FallbackIs)
+@checks(FallbackIs)
 def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
     """What a new operator has in the cell."""
     block = torch._C._dispatch_library("DEF", "fallbacks", "")
@@ -362,7 +362,7 @@ def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
     return difference(claim.fallback, through or ("kernel" if there else "none"))
 
 
-@asks(Unparsable)
+@checks(Unparsable)
 def unparsable(claim: Unparsable, question: Question | None) -> Answer:
     """``torch._C._parse_dispatch_key`` refuses."""
     return "it can" if _parsed(claim.key) else ""
@@ -376,7 +376,7 @@ def _python_names() -> bytes:
     return Library(Path(torch.__file__).parent / "lib" / "libtorch_python.so").names
 
 
-@asks(BindingOf)
+@checks(BindingOf)
 def binding_of(claim: BindingOf, question: Question | None) -> Answer:
     """A function of that name is among the symbols of PyTorch's Python library."""
     name = claim.name.rpartition("::")[2]
@@ -385,7 +385,7 @@ def binding_of(claim: BindingOf, question: Question | None) -> Answer:
     return "" if f"{len(name)}{name}".encode() in _python_names() else f"there is no function {name}"
 
 
-@asks(AutogradKernel)
+@checks(AutogradKernel)
 def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
     """The boxed kernel has no signature; Nodes are those that torchgen makes of derivatives.yaml."""
     if not _pytorchs(claim.operator):

@@ -1,4 +1,4 @@
-"""What PyTorch's engine did in a statement: more than ``pytorch_runs`` notes, by hooks that are put where one asks.
+"""What PyTorch's engine did in a statement: more than ``pytorch_runs`` notes, by hooks that are put where a check needs them.
 
 What is noted of gradients is what can be kept without keeping a gradient: who holds one decides what becomes of it.
 """
@@ -39,7 +39,7 @@ Watch = Callable[[Call], list[Any]]
 
 
 def watch_outputs(call: Call) -> list[Any]:
-    """Notes what Nodes give. A Node with a post hook keeps its inputs alive while it runs."""
+    """Notes what Nodes return. A Node with a post hook keeps its inputs alive while it runs."""
 
     def hook(place: int) -> Callable[[Any, Any], None]:
         return lambda given, _: call.outputs.__setitem__(place, tuple(gradient is not None for gradient in given))

@@ -1,4 +1,4 @@
-"""The same program on a real PyTorch, as far as a moment: run anew each time, so that a question may change things."""
+"""The same program on a real PyTorch, as far as a moment: run again each time, so that a check may change things."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import torch
 
 import dispatchviz.explain.sentences.sentence_claims as c
 from tests.claims import check_engine
-from tests.claims.asking import CHECKS, Answer, Asked, Question
+from tests.claims.checks import CHECKS, Answer, PyTorchMoment, Question
 from tests.claims.engine_runs import _how
 from tests.claims.moments import run_on_model
 from truth.observers.runs import in_new_thread
@@ -33,7 +33,7 @@ def answers(position: int, *claims: c.Claim) -> list[Answer]:
     """What PyTorch answers after a statement."""
     run = run_on_model(PROGRAM)
     moment = run.moments[position]
-    question = Question(run.trace, moment.steps.start, Asked(PROGRAM, moment))
+    question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, moment))
     return [CHECKS[type(claim)](claim, question) for claim in claims]
 
 

@@ -20,7 +20,7 @@ from truth.observers.runs import in_new_thread
 
 pytest.importorskip("torch")
 
-from tests.claims.asking import CHECKS, Asked, Question
+from tests.claims.checks import CHECKS, PyTorchMoment, Question
 
 pytestmark = pytest.mark.torch
 
@@ -35,13 +35,13 @@ def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
     """Every claim of a program that PyTorch does not bear out; counts by kind of sentence what was asked."""
     run = run_on_model(source)
     for moment in run.moments:
-        asked = Asked(source, moment)
+        shared = PyTorchMoment(source, moment)
         for seq, statement in run.said(moment):
             for claim in statement.claims:
                 check = CHECKS.get(type(claim))
                 if check is None:
                     continue  # that every class of claims has one is a test of its own
-                answer = check(claim, Question(run.trace, seq, asked))
+                answer = check(claim, Question(run.trace, seq, shared))
                 counts[statement.kind, "cannot be asked" if answer is None else "asked"] += 1
                 if answer:
                     yield f"line {moment.line}, step {seq}, {statement.kind}: {statement.text}\n  {claim}\n  {answer}"

@@ -16,7 +16,7 @@ from dispatchviz.explain.keys.key_cards import key_statements
 from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
 from dispatchviz.explain.sentences.step_sentences import statements
 from tests.claims import check_tables
-from tests.claims.asking import CHECKS
+from tests.claims.checks import CHECKS
 from tests.explain.programs import traced
 
 pytestmark = [pytest.mark.torch, pytest.mark.long, pytest.mark.filterwarnings("ignore")]

@@ -65,8 +65,8 @@ def test_printing_that_fails_is_not_folded() -> None:
 
 def test_the_sentence_says_how_many(trace: Trace) -> None:
     assert why_here(trace, step(trace, ev.TensorFormatted)) == (
-        "t3 is formatted by PyTorch's own Python code, which chooses width and notation with operators, in "
-        "no_grad and past all modes: 90 calls, none of which is recorded for backward."
+        "t3 is formatted by PyTorch's own Python code, which chooses width and notation with operators, in no_grad "
+        "and with all modes disabled: 90 calls, none of which is recorded for backward."
     )
 
 

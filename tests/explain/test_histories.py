@@ -32,27 +32,23 @@ def test_a_view_that_was_written_to_has_its_history_made_anew() -> None:
     trace = traced(LEAF + "b = a.exp()\ns = b[1:3]\ns.mul_(2)\n")
     assert said(trace, ev.HistoryRebased) == [
         (
-            "b was changed in place through a view of it, so its history is rewritten: its grad_fn is now "
-            "CopySlices, with "
-            "the operator's own Node inside, for the part that was written; ExpBackward0, which it was, is behind that "
-            "Node."
+            "b was changed in place through a view of it, so its history is rebased: its grad_fn is now CopySlices, "
+            "which applies the operator's own Node to the part that was written; ExpBackward0, its previous grad_fn, "
+            "is in its next_functions."
         ),
         (
-            "s is a view of b, and their version has moved since s's history was made, so its grad_fn is made "
-            "anew from "
-            "what b is now: it is AsStridedBackward0, which leads to CopySlices. SliceBackward0, which it was, "
-            "is no part "
-            "of that."
+            "s is a view of b, and their version has changed since s's grad_fn was set, so its grad_fn is regenerated "
+            "from the history of b: it is AsStridedBackward0, which leads to CopySlices. SliceBackward0, its previous "
+            "grad_fn, is not part of it."
         ),
     ]
     assert said(trace, ev.NodeCreated)[-2:] == [
         (
-            "aten::mul_.Tensor wrote through a view, so the history of the view's base is rewritten: a Node, "
-            "CopySlices, "
-            "sequence number 3, goes on top of it."
+            "aten::mul_.Tensor wrote through a view, so the history of the view's base is rebased onto a Node, "
+            "CopySlices, sequence number 3."
         ),
         (
-            "The version of a view and its base has moved since the view's history was made, so that is made anew: "
+            "The version of a view and its base has changed since the view's grad_fn was set, so that is regenerated: "
             "AsStridedBackward0, sequence number 4."
         ),
     ]
@@ -128,17 +124,17 @@ HOOKS = "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lamb
 
 
 @pytest.mark.parametrize("hooks", [HOOKS, "with torch.autograd.graph.save_on_cpu():\n"])
-def test_with_hooks_no_version_is_compared_and_nobody_refuses(hooks: str) -> None:
+def test_with_hooks_no_version_is_compared_and_nothing_raises(hooks: str) -> None:
     trace = traced(f"{LEAF}b = a * 1\n{hooks}    c = b * b\nb.add_(1)\n")
     (bumped,) = said(trace, ev.VersionBumped)
-    assert "refuse." in bumped
+    assert "raise an error." in bumped
     assert bumped.endswith(
         "saved version 0 as other and self, packed by a hook: no version is compared, and this change will not make "
-        "its backward refuse."
+        "its backward raise an error."
     )
     assert "saved version passed" not in kinds(trace)
     assert (
-        "will not be compared: whether a later in-place change shows in backward depends on the hooks."
+        "will not be compared: whether a later in-place change affects backward depends on the hooks."
         in (said(trace, ev.VariableSaved)[-1])
     )
 
@@ -151,7 +147,7 @@ def test_hooks_that_come_later_take_the_version_away() -> None:
     assert "saved version 0 as self, packed by a hook" in bumped
 
 
-def test_a_checkpoint_refuses_only_if_its_input_has_changed() -> None:
+def test_a_checkpoint_raises_only_if_its_input_has_changed() -> None:
     checkpoint = "from torch.utils.checkpoint import checkpoint\n"
     trace = traced(f"{LEAF}{checkpoint}b = a * 1\nc = checkpoint(lambda t: t * t, b, use_reentrant=False)\nb.add_(1)\n")
     (bumped,) = said(trace, ev.VersionBumped)
@@ -160,7 +156,7 @@ def test_a_checkpoint_refuses_only_if_its_input_has_changed() -> None:
     )
 
 
-def test_a_function_refuses_when_it_asks() -> None:
+def test_a_function_raises_when_it_unpacks() -> None:
     trace = traced(
         LEAF + "class Square(torch.autograd.Function):\n"
         "    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x * x\n"
@@ -170,7 +166,7 @@ def test_a_function_refuses_when_it_asks() -> None:
     assert "reading ctx.saved_tensors in backward will raise an error." in said(trace, ev.VersionBumped)[-1]
 
 
-def test_detaching_in_place_is_told_with_who_will_refuse() -> None:
+def test_detaching_in_place_names_the_nodes_that_will_raise() -> None:
     trace = traced(LEAF + "b = a * 2\nc = b.cosh()\nb.detach_()\n")
     assert said(trace, ev.RequiresGradSet)[-1] == (
         "b loses its history: MulBackward0 is no longer its grad_fn, it is a leaf now. CoshBackward0, made "
@@ -216,7 +212,7 @@ def test_inference_mode_that_is_off_is_told_as_such() -> None:
 def test_a_wrapper_names_its_transform() -> None:
     trace = traced("import torch\ntorch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))\n")
     assert all(
-        "for the jvp of level 1: its tangent is that level's alone" in t for t in said(trace, ev.TensorWrapperMade)
+        "for the jvp of level 1: its tangent belongs to that level" in t for t in said(trace, ev.TensorWrapperMade)
     )
 
 
@@ -237,8 +233,8 @@ def test_a_trace_without_counters_foretells_nothing() -> None:
         msgspec.structs.replace(e, counter=-1) if isinstance(e, ev.VersionBumped | ev.VariableSaved) else e
         for e in trace.events
     ]
-    assert "refuse" in said(trace, ev.VersionBumped)[-1]
-    assert "refuse" not in said(Trace(trace.header, plain), ev.VersionBumped)[-1]
+    assert "will raise" in said(trace, ev.VersionBumped)[-1]
+    assert "will raise" not in said(Trace(trace.header, plain), ev.VersionBumped)[-1]
 
 
 def test_a_node_without_a_derivative_tells_its_edges_once() -> None:

@@ -10,7 +10,7 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.errors.version_counters import spoiled_by
+from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import Outcome, run
 from dispatchviz.render.log.text_log import text_log
@@ -32,7 +32,7 @@ def bumps(trace: Trace) -> list[ev.VersionBumped]:
 
 def warned(trace: Trace) -> list[str]:
     """What the spoiled Nodes saved, over all changes in place."""
-    return [saved.name for bump in bumps(trace) for saved in spoiled_by(trace, bump)]
+    return [saved.name for bump in bumps(trace) for saved in invalidated_by(trace, bump)]
 
 
 def test_the_program_ends_in_pytorchs_error(outcome: Outcome) -> None:
@@ -109,4 +109,4 @@ def test_a_second_change_is_not_blamed() -> None:
         y.add_(1)
         with pytest.raises(RuntimeError, match=REFUSED):
             y.sum().backward()
-    assert [len(spoiled_by(trace, bump)) for bump in bumps(trace)] == [1, 0]
+    assert [len(invalidated_by(trace, bump)) for bump in bumps(trace)] == [1, 0]

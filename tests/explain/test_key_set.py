@@ -42,15 +42,20 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
     card = key_set_card(trace, step(trace, ev.KeySetComputed))
     assert card is not None
     assert dict(card.reasons) == {
-        "AutocastCUDA": "x and y carry it, as every CUDA tensor does. Not in the set: the thread excludes it while "
-        "autocast is off.",
-        "AutogradCUDA": "x and y are CUDA tensors, and every ordinary CUDA tensor carries it from the moment it is "
-        "made, whether it requires grad or not. The highest key left, so its kernel is called.",
-        "ADInplaceOrView": "x and y carry it, as every ordinary tensor does; the thread includes it by default too. "
-        "Not in the set: its cell of aten::add.Tensor holds a fallthrough, so the operator's mask takes it out.",
+        "AutocastCUDA": (
+            "x and y have it, as every CUDA tensor does. Not in the set: the thread excludes it while autocast is off."
+        ),
+        "AutogradCUDA": (
+            "x and y are CUDA tensors, and every ordinary CUDA tensor has it from the moment it is made, whether it "
+            "requires grad or not. The highest key left, so it wins."
+        ),
+        "ADInplaceOrView": (
+            "x and y have it, as every ordinary tensor does; the thread includes it by default too. Not in the set: "
+            "its cell of aten::add.Tensor holds a fallthrough, so the operator's mask takes it out."
+        ),
         "BackendSelect": "The thread includes it by default. Not in the set: its cell of aten::add.Tensor holds a "
         "fallthrough, so the operator's mask takes it out.",
-        "CUDA": "x and y are CUDA tensors. In the set, and left for later: AutogradCUDA is higher.",
+        "CUDA": "x and y are CUDA tensors. In the set, but not the highest: AutogradCUDA is higher.",
     }
 
 
@@ -68,8 +73,10 @@ x## 0x10002 passed on
     )
     assert card is not None
     assert dict(card.reasons) == {
-        "AutogradCUDA": "VariableType::add_Tensor ran for this key and takes it out, so that the call goes on below "
-        "it.",
+        "AutogradCUDA": (
+            "VariableType::add_Tensor ran for this key and removes it, so that the redispatch reaches the keys below "
+            "it."
+        ),
         "CUDA": "Highest key left, so it wins.",
     }
 
@@ -91,7 +98,7 @@ def test_two_backends_are_two_columns_and_the_higher_one_decides() -> None:
     assert drawn(card).splitlines()[-1] == "..W...W. 0x1000000002 AutogradCUDA"
     assert card is not None
     assert dict(card.reasons)["AutogradCUDA"].startswith(
-        "t0 is a CUDA tensor (CUDA comes before CPU), and every ordinary CUDA tensor carries it"
+        "t0 is a CUDA tensor (CUDA comes before CPU), and every ordinary CUDA tensor has it"
     )
 
 
@@ -108,7 +115,7 @@ def test_keys_kept_out_by_a_guard() -> None:
     assert dict(card.reasons)["AutogradCUDA"] == (
         "x is a CUDA tensor, and every ordinary CUDA tensor has it from the moment it is made, whether it requires "
         "grad or not. Not in the set: the guard AutoDispatchBelowADInplaceOrView excludes it, because autograd has "
-        "had its turn."
+        "already been handled."
     )
 
 

@@ -20,7 +20,7 @@ Node AddBackward0, seq 0
 Node AccumulateGrad (x)
 AccumulateGrad (x) belongs to x
 edges self → AccumulateGrad (x), other empty
-keeps alpha = 1
+saves alpha = 1
 guard AutoDispatchBelowADInplaceOrView
 redispatch aten::add.Tensor → CUDA
 cell 2 CUDA: wrapper_CUDA_add_Tensor

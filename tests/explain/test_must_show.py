@@ -42,9 +42,9 @@ def test_no_key_depends_on_requires_grad(x_grad: bool, y_grad: bool, note: str) 
 
 def test_which_keys_were_skipped_and_whose_fallthroughs_they_have(trace: Trace) -> None:
     assert why(trace, ev.FallthroughSkipped) == (
-        "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has nothing to do there: their "
-        'cells hold a fallthrough ("go on to the next key"), and the operator\'s mask removes such keys. They are '
-        "the keys' own fallbacks, used by every operator that registers nothing else there "
+        "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has no kernel to run there: "
+        'their cells hold a fallthrough ("go on to the next key"), and the operator\'s mask removes such keys. They '
+        "are the keys' own fallbacks, used by every operator that registers nothing else there "
         "(VariableFallbackKernel.cpp, BackendSelectFallbackKernel.cpp)."
     )
 
@@ -73,28 +73,28 @@ def test_the_Node_is_created_because_of_x(trace: Trace) -> None:
 
 def test_the_leaf_gets_its_AccumulateGrad(trace: Trace) -> None:
     assert why(trace, ev.NodeCreated, 1) == (
-        "x requires grad and has no history (it is a leaf), so its gradients end in a Node of its own, AccumulateGrad, "
-        "whose work it is to write x.grad."
+        "x requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, AccumulateGrad, "
+        "which writes x.grad."
     )
     assert why(trace, ev.AccumulatorMade) == (
-        "x remembers its AccumulateGrad, so that all its uses share it, but does not keep it alive: the graphs that "
-        "lead to it do."
+        "x keeps a weak reference to its AccumulateGrad, so that all its uses share it: only the graphs that lead to "
+        "it keep it alive."
     )
 
 
 def test_the_second_edge_is_empty(trace: Trace) -> None:
     assert why(trace, ev.EdgesCollected) == (
-        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
-        "for other (y), is empty, because y does not require grad. An empty edge keeps its place, so that edges count "
-        "like inputs."
+        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the "
+        "second, for other (y), is empty, because y does not require grad. An empty edge is kept, so that the indices "
+        "of edges are those of the inputs."
     )
 
 
 def test_the_first_edge_is_empty_if_only_y_requires_grad() -> None:
     assert why(founding(False, True), ev.EdgesCollected) == (
         "AddBackward0 gets two edges, one per input: the first, for self (x), is empty, because x does not require "
-        "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge keeps its place, so that edges "
-        "count like inputs."
+        "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge is kept, so that the indices of "
+        "edges are those of the inputs."
     )
 
 
@@ -118,7 +118,8 @@ def test_why_no_Node_is_made() -> None:
 def test_the_guard(trace: Trace) -> None:
     assert why(trace, ev.GuardEntered) == (
         "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread excludes the autograd keys and "
-        "ADInplaceOrView: autograd has already been handled, so calls that the kernels below make record nothing again."
+        "ADInplaceOrView: autograd has already been handled, so calls that the kernels below make are not recorded "
+        "again."
     )
     assert why(trace, ev.GuardLeft) == (
         "The guard AutoDispatchBelowADInplaceOrView ends and restores the sets that it saved: calls from here on "
@@ -135,8 +136,8 @@ def test_the_redispatch_with_the_set_before_and_after_the_mask(trace: Trace) -> 
 
 def test_the_CUDA_kernel(trace: Trace) -> None:
     assert why(trace, ev.KernelSelected, 1) == (
-        "The CUDA cell of aten::add.Tensor holds wrapper_CUDA_add_Tensor, registered for CUDA itself: no other claim "
-        "comes before that."
+        "The CUDA cell of aten::add.Tensor holds wrapper_CUDA_add_Tensor, registered for CUDA itself: such a kernel "
+        "takes precedence over all others."
     )
     assert why(trace, ev.KernelEntered, 1) == (
         "wrapper_CUDA_add_Tensor runs. It does the work on CUDA, here emulated with NumPy."

@@ -69,7 +69,8 @@ def test_what_never_runs_is_nowhere_called_ready(program: Callable[[], Trace]) -
 def test_a_backward_says_whose_gradients_it_writes() -> None:
     (start,) = said(backward_of_b(), ev.BackwardStarted)
     assert start.endswith(
-        "What arrives for b, which backward(inputs=) names, goes into .grad; no other leaf's .grad is written."
+        "What arrives for b, which backward(inputs=) names, is accumulated into .grad; no other leaf's .grad is "
+        "written."
     )
     (start,) = said(grad_of_a(), ev.BackwardStarted)
     assert start.endswith("and returns what arrives for a to the caller: no leaf's .grad is written.")
@@ -78,15 +79,15 @@ def test_a_backward_says_whose_gradients_it_writes() -> None:
 def test_what_is_needed_and_what_is_not() -> None:
     assert said(backward_of_b(), ev.ExecInfoPopulated) == [
         (
-            "Only what leads to b is needed: SumBackward0, MulBackward0 and AccumulateGrad (b) run (exec_info). "
-            "AccumulateGrad (a): not needed, since no edge leads on from there to b."
+            "Only the paths to b are needed: SumBackward0, MulBackward0 and AccumulateGrad (b) run (exec_info). "
+            "AccumulateGrad (a): not needed, since no path leads from there to b."
         )
     ]
     assert said(grad_of_a(), ev.ExecInfoPopulated) == [
         (
-            "Only what leads to a is needed: SumBackward0 and MulBackward0 run (exec_info). What arrives at "
-            "AccumulateGrad (a) is captured for the caller; AccumulateGrad (a) need not run for that. "
-            "AccumulateGrad (b): not needed, since no edge leads on from there to a."
+            "Only the paths to a are needed: SumBackward0 and MulBackward0 run (exec_info). What arrives at "
+            "AccumulateGrad (a) is captured for the caller; AccumulateGrad (a) need not run for that. AccumulateGrad "
+            "(b): not needed, since no path leads from there to a."
         )
     ]
 
@@ -104,8 +105,8 @@ def test_a_node_is_reached_for_its_gradient_alone() -> None:
     trace = grad_of_a()
     assert said(trace, ev.NodeSkipped) == [
         (
-            "AccumulateGrad (a) is not called: grad() wanted the gradient that arrived there, and nothing that lies "
-            "behind it."
+            "AccumulateGrad (a) is not called: grad() requests the gradient that arrived there, and none that depends "
+            "on running it."
         )
     ]
     queued = [label(trace, event.seq) for event in trace if isinstance(event, ev.NodeQueued)]
@@ -115,8 +116,8 @@ def test_a_node_is_reached_for_its_gradient_alone() -> None:
 def test_the_topological_number_keeps_the_engine_from_looking() -> None:
     (needed,) = said(behind_an_interior(), ev.ExecInfoPopulated)
     assert needed.endswith(
-        "SinBackward0: not needed, and nothing behind is even looked at, since the topological number there is below "
-        "3, the smallest among the Nodes asked for."
+        "SinBackward0: not needed, and what follows it is not even visited, since the topological number there is "
+        "below 3, the smallest among the requested Nodes."
     )
 
 
@@ -153,8 +154,8 @@ def test_an_input_that_no_edge_leads_to() -> None:
         torch.autograd.grad(x.exp().sum(), [x, far], allow_unused=True)
     (needed,) = said(trace, ev.ExecInfoPopulated)
     assert needed.endswith(
-        "No edge leads to far: what grad() shall give for it stays undefined, which allow_unused and materialize_grads "
-        "make None, zeros or an error."
+        "No path leads to far: what grad() returns for it is undefined, which allow_unused and materialize_grads turn "
+        "into None, zeros or an error."
     )
 
 
@@ -174,9 +175,9 @@ def test_gradients_that_are_undefined_are_told_as_such() -> None:
         y.retain_grad()
         Nothing.apply(y).sum().backward()
     met = said(trace, ev.DependencyMet)
-    assert met[1].startswith("An undefined gradient, which counts as well, has come for ExpBackward0:")
+    assert met[1].startswith("An undefined gradient, which counts as well, has arrived for ExpBackward0:")
     (retained,) = said(trace, ev.HookRan)
-    assert retained.endswith("but none has come, or the tensor is gone: nothing is kept.")
+    assert retained.endswith("but it is undefined, or the tensor is gone: no .grad is written.")
 
 
 def test_what_is_claimed_goes_with_the_words() -> None:
@@ -207,6 +208,6 @@ def test_a_gradient_edge_gets_no_grad() -> None:
         y = x.exp()
         torch.autograd.backward(y.sum(), inputs=[torch.autograd.graph.get_gradient_edge(y)])
     (start,) = said(trace, ev.BackwardStarted)
-    assert start.endswith("and runs what leads to y: of the leaves only those get a .grad.")
+    assert start.endswith("and runs the Nodes on the paths to y: of the leaves only those get a .grad.")
     with pytest.warns(UserWarning, match="not a leaf"):
         assert y.grad is None

@@ -26,7 +26,7 @@ a.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (no GPU)
 0 > line 2  x = f(y)
 1 §   guard AutoDispatchBelowAutograd
         | Until the guard AutoDispatchBelowAutograd ends, the thread excludes the autograd keys: the program
-        | itself asked for that.
+        | itself entered it.
 2 §     guard AutoDispatchBelowAutograd ends
 3 §   guard AutoDispatchBelowAutograd
 4 §     guard AutoDispatchBelowAutograd ends"""

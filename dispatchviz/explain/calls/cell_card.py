@@ -1,4 +1,4 @@
-"""The cell of the dispatch table that a call landed in: which kernel, by which rule, and what else was asked."""
+"""The cell of the dispatch table that a call landed in: which kernel, by which rule, and the other candidates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A place that a cell's kernel could have come from."""
+    """A key or alias that the cell's kernel could have come from."""
 
     source: str
     """Key or alias; ``fallback of AutogradCUDA`` for the key's fallback."""
@@ -24,7 +24,7 @@ class Candidate:
 
     @property
     def taken(self) -> bool:
-        """Whether the cell has its kernel from here."""
+        """Whether the cell's kernel is this one."""
         return self.outcome == "taken"
 
 
@@ -42,7 +42,7 @@ class CellCard:
     source: str
     """Key or alias that the kernel is registered under."""
     registered: str
-    """Where, in PyTorch's words."""
+    """Where it was registered, as PyTorch prints it."""
     why: str
     candidates: tuple[Candidate, ...]
     """In order of precedence."""

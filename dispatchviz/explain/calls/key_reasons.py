@@ -124,7 +124,7 @@ TRACER = raw(DispatchKey.Tracer)
 
 
 def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
-    """The reason of a guard around the making of a tensor from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
+    """Why a guard is active while a tensor is made from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
     if around(trace, guard.seq, ev.BindingEntered) is None:
         return ""
     taken = guard.excluded & ~guard.excluded_before

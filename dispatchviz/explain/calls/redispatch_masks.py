@@ -23,7 +23,7 @@ class Mask(NamedTuple):
     """``after_autograd_keyset``."""
     raw: int
     keeps: str
-    """What it keeps, in words."""
+    """What it keeps, as a text."""
 
 
 AFTER_AUTOGRAD = Mask("after_autograd_keyset", after_autograd_keyset, "every key below the autograd keys")
@@ -47,5 +47,5 @@ def _candidates(key: str, kernel: str) -> tuple[Mask, ...]:
     if key == "ADInplaceOrView":
         return (AFTER_VIEW,)
     if key == "BackendSelect" or key not in DispatchKey.__members__:
-        return ()  # BackendSelect kernels make a new set out of the device that was asked for
+        return ()  # BackendSelect kernels make a new set for the requested device
     return (Mask(f"FULL_AFTER({key})", full_after(DispatchKey[key]), f"every key below {key}"),)

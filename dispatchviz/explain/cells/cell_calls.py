@@ -8,8 +8,8 @@ from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK, KERNEL, MATH
 from dispatchviz.core.table.pytorch_registrations import is_structured
 from dispatchviz.explain.cells.autograd_cell import autograd
-from dispatchviz.explain.cells.cell_path import Way, way
-from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.cells.cell_path import CallPath, call_path
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, runtime_name, shown
 from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
 from dispatchviz.explain.sentences.english import hexed, listed
@@ -27,8 +27,8 @@ K = DispatchKey
 
 
 def when_called(op: OperatorEntry, cell: Cell) -> list[Statement]:
-    """What the cell means for a call: a paragraph each."""
-    return [said for said in (_kernel(op, cell), _carried(cell.key), _way(op, cell)) if said is not None]
+    """What the cell does with a call: a statement per paragraph."""
+    return [said for said in (_kernel(op, cell), _tensors_with(cell.key), _path(op, cell)) if said is not None]
 
 
 def holds(cell: Cell) -> tuple[CellHolds, ...]:
@@ -158,7 +158,7 @@ def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
     )
 
 
-def _carried(key: DispatchKey) -> Statement | None:
+def _tensors_with(key: DispatchKey) -> Statement | None:
     """Why a call reaches an autograd key at all: the founding question."""
     backend = backend_of(key)
     if not is_autograd(key.name) or backend is None:
@@ -180,16 +180,16 @@ def _carried(key: DispatchKey) -> Statement | None:
     )
 
 
-def _way(op: OperatorEntry, cell: Cell) -> Statement | None:
+def _path(op: OperatorEntry, cell: Cell) -> Statement | None:
     backend = backend_of(cell.key)
     if backend is None:
         return None
-    found = way(op, backend)
+    found = call_path(op, backend)
     skipped = listed([runtime_name(key, found.tensor) for key in found.skipped])
     skips = f"; {skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through" if skipped else ""
     text = (
         f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. It visits "
-        f"{said(found)}."
+        f"{path_text(found)}."
     )
     visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))
     claims: tuple[Claim, ...] = (BackendKeys(str(backend), found.tensor), visits)
@@ -198,7 +198,7 @@ def _way(op: OperatorEntry, cell: Cell) -> Statement | None:
     return Statement("path of a call past the cell", text + _missed(cell, found), claims)
 
 
-def _missed(cell: Cell, found: Way) -> str:
+def _missed(cell: Cell, found: CallPath) -> str:
     """Why such a call does not reach the cell."""
     last = found.cells[-1]
     ends = "decomposes it first" if last.reason == MATH else "ends it"
@@ -208,8 +208,8 @@ def _missed(cell: Cell, found: Way) -> str:
     )
 
 
-def said(found: Way) -> str:
-    """The cells of a way: ``AutogradCPU (VariableType::sum), then CPU (...)``."""
+def path_text(found: CallPath) -> str:
+    """The cells of a path: ``AutogradCPU (VariableType::sum), then CPU (...)``."""
     steps = [f"{cell.key} {_holds(cell)}" for cell in found.cells]
     return ", then ".join(steps)
 
@@ -232,7 +232,7 @@ def counted_cells(op: OperatorEntry) -> Statement:
     return Statement(
         "table: filled cells",
         f"{137 - len(empty)} of the operator's 137 cells hold a kernel. The other {len(empty)} are empty: "
-        f"{said_keys(empty)}. A call that lands there raises NotImplementedError (Could not run '{op.name}' with "
-        "arguments from the '...' backend), and the list in that error is the keys that are not empty.",
+        f"{grouped_keys_text(empty)}. A call that lands there raises NotImplementedError (Could not run '{op.name}' "
+        "with arguments from the '...' backend), and the list in that error is the keys that are not empty.",
         claims,
     )

@@ -1,7 +1,7 @@
 """What would change a cell: registrations tried on a copy of the operator, and what became of its table.
 
 No table of consequences is kept here. Each registration that a reader may think of is really made, on a copy, and the
-cells that changed, the way of an ordinary call, and the cells that PyTorch forgets to recompute are read off the copy.
+cells that changed, the path of an ordinary call, and the cells that PyTorch does not recompute are read off the copy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Change:
 
 
 def changes(op: OperatorEntry, cell: Cell, registry: Registry) -> list[Change]:
-    """What may be registered, or taken away, and what each of it does to the cell and around it."""
+    """What may be registered, or deregistered, and what each does to the cell and to others."""
     return [
         Change(
             each.what,
@@ -52,7 +52,7 @@ def changes(op: OperatorEntry, cell: Cell, registry: Registry) -> list[Change]:
 
 
 def tried_changes(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[tuple[Tried, tuple[Statement, ...]]]:
-    """Each thing that was tried, and what is said of it."""
+    """Each registration that was tried, with its sentences."""
     for each in tried_registrations.kernels(op, cell, registry):
         yield each, change_sentences.of_kernel(each, cell)
     for each in tried_registrations.without(op, cell, registry):

@@ -1,7 +1,7 @@
 """The cells that a call with one ordinary tensor visits, as far as the table and the key set say it.
 
-An autograd or ADInplaceOrView kernel passes the call on below itself; a composite kernel ends it: it calls other
-operators, and each of those has a way of its own.
+An autograd or ADInplaceOrView kernel redispatches below itself; a composite kernel ends it: it calls other operators,
+and each of those has a path of its own.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dispatchviz.explain.keys.tensor_keys import tensor_set
 K = DispatchKey
 
 
-class Way(NamedTuple):
-    """What happens to a call."""
+class CallPath(NamedTuple):
+    """The cells that a call visits, and the key sets on the way."""
 
     backend: DispatchKey
     """The backend key of its tensors: ``CUDA``, ``SparseCPU``."""
@@ -36,17 +36,19 @@ class Way(NamedTuple):
     effective: int
     """The set of the call: joined with the thread's included set, without the excluded one, masked."""
     skipped: tuple[DispatchKey, ...]
-    """Functionalities of the call that the operator's mask takes out, highest first."""
+    """Functionalities of the call that the operator's mask removes, highest first."""
     cells: tuple[Cell, ...]
     """In the order of visiting."""
 
 
-def way(op: OperatorEntry, backend: DispatchKey) -> Way:
-    """The way of a call whose tensor arguments are ordinary tensors of one backend."""
+def call_path(op: OperatorEntry, backend: DispatchKey) -> CallPath:
+    """The path of a call whose tensor arguments are ordinary tensors of one backend."""
     tensor = tensor_set(backend)
     base = subtract(tensor | default_included_set, default_excluded_set)
     effective = base & op.mask_for(base)
-    return Way(backend, tensor, effective, tuple(functionalities(base & ~effective)), tuple(_visited(op, effective)))
+    return CallPath(
+        backend, tensor, effective, tuple(functionalities(base & ~effective)), tuple(_visited(op, effective))
+    )
 
 
 def _visited(op: OperatorEntry, ks: int) -> Iterator[Cell]:
@@ -60,7 +62,7 @@ def _visited(op: OperatorEntry, ks: int) -> Iterator[Cell]:
 
 
 def _below(cell: Cell) -> int:
-    """The mask with which the cell's kernel passes a call on; 0 if it ends here."""
+    """The mask with which the cell's kernel redispatches; 0 if the path ends here."""
     if cell.kernel is None or cell.reason == MATH:
         return 0
     if is_autograd(cell.key.name):

@@ -8,8 +8,8 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.dump import stale_keys
 from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.core.table.precedence import AMBIGUOUS, AUTOGRAD, FALLBACK, KERNEL, MATH, MISSING
-from dispatchviz.explain.cells.cell_path import way
-from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.cells.cell_path import call_path
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
 from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
@@ -28,7 +28,7 @@ def of_kernel(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
 
 def of_removal(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
     """Of the kernel in the cell, deregistered."""
-    return (*_here(tried, cell), *_elsewhere(tried, cell), *_way_left(tried, cell), *_stale(tried))
+    return (*_here(tried, cell), *_elsewhere(tried, cell), *_path_without(tried, cell), *_stale(tried))
 
 
 def of_fallthrough(tried: Tried) -> tuple[Statement, ...]:
@@ -60,7 +60,7 @@ def _elsewhere(tried: Tried, cell: Cell) -> Iterator[Statement]:
         if new.kernel is not YOURS:
             alike.setdefault((_named(cell_of(tried.before, key)), _named(new)), []).append(new)
     for (before, after), cells in alike.items():
-        keys = capital(said_keys([new.key for new in cells]))
+        keys = capital(grouped_keys_text([new.key for new in cells]))
         text = f"{keys} then {'holds' if len(cells) == 1 else 'hold'} {after} (before: {before})."
         yield Statement("change: other cells hold", text, tried.holds(*cells))
         if tried.how != WITHOUT:
@@ -122,7 +122,7 @@ def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Stateme
 
 def _fallback_left(new: Cell, claims: tuple[CellAfter, ...]) -> Statement:
     return Statement(
-        "change: no autograd kernel left",
+        "change: autograd fallback left",
         "Nothing is registered to Autograd for this operator, since its composite needed no derivative of its "
         f"own. So {new.key} is left with its fallback: the call works, and the gradient ends there, unless your "
         "kernel calls differentiable operators itself. Register a "
@@ -157,7 +157,7 @@ def _reached(tried: Tried) -> Iterator[Statement]:
     """Whether a call with an ordinary tensor of a backend reaches a kernel registered for it."""
     if not is_backend(tried.under.name):
         return
-    found = way(tried.after, tried.under)
+    found = call_path(tried.after, tried.under)
     if any(cell.kernel is YOURS for cell in found.cells):
         return
     last = found.cells[-1]
@@ -170,12 +170,12 @@ def _reached(tried: Tried) -> Iterator[Statement]:
     )
 
 
-def _way_left(tried: Tried, cell: Cell) -> Iterator[Statement]:
+def _path_without(tried: Tried, cell: Cell) -> Iterator[Statement]:
     """Where an ordinary call of the cell's backend goes when the kernel is gone."""
     backend = backend_of(cell.key)
-    if backend is None or cell not in way(tried.before, backend).cells:
+    if backend is None or cell not in call_path(tried.before, backend).cells:
         return
-    found = way(tried.after, backend)
+    found = call_path(tried.after, backend)
     last = found.cells[-1]
     names = [kernel_of(visited) for visited in found.cells if visited.kernel is not None]
     if last.kernel is None:
@@ -192,8 +192,8 @@ def _stale(tried: Tried) -> Iterator[Statement]:
     if stale:
         yield Statement(
             "change: stale cells",
-            f"PyTorch does not recompute {said_keys(stale)} then: until another change does, what they hold is out of "
-            "date, and PyTorch's own invariant check fails.",
+            f"PyTorch does not recompute {grouped_keys_text(stale)} then: until another change does, what they hold "
+            "is out of date, and PyTorch's own invariant check fails.",
             (StaleAfter(tried.before.name, tried.how, str(tried.under), tuple(map(str, stale))),),
         )
 
@@ -219,7 +219,7 @@ def _next(tried: Tried) -> Iterator[Statement]:
     key, backend = tried.under, backend_of(tried.under)
     if backend is None:
         return
-    found = way(tried.after, backend)
+    found = call_path(tried.after, backend)
     first, last = found.cells[0], found.cells[-1]
     if is_backend(key.name):
         text = f"A call with an ordinary {backend} tensor would end at {last.key}: {_named(last)}."

@@ -1,4 +1,4 @@
-"""An operator's computed table as a value: every cell with its kernel, the rule that filled it, and who runs it."""
+"""An operator's computed table as a value: every cell with its kernel, the rule that filled it and what runs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
-from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
 
 HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"
 """Who runs a cell: dispatchviz has the function; only PyTorch has it; calls skip it (fallthrough); it only raises; no
@@ -45,7 +45,7 @@ class TableCard:
     mask: int
     """The operator's single fallthrough mask."""
     rows: tuple[Row, ...]
-    """All 137, or those that were asked for; in cell order."""
+    """All 137, or the requested ones; in cell order."""
     valid: int
     """How many of all cells hold a kernel."""
 
@@ -103,4 +103,4 @@ def folded(rows: Iterable[Row]) -> Iterator[Fold]:
     for group in groups.values():
         keys = [DispatchKey[row.key] for row in group]
         cells = str(group[0].cell) if len(group) == 1 else f"{group[0].cell}-{group[-1].cell}"
-        yield Fold(cells, said_keys(keys), group[0])
+        yield Fold(cells, grouped_keys_text(keys), group[0])

@@ -1,4 +1,4 @@
-"""Many runtime keys in few words: ``the 16 Dense keys``, ``14 of the 16 Sparse keys``, ``BackendSelect and Python``."""
+"""Many runtime keys as text: ``the 16 Dense keys``, ``14 of the 16 Sparse keys``, ``BackendSelect and Python``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FEW = 4
 """Up to so many keys of one functionality are named one by one."""
 
 
-def said_keys(keys: Collection[DispatchKey]) -> str:
+def grouped_keys_text(keys: Collection[DispatchKey]) -> str:
     """The keys, grouped by functionality, in cell order."""
     return listed(list(grouped(keys)))
 
 
 def grouped(keys: Collection[DispatchKey]) -> Iterator[str]:
-    """A word or more for each functionality."""
+    """A text for each functionality."""
     by_functionality: dict[DispatchKey, list[DispatchKey]] = {}
     for key in sorted(keys, key=lambda key: (key.functionality, key)):
         by_functionality.setdefault(key.functionality, []).append(key)

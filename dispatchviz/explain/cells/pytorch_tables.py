@@ -1,4 +1,4 @@
-"""PyTorch's own tables, for looking: the registry of a build, and copies of operators for trying things out."""
+"""PyTorch's own dispatch tables: the registry of a build, and copies of operators on which to try registrations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytorch(build: str) -> Registry:
 
 
 def copy_of(op: OperatorEntry, registry: Registry) -> OperatorEntry:
-    """The same operator with the same registrations, to try something on."""
+    """The same operator with the same registrations, to try registrations on."""
     copy = OperatorEntry(op.name, registry.fallbacks)
     copy.registrations = {key: list(kernels) for key, kernels in op.registrations.items()}
     copy.table  # noqa: B018  from here on a change recomputes what PyTorch recomputes
@@ -35,5 +35,5 @@ def cell_of(op: OperatorEntry, key: DispatchKey) -> Cell:
 
 
 def served(op: OperatorEntry, source: DispatchKey) -> list[DispatchKey]:
-    """The runtime keys whose cells have their kernel from a key or alias; fallbacks do not count."""
+    """The runtime keys whose cells hold a kernel of a key or alias; fallbacks do not count."""
     return [cell.key for cell in op.table if cell.source == source and cell.reason != "backend fallback"]

@@ -1,4 +1,4 @@
-"""Registrations that are tried on a copy of an operator: a kernel more, a fallthrough more, a kernel less."""
+"""Registrations that are tried on a copy of an operator: a kernel added, a fallthrough added, a kernel removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.registry import Registry
-from dispatchviz.explain.cells.cell_path import Way
+from dispatchviz.explain.cells.cell_path import CallPath
 from dispatchviz.explain.cells.pytorch_tables import SKIP, YOURS, copy_of
 from dispatchviz.explain.keys.key_text import is_autograd
 from dispatchviz.explain.keys.tensor_keys import backend_of
@@ -19,12 +19,12 @@ from dispatchviz.explain.sentences.sentence_claims import CallVisits, CellAfter
 K = DispatchKey
 
 IMPL, FALLTHROUGH, WITHOUT = "impl", "fallthrough", "without"
-"""What is tried: a kernel of the reader's, a fallthrough, the active kernel taken away."""
+"""What is tried: a kernel of the reader's, a fallthrough, the active kernel removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The same with what its sentences state."""
+    """A registration tried on a copy, with the table before and after."""
 
     what: str
     how: str
@@ -35,7 +35,7 @@ class Tried:
 
     @property
     def effects(self) -> dict[DispatchKey, Cell]:
-        """The cells that another kernel is in, or another reason, or that are empty now."""
+        """The cells whose kernel or reason changed, or that are empty now."""
         pairs = zip(self.before.table, self.after.table, strict=True)
         return {old.key: new for old, new in pairs if (old.kernel, old.reason) != (new.kernel, new.reason)}
 
@@ -46,7 +46,7 @@ class Tried:
             for cell in cells
         )
 
-    def visits(self, found: Way) -> tuple[CallVisits, ...]:
+    def visits(self, found: CallPath) -> tuple[CallVisits, ...]:
         """The claim that an ordinary call visits these cells afterwards."""
         keys = tuple(str(cell.key) for cell in found.cells)
         return (CallVisits(self.before.name, str(found.backend), keys, self.how, str(self.under)),)
@@ -77,7 +77,7 @@ def _sources(key: DispatchKey) -> Iterator[DispatchKey]:
 
 
 def without(op: OperatorEntry, cell: Cell, registry: Registry) -> Iterator[Tried]:
-    """The kernel that fills the cell, taken away."""
+    """The kernel that fills the cell, removed."""
     source, kernel = cell.source, cell.kernel
     if source is None or kernel is None or cell.reason in (FALLBACK, AMBIGUOUS) or kernel.fallthrough:
         return

@@ -18,7 +18,7 @@ from dispatchviz.explain.sentences.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A place that the kernel could have come from."""
+    """A key or alias that the kernel could have come from."""
 
     source: str
     """Key or alias; ``fallback of CPU``."""
@@ -31,7 +31,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """What there is to say of a cell."""
+    """All that ``why OP KEY`` shows."""
 
     operator: str
     key: str
@@ -76,7 +76,7 @@ def cell_answer(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Cell
 
 
 def cell_statements(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Iterator[Statement]:
-    """All that the answer says, sentence by sentence, with what each states about PyTorch."""
+    """The answer sentence by sentence, with what each states about PyTorch."""
     cell = cell_of(op, key)
     yield because(op, cell)
     yield from when_called(op, cell)

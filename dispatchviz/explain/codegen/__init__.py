@@ -1,1 +1,1 @@
-"""What the code generators make of one operator: entries, generated functions, files at PyTorch, calls."""
+"""What the code generators write for one operator: yaml entries, generated functions, PyTorch's files, calls."""

@@ -1,7 +1,7 @@
-"""Definitions and yaml entries, cut out of the files of the machine by their first line.
+"""Definitions and yaml entries, cut out of our source files by their first line.
 
 The files are read as text and never imported or parsed: looking one operator up takes a few milliseconds, and what is
-shown is what runs, with the line where it stands.
+shown is what runs, with its line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Piece(NamedTuple):
     text: str
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """As one can open it: ``dispatchviz/core/generated/operators.py:12``"""
         return f"dispatchviz/core/{self.file}:{self.line}"
 
@@ -70,25 +70,25 @@ def table(file: str) -> dict[str, str]:
     return dict(re.findall(r'^    "([\w.]+)": \(?\s*(\w+)\s*\)?,$', text_of(file), re.MULTILINE))
 
 
-def definitions(file: str, words: str) -> Iterator[Piece]:
-    """All definitions at the top of a module that contain these words."""
+def definitions(file: str, text: str) -> Iterator[Piece]:
+    """All definitions at the top of a module that contain a text."""
     line = 1
     for part in _parts(file):
-        if words in part:
+        if text in part:
             yield Piece(file, line, part.rstrip())
         line += part.count("\n")
 
 
-def mentioning(file: str, *words: str) -> list[Piece]:
-    """The definitions at the top of a module in which one of these dotted names stands, in their order."""
+def mentioning(file: str, *names: str) -> list[Piece]:
+    """The definitions at the top of a module that mention one of these dotted names, in their order."""
     known = _mentions(file)
-    found = {piece.line: piece for word in words for piece in known.get(word, ())}
+    found = {piece.line: piece for name in names for piece in known.get(name, ())}
     return [found[line] for line in sorted(found)]
 
 
 @cache
 def _mentions(file: str) -> dict[str, list[Piece]]:
-    """Every dotted name of a module, with the definitions in which it stands."""
+    """Every dotted name of a module, with the definitions that mention it."""
     known: dict[str, list[Piece]] = {}
     for piece in definitions(file, ""):
         for word in dict.fromkeys(re.findall(r"[\w.]+", piece.text)):
@@ -122,7 +122,7 @@ def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
 
 
 def line_at(file: str, offset: int) -> int:
-    """The number of the line in which the character at an offset stands, from 1."""
+    """The number of the line of the character at an offset, from 1."""
     return bisect_left(_line_ends(file), offset) + 1
 
 
@@ -137,7 +137,7 @@ def names(file: str) -> Iterator[str]:
 
 
 def entry_field(piece: Piece, field: str) -> str:
-    """What stands behind a field's name in an entry; empty if it has none."""
+    """The value of a field of an entry; empty if it has none."""
     found = re.search(rf"^  {re.escape(field)}: (.*)$", piece.text, re.MULTILINE)
     return found[1].strip() if found else ""
 

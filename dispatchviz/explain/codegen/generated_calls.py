@@ -48,7 +48,7 @@ def _forward(name: str, functions: list[Function], tensors: bool) -> Call:
 
 
 def _below(name: str, kernels: list[Function], tensors: bool) -> Iterator[Call]:
-    """From the highest key down; nothing carries an autograd key into a call without tensors."""
+    """From the highest key down; a call without tensors has no autograd key."""
     selects = any(f.key == "BackendSelect" for f in kernels)
     passing = [f for key in PASSING for f in kernels if f.key == key]
     passing = [f for f in passing if tensors or not selects or f.key == "BackendSelect"]
@@ -79,7 +79,7 @@ def _aside(function: Function) -> Iterator[Call]:
 
 
 def _forward_formulas(name: str) -> Iterator[str]:
-    """Those that a kernel's function in ``generated/forward_mode.py`` evaluates; a long one stands in several lines."""
+    """Those that a kernel's function in ``generated/forward_mode.py`` evaluates; a long one takes several lines."""
     piece = definition("generated/forward_mode.py", name)
     for literals in re.findall(r'forward_formula\(\s*((?:"[^"]*"\s*)+)', piece.text if piece else ""):
         yield "".join(re.findall(r'"([^"]*)"', literals))
@@ -99,7 +99,7 @@ def _work(function: Function) -> Iterator[Call]:
         piece = definition(native_file(module), called) if module not in ("ops", "op") else None
         if piece is not None and called not in seen:
             seen.add(called)
-            yield Call(_impl_name(called, family, impl), piece.place, tuple(_operators_in(piece)))
+            yield Call(_impl_name(called, family, impl), piece.location, tuple(_operators_in(piece)))
     yield from _operators_in(function.here)
 
 
@@ -159,7 +159,7 @@ def _formulas(piece: Piece) -> Iterator[Call]:
 def _manual_functions(formula: str) -> Iterator[Call]:
     for name in dict.fromkeys(re.findall(r"(?<![.\w])(\w+)\(", formula)):
         if (piece := formula_function(name)) is not None:
-            yield Call(name, piece.place, tuple(_operators_in(piece)))
+            yield Call(name, piece.location, tuple(_operators_in(piece)))
 
 
 def _short(place: str) -> str:

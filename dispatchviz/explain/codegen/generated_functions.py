@@ -140,7 +140,7 @@ def _manual(key: DispatchKey, name: str) -> Piece | None:
 def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
     """Of PyTorch's generated kernel under a key: its name, the key, where it is registered.
 
-    At Meta a Python decomposition may have taken the generated kernel's place.
+    At Meta a Python decomposition may have replaced the generated kernel.
     """
     kernels = op.registrations.get(key, [])
     generated = (kernel for kernel in kernels if "build/" in kernel.debug or "generated/" in kernel.debug)
@@ -149,7 +149,7 @@ def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
 
 
 def placed(debug: str) -> str:
-    """``registered at FILE:LINE`` without its words."""
+    """The ``FILE:LINE`` of ``registered at FILE:LINE``."""
     return debug.removeprefix("registered at ")
 
 

@@ -1,4 +1,4 @@
-"""What PyTorch's own torchgen generates for an operator: asked of the torchgen that is installed with torch.
+"""What PyTorch's own torchgen generates for an operator: by the torchgen that is installed with torch.
 
 torchgen reads whole files and takes half a minute for them. Here it is given the entries of one family only, in a
 folder that goes away, and what it writes for the operator is cut out. Needs torchgen; everything else in this package
@@ -25,8 +25,8 @@ from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.cpp_blocks import blocks
 
 BALLAST = ("abs", "empty", "as_strided", "as_strided_copy")
-"""Families always given to torchgen: it cannot do without a derivative, and forgets keys that no entry names (``empty``
-names Meta, ``as_strided_`` CompositeExplicitAutogradNonFunctional)."""
+"""Families always given to torchgen: it cannot do without a derivative, and leaves out keys that no entry names
+(``empty`` names Meta, ``as_strided_`` CompositeExplicitAutogradNonFunctional)."""
 
 
 @dataclass(frozen=True, slots=True)

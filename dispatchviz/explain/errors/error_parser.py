@@ -1,4 +1,4 @@
-"""Reading PyTorch's errors about missing kernels out of a text, of any release, whatever stands around them.
+"""Reading PyTorch's errors about missing kernels out of a text, of any release, whatever text surrounds them.
 
 Not here: what they mean (``error_message.py``).
 """
@@ -14,7 +14,7 @@ from dispatchviz.errors import DispatchvizError
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """The words of an error, however its lines were broken on the way."""
+    """A regular expression for an error's text, however its lines were broken."""
     return re.compile(text.replace(" ", r"\s+"), re.DOTALL)
 
 

@@ -1,10 +1,10 @@
-"""Who keeps which version of a tensor, and which step made it useless: the facts of "modified by an inplace operation".
+"""Which Node saved which version of a tensor, and which step changed it: "modified by an inplace operation".
 
-A saved tensor is good as long as the counter that it is under stands at the version at which it was saved. Every answer
-here is known at the step that writes in place, long before a backward runs into it.
+A saved tensor is valid as long as its version counter has the version at which it was saved. Every answer here is known
+at the step that writes in place, long before a backward pass raises.
 
-No version is compared of what a hook has packed, nor of what a Node has let go: neither is listed here. Nor can writes
-be noticed that move another counter, ``x.data.add_(1)``. Traces of versions that did not tell counters say nothing.
+No version is compared of what a hook has packed, nor of what a Node has released: neither is listed here. Nor can
+writes be detected that bump another counter, ``x.data.add_(1)``. Traces of versions that did not record counters have none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Change = ev.VersionBumped | ev.RequiresGradSet
 
 
 class _Versions:
-    """What was saved, by the version counter that it is under."""
+    """What was saved, by its version counter."""
 
     def __init__(self, trace: Trace) -> None:
         self._kept: dict[int, list[ev.VariableSaved]] = defaultdict(list)
@@ -28,18 +28,18 @@ class _Versions:
         self._histories: set[int] = set()
         """Tensors that have a grad_fn."""
         self._inputs: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-        """Tensor with a history to what Nodes saved of it as it is: they ask it for that history."""
+        """Tensor with a history to what Nodes saved of it as an input: they read its ``grad_fn`` on unpacking."""
         self._packed: dict[int, list[ev.VariableSaved]] = defaultdict(list)
         """As ``_kept``, of what a hook has packed."""
         self.gone: dict[int, int] = {}
-        """Step of what was saved to the step at which it was let go, or packed."""
+        """Step of what was saved to the step at which it was released, or packed."""
         self._of_node: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-        self.spoiled: dict[int, list[ev.VariableSaved]] = {}
-        """Step that wrote in place to what it made useless."""
-        self.unnoticed: dict[int, list[ev.VariableSaved]] = {}
+        self.invalidated: dict[int, list[ev.VariableSaved]] = {}
+        """Step that wrote in place to what it invalidated."""
+        self.undetected: dict[int, list[ev.VariableSaved]] = {}
         """Step that wrote in place to what was packed at the version before."""
         self.by_node: dict[int, list[tuple[ev.VariableSaved, Change]]] = defaultdict(list)
-        """Node to what it keeps in vain, and the first change."""
+        """Node to its invalidated saved variables, each with the first change."""
         for event in trace:
             self._note(event)
 
@@ -48,17 +48,17 @@ class _Versions:
             case ev.VariableSaved(tensor=int()) if event.counter >= 0:
                 self._saved(event)
             case ev.VersionBumped() if event.counter >= 0:
-                kept = self._kept.pop(event.counter, [])  # from now on useless, or noted here
+                kept = self._kept.pop(event.counter, [])  # from now on invalid, or noted here
                 self._change(event, [saved for saved in kept if saved.version == event.before])
-                self._write_unnoticed(event)
+                self._write_undetected(event)
             case ev.RequiresGradSet(detached=True):
                 self._histories.discard(event.tensor)
                 self._change(event, self._inputs.pop(event.tensor, []))
             case ev.VariablesReleased():
-                self._let_go(self._of_node.pop(event.node, ()), event)
+                self._release(self._of_node.pop(event.node, ()), event)
             case ev.SavedTensorHookRan(kind="pack hook", node=int(node)):
                 packed = [saved for saved in self._of_node[node] if saved.name == event.name]
-                self._let_go(packed, event)
+                self._release(packed, event)
                 for saved in packed:
                     self._packed[saved.counter].append(saved)
             case ev.HistorySet() | ev.HistoryRebased():
@@ -75,25 +75,25 @@ class _Versions:
         if not event.is_output and event.tensor in self._histories:
             self._inputs[event.tensor].append(event)
 
-    def _let_go(self, kept: Iterable[ev.VariableSaved], event: ev.AnyEvent) -> None:
+    def _release(self, kept: Iterable[ev.VariableSaved], event: ev.AnyEvent) -> None:
         for saved in kept:
             self.gone.setdefault(saved.seq, event.seq)
 
     def _change(self, event: Change, kept: Iterable[ev.VariableSaved]) -> None:
-        spoiled = [saved for saved in kept if saved.seq not in self.gone]
-        if spoiled:
-            self.spoiled[event.seq] = spoiled
-        for saved in spoiled:
+        invalidated = [saved for saved in kept if saved.seq not in self.gone]
+        if invalidated:
+            self.invalidated[event.seq] = invalidated
+        for saved in invalidated:
             self.by_node[saved.node].append((saved, event))
 
-    def _write_unnoticed(self, event: ev.VersionBumped) -> None:
+    def _write_undetected(self, event: ev.VersionBumped) -> None:
         packed = self._packed.get(event.counter, ())
         current = [saved for saved in packed if saved.version == event.before and self._has(saved)]
         if current:
-            self.unnoticed[event.seq] = current
+            self.undetected[event.seq] = current
 
     def _has(self, saved: ev.VariableSaved) -> bool:
-        """Whether the Node has not let go of what it keeps."""
+        """Whether the Node has not released it."""
         return saved in self._of_node.get(saved.node, ())
 
 
@@ -107,21 +107,21 @@ def _versions(trace: Trace) -> _Versions:
     return found
 
 
-def spoiled_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
-    """What Nodes keep that this change makes useless: to use it is an error."""
-    return _versions(trace).spoiled.get(event.seq, ())
+def invalidated_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
+    """The saved variables that this change invalidates: unpacking them is an error."""
+    return _versions(trace).invalidated.get(event.seq, ())
 
 
-def spoiled_of(trace: Trace, node: int, at: int) -> Sequence[tuple[ev.VariableSaved, Change]]:
-    """What a Node keeps in vain as of a step, each with the change that made it so."""
+def invalidated_of(trace: Trace, node: int, at: int) -> Sequence[tuple[ev.VariableSaved, Change]]:
+    """A Node's invalidated saved variables as of a step, each with the change."""
     known = _versions(trace)
     changed = [(saved, change) for saved, change in known.by_node.get(node, ()) if change.seq <= at]
     return [(saved, change) for saved, change in changed if known.gone.get(saved.seq, at + 1) > at]
 
 
-def unnoticed_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
-    """What hooks have packed at the version before this change: nobody compares that."""
-    return _versions(trace).unnoticed.get(event.seq, ())
+def undetected_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
+    """What hooks have packed at the version before this change: that version is not compared."""
+    return _versions(trace).undetected.get(event.seq, ())
 
 
 def by_checkpoint(trace: Trace, saved: ev.VariableSaved) -> bool:

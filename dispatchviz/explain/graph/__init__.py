@@ -1,1 +1,1 @@
-"""The backward graph of a trace as a value."""
+"""The backward graph of a trace at any step, as a value."""

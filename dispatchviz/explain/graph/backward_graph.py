@@ -55,7 +55,7 @@ class BackwardGraph:
     accumulate: bool = True
     """The backward writes ``.grad``; False for ``grad``."""
     inputs: tuple[str, ...] = ()
-    """The tensors whose gradients the backward was asked for; empty if it was asked for all."""
+    """The tensors whose gradients the backward pass computes; empty if it computes all."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -199,10 +199,10 @@ def _unused(wiring: Wiring) -> tuple[int, ...]:
 
 
 def _nearest(trace: Trace, known: GraphHistory, at: int) -> int | None:
-    """The Node that the step says something about, else the one that is running, else the last one told about."""
+    """The Node that the step says something about, else the one that is running, else the one of the latest event."""
     if not 0 <= at < len(trace):
-        return known.last_told(at)
+        return known.last_node(at)
     running = at_or_around(trace, at, ev.NodeStarted)
-    if running is None or known.tells(at):
-        return known.last_told(at)
+    if running is None or known.is_about_node(at):
+        return known.last_node(at)
     return running.node

@@ -1,6 +1,6 @@
 """What happened to each backward Node, in order: gathered in one pass over a trace and kept per trace.
 
-From this ``backward_graph.py`` makes the graph as of any step. The words and signs of pictures are not here.
+From this ``backward_graph.py`` makes the graph as of any step. The texts and signs of pictures are not here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Awaits:
-    """A backward counts on the Node: its share of DependenciesCounted."""
+    """The number of gradients that a Node waits for in a backward, from DependenciesCounted."""
 
     gradients: int
 
@@ -50,21 +50,21 @@ class Backward:
     counts: dict[int, int] = field(default_factory=dict)
     """Edges into each Node, as the engine counted them."""
     exec_info: list[ev.ExecInfoPopulated] = field(default_factory=list)
-    """Empty, or one: only some gradients were asked for."""
+    """Empty, or one if only some gradients are requested."""
     finished: list[ev.BackwardFinished] = field(default_factory=list)
     """Empty if an error ended it."""
 
     @property
     def nodes(self) -> set[int]:
-        """All Nodes that the engine has come to."""
+        """All Nodes that the engine has reached."""
         return {*(node for node, _ in self.event.roots), *self.counts}
 
     def needs(self, node: int) -> bool:
-        """The engine evaluates the Node when its turn comes."""
+        """Whether the engine evaluates the Node."""
         return not self.exec_info or node in self.exec_info[0].needed
 
     def captures(self, node: int) -> list[int]:
-        """The places in the result of ``grad`` of what is taken out of the Node's input buffer."""
+        """The indices in the result of ``grad`` of what is captured in the Node's input buffer."""
         found = self.exec_info[0].captures if self.exec_info else ()
         return [position for captured, _, position in found if captured == node]
 
@@ -79,13 +79,13 @@ class GraphHistory:
         """(step, Node), each Node once."""
         self.built: list[int] = []
         """Steps at which a Node or its edges came into being."""
-        self.told: list[tuple[int, int]] = []
+        self.node_events: list[tuple[int, int]] = []
         """(step, Node) of every event that is about one Node."""
         self.backwards: list[Backward] = []
         self.by_start: dict[int, Backward] = {}
         """By the step at which it started."""
         self.order: dict[int, int] = {}
-        """``seq`` of a NodeStarted to its place in its backward, from 1."""
+        """``seq`` of a NodeStarted to its position in its backward, from 1."""
         self.targets: dict[int, tuple[int, ...]] = {}
         """Node to the Nodes that its edges lead to."""
         self.targets_by_edge: dict[tuple[int, int], int] = {}
@@ -107,7 +107,7 @@ class GraphHistory:
         return bisect_right(self.entries.get(node, ()), at, key=_step)
 
     def seen_between(self, after: int, until: int) -> list[int]:
-        """The Nodes that came into sight after one step, up to and with another."""
+        """The Nodes first seen after one step, up to and including another."""
         first, end = (bisect_right(self.seen, step, key=_step) for step in (after, until))
         return [node for _, node in self.seen[first:end]]
 
@@ -115,15 +115,15 @@ class GraphHistory:
         """A number that grows whenever a Node or its edges come into being."""
         return bisect_right(self.built, at)
 
-    def tells(self, at: int) -> bool:
+    def is_about_node(self, at: int) -> bool:
         """Whether the event of a step is about one Node."""
-        position = bisect_right(self.told, at, key=_step)
-        return position > 0 and self.told[position - 1][0] == at
+        position = bisect_right(self.node_events, at, key=_step)
+        return position > 0 and self.node_events[position - 1][0] == at
 
-    def last_told(self, at: int) -> int | None:
+    def last_node(self, at: int) -> int | None:
         """The Node that the last event about any Node was about."""
-        position = bisect_right(self.told, at, key=_step)
-        return self.told[position - 1][1] if position else None
+        position = bisect_right(self.node_events, at, key=_step)
+        return self.node_events[position - 1][1] if position else None
 
     def _note(self, event: Any) -> None:
         node: int = event.node
@@ -131,10 +131,10 @@ class GraphHistory:
             self.seen.append((event.seq, node))
             self.built.append(event.seq)
         self.entries[node].append((event.seq, event))
-        self.told.append((event.seq, node))
+        self.node_events.append((event.seq, node))
 
     def _mention(self, event: Any) -> None:
-        self.told.append((event.seq, event.node))
+        self.node_events.append((event.seq, event.node))
 
     def _edges(self, event: ev.EdgesCollected) -> None:
         self._note(event)
@@ -169,7 +169,7 @@ class GraphHistory:
                 self.entries[node].append((event.seq, Awaits(count)))
 
     def _exec_info(self, event: ev.ExecInfoPopulated) -> None:
-        """What is pruned, and all that the engine has not come to behind it, is out of this backward."""
+        """What is pruned, and all behind it that the engine has not reached, is not part of this backward."""
         backward = self.by_start.get(-1 if event.parent is None else event.parent)
         if backward is not None:
             backward.exec_info.append(event)
@@ -202,7 +202,7 @@ class GraphHistory:
 
     def _accumulated(self, event: ev.GradientAccumulated) -> None:
         if event.tensor in self.accumulators:
-            self.told.append((event.seq, self.accumulators[event.tensor]))
+            self.node_events.append((event.seq, self.accumulators[event.tensor]))
 
     def _add_failures(self, steps: int) -> None:
         for start, node in self._running.items():
@@ -276,7 +276,7 @@ _histories: WeakKeyDictionary[Trace, GraphHistory] = WeakKeyDictionary()
 
 
 def history(trace: Trace) -> GraphHistory:
-    """The history of a trace's Nodes, made when it is first asked for."""
+    """The history of a trace's Nodes, made when first needed."""
     found = _histories.get(trace)
     if found is None:
         found = _histories[trace] = GraphHistory(trace)

@@ -25,25 +25,25 @@ NO_NUMBER = 2**64 - 1
 
 
 class State(Enum):
-    """How far the engine is with a Node; the values are the words for it."""
+    """How far the engine is with a Node; the values are its labels."""
 
     CREATED = "not run"
     WAITING = "waiting"
     QUEUED = "queued"
     """It has all it waits for; a Node whose gradient is only captured is queued for that."""
     PRUNED = "not needed"
-    """The backward asked for some gradients only, and this Node leads to none of them: it does not run."""
+    """The backward computes some gradients only, and this Node leads to none of them: it does not run."""
     RUNNING = "running"
     DONE = "done"
     RELEASED = "done, freed"
-    """It has let go of the tensors that it kept."""
+    """It has released its saved variables."""
     CAPTURED = "gradient taken, not run"
     FAILED = "raised an error"
 
 
 @dataclass(frozen=True, slots=True)
 class GraphTensor:
-    """A tensor that a Node has to do with."""
+    """A tensor that belongs to a Node."""
 
     number: int
     name: str
@@ -60,7 +60,7 @@ class GraphEdge:
     """Where one of a Node's outputs goes; its position in the Node's ``edges`` is the number of that output."""
 
     target: int | None
-    """None: an empty edge, nobody needs that gradient."""
+    """None: an empty edge, that gradient is not needed."""
     input_nr: int
     """Which input of the target; 0 for an empty edge."""
     argument: str
@@ -71,7 +71,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class SavedTensor:
-    """A tensor that a Node keeps for its formula."""
+    """A tensor that a Node saved for its formula."""
 
     name: str
     """``self``, ``result``."""
@@ -105,7 +105,7 @@ class GraphNode:
     left: int
     """Gradients still to come, while it waits."""
     order: int | None
-    """Its place in the order in which the engine ran the Nodes, from 1; None before it ran."""
+    """Its position in the order in which the engine ran the Nodes, from 1; None before it ran."""
     made: int
     """The step at which it was constructed."""
     line: int
@@ -125,7 +125,7 @@ class GraphNode:
 def graph_node(trace: Trace, number: int, entries: Sequence[Entry], order: dict[int, int]) -> GraphNode:
     """The Node as its entries leave it; names are those of the last entry's step.
 
-    ``order`` has the place in its backward of each NodeStarted, by ``seq``.
+    ``order`` has the position in its backward of each NodeStarted, by ``seq``.
     """
     life = _Life(order)
     for _, event in entries:
@@ -134,7 +134,7 @@ def graph_node(trace: Trace, number: int, entries: Sequence[Entry], order: dict[
 
 
 class _Life:
-    """What a Node's events have said so far."""
+    """The state of a Node after its events so far."""
 
     def __init__(self, order: dict[int, int]) -> None:
         self._order = order

@@ -1,1 +1,1 @@
-"""Keys and key sets as a reader meets them: names, cards, raw sets of any release."""
+"""Dispatch keys and key sets: names, cards, and raw sets of any release."""

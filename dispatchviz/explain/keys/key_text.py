@@ -102,16 +102,16 @@ def shown(ks: int) -> str:
     return f"{hexed(ks)} ({', '.join(key_names(ks)) or 'no keys'})"
 
 
-def said(ks: int) -> str:
+def keys_text(ks: int) -> str:
     """A guard's keys as text: ``the autograd keys and ADInplaceOrView``."""
-    words: list[str] = []
+    names: list[str] = []
     if ks & autograd_dispatch_keyset == autograd_dispatch_keyset:
-        words.append("the autograd keys")
+        names.append("the autograd keys")
         ks &= ~autograd_dispatch_keyset
     if ks & autocast_dispatch_keyset == autocast_dispatch_keyset:
-        words.append("the autocast keys")
+        names.append("the autocast keys")
         ks &= ~autocast_dispatch_keyset
-    return listed(words + [runtime_name(key, ks) for key in functionalities(ks)]) or "no keys"
+    return listed(names + [runtime_name(key, ks) for key in functionalities(ks)]) or "no keys"
 
 
 def purpose(key: DispatchKey) -> str:

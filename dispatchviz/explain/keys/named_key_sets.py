@@ -39,7 +39,7 @@ def known_set(ks: int) -> str:
 
 
 def _tensor(ks: int) -> str:
-    """Sets of tensors, and of calls with one, on their way down."""
+    """Sets of tensors, and of calls with one after each redispatch."""
     for backend in (key for key in RUNTIME_KEYS if is_backend(key.name)):
         whole = tensor_set(backend)
         if ks == whole:

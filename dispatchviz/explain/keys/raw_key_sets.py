@@ -62,11 +62,11 @@ class RawSetCard:
     sensible: bool
     """Whether it can be a set of PyTorch 2.13."""
     elsewhere: tuple[Reading, ...]
-    """Past layouts in which it makes sense, newest first; or the one that was asked for."""
+    """Past layouts in which it makes sense, newest first; or the requested one."""
 
 
 def raw_set_card(raw: int, release: str | None = None) -> RawSetCard:
-    """The card of a number; ``release`` asks for one layout. DispatchvizError beyond 64 bits or an unknown release."""
+    """The card of a number; ``release`` selects one layout. DispatchvizError beyond 64 bits or an unknown release."""
     if not 0 <= raw <= WORD:
         raise DispatchvizError(f"a raw key set is a number from 0 to 2**64 - 1, not {raw}")
     beyond = [bit for bit in range(TOP + 1, 64) if raw >> bit & 1]

@@ -1,4 +1,4 @@
-"""Which keys ordinary tensors have, told by their backend key: strided, sparse, quantized, nested."""
+"""Which keys ordinary tensors have, by their backend key: strided, sparse, quantized, nested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tensor_set(backend: DispatchKey) -> int:
 
 
 def backend_of(key: DispatchKey) -> DispatchKey | None:
-    """The backend key whose tensors bring a key along; None if no ordinary tensor does."""
+    """The backend key whose tensors have a key; None if no ordinary tensor does."""
     if is_backend(key.name):
         return key
     if is_autograd(key.name) and key.backend:

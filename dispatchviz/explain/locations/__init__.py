@@ -1,1 +1,1 @@
-"""Where things stand: PyTorch's files, and our source at a step."""
+"""Source locations: PyTorch's functions and files, and our own source lines at a step."""

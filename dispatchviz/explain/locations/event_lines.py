@@ -1,7 +1,7 @@
 """The line of a function that each event within it comes from: the function's calls, read off its syntax tree, are laid
 beside the events in their order.
 
-A *step* is a place in a function where something can happen that a trace records: ``ops.X.call(...)`` dispatches X and
+A *step* is a point in a function where something can happen that a trace records: ``ops.X.call(...)`` dispatches X and
 nothing else, ``collect_next_edges(...)`` makes edges, a ``with`` enters and leaves its guard, any other call may do
 what it likes. Steps follow each other as Python runs them: an ``if`` takes one of its ways, a loop may come again.
 Of all ways through a function the one is taken that explains the events best. A function of ours that is called is
@@ -153,7 +153,7 @@ class Reader(ast.NodeVisitor):
         self._line = 0
         """That of the comprehension, or of the call, around: it has a frame of its own."""
         self._files = [file]
-        """Where what is read stands: the function, a function that it calls, ..."""
+        """The location of what is read: the function, a function that it calls, ..."""
         self._within: list[ast.FunctionDef] = []
         self._returned: set[int] = set()
 
@@ -204,7 +204,7 @@ class Reader(ast.NodeVisitor):
             self._called(node, name)
 
     def _called(self, node: ast.Call, name: str) -> None:
-        """A function that may do anything; one of ours does what stands there."""
+        """A function that may do anything; one of ours is read in turn."""
         found = None if name in _RARELY else called_function(self._files[-1], node.func)
         follows = len(self._within) < _DEEPEST and len(self.steps) < _MOST
         if found is not None and follows and found.function not in self._within:
@@ -239,7 +239,7 @@ class Reader(ast.NodeVisitor):
             self._returned = self._returned | self.last
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
-        """One of two ways; a formula whose gradient was not asked for is none."""
+        """One of two branches; a formula whose gradient is not computed is none."""
         self.visit(node.test)
         if _edge(node.test) in self._skipped:
             return
@@ -266,7 +266,7 @@ class Reader(ast.NodeVisitor):
         self._all(node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
-        """The same, with a condition that is asked each time."""
+        """The same, with a condition that is evaluated each time."""
         self._again([node.test, *node.body])
         self._all(node.orelse)
 

@@ -59,7 +59,7 @@ FALLBACKS = {
     "at::batchedTensorForLoopFallback": "aten/src/ATen/LegacyBatchedFallback.cpp",
     "fallthrough_kernel": "aten/src/ATen/core/boxing/KernelFunction.cpp",
 }
-"""Kernels that stand in another file than that which registers them."""
+"""Kernels that are defined in another file than the one that registers them."""
 
 
 @cache
@@ -80,5 +80,5 @@ def structured_file(function: str) -> str:
 
 
 def kernel_file(kernel: str, registered: str) -> str:
-    """Of a kernel: generated ones, and most of those written by hand, stand in the file that registers them."""
+    """Of a kernel: generated ones, and most of those written by hand, are in the file that registers them."""
     return FALLBACKS.get(kernel, registered)

@@ -1,6 +1,6 @@
-"""The functions of our own sources: where one stands, its syntax tree, and which one a call means.
+"""The functions of our own sources: the line of one, its syntax tree, and which one a call means.
 
-Sources are read as text, never imported: whoever looks at a trace need not load the machine.
+Sources are read as text, never imported: looking at a trace need not load the machine.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Operators by the names that people type."""
+"""Operators by name, as users type them, and those whose CUDA kernels leave the GPU."""

@@ -15,7 +15,7 @@ USUAL = ("", "Tensor")
 """Overloads that a bare name means, best first."""
 
 PYTHON = ("torch.ops.", "ops.", "torch.Tensor.", "Tensor.", "torch.nn.functional.", "nn.functional.", "F.", "torch.")
-"""What stands before an operator's name in Python programs."""
+"""What precedes an operator's name in Python programs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.autocast.autocast_policies import policy_of
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.keys.key_text import said
+from dispatchviz.explain.keys.key_text import keys_text
 from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.explain.sentences.event_groups import AutocastEvent
 from dispatchviz.explain.sentences.sentence_claims import Dtype
@@ -40,7 +40,7 @@ def _changed(event: ev.AutocastChanged) -> Statement:
         when = "From here on" if event.enabled else "When it is on,"
         text = f"{when} autocast for {event.device} casts to {dtype}; no key set changes."
         return Statement("autocast dtype set", text)
-    key = said(event.excluded ^ event.excluded_before)
+    key = keys_text(event.excluded ^ event.excluded_before)
     if event.enabled:
         text = (
             f"Autocast for {event.device} is on: the thread no longer excludes {key}. The tensors have had that key "

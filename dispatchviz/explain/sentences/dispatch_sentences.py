@@ -18,13 +18,13 @@ from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences,
 from dispatchviz.explain.sentences.english import capital, counted, hexed, listed
 from dispatchviz.explain.sentences.event_groups import DispatchEvent
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index
 
 
-def why(trace: Trace, event: DispatchEvent) -> Said:
+def why(trace: Trace, event: DispatchEvent) -> Statements:
     """Why this step of a dispatch happens."""
     match event:
         case ev.Dispatched():
@@ -75,7 +75,7 @@ def _converted_before(trace: Trace, event: ev.Boxed) -> bool:
     return any(isinstance(other, ev.Unboxed) and other.seq < event.seq for other in before)
 
 
-def _called(trace: Trace, event: ev.Dispatched) -> Said:
+def _called(trace: Trace, event: ev.Dispatched) -> Statements:
     if event.how == "callBoxedForDispatchKey":
         return Statement(
             "call for a key",

@@ -34,7 +34,7 @@ def will_run(trace: Trace, backward: Backward, node: int) -> bool:
     return backward.needs(node) and node not in history(trace).pruned(backward)
 
 
-def edge_words(trace: Trace, node: int, edge: int, at: int) -> str:
+def edge_text(trace: Trace, node: int, edge: int, at: int) -> str:
     """``self=x (edge 0)``: the forward argument behind an edge."""
     entries = (e for step, e in reversed(history(trace).entries.get(node, ())) if step <= at)
     made = next((e for e in entries if isinstance(e, ev.EdgesCollected)), None)

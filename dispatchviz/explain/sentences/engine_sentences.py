@@ -13,16 +13,16 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.sentences import exec_info_sentences, gradient_sentences, ready_queue_sentences
-from dispatchviz.explain.sentences.engine_claims import edge_words, pass_number, runs
+from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
 from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.event_groups import EngineEvent
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 
 
-def why(trace: Trace, event: EngineEvent) -> Said:
+def why(trace: Trace, event: EngineEvent) -> Statements:
     """Why the engine does this now."""
     match event:
         case ev.BackwardStarted():
@@ -54,7 +54,7 @@ def why(trace: Trace, event: EngineEvent) -> Said:
 # -- start and end ----------------------------------------------------------------------------------------------------
 
 
-def _started(trace: Trace, event: ev.BackwardStarted) -> Said:
+def _started(trace: Trace, event: ev.BackwardStarted) -> Statements:
     roots = listed([node_title(trace, node, event.seq) for node, _ in dict.fromkeys(event.roots)])
     names = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
     given = f", with the gradient{'s' if len(names) > 1 else ''} {listed(names)}" if names else ""
@@ -108,7 +108,7 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
     return found
 
 
-def _complete(trace: Trace, event: ev.BackwardFinished) -> Said:
+def _complete(trace: Trace, event: ev.BackwardFinished) -> Statements:
     backward = backward_around(trace, event.seq)
     if backward is not None and not backward.event.accumulate:
         text = "No Node of this graph task is queued or running any more: grad() gives the caller what was captured."
@@ -141,7 +141,7 @@ def _skipped(trace: Trace, event: ev.FormulaSkipped) -> Statement:
     node = node_title(trace, event.node, event.seq)
     target = history(trace).targets_by_edge.get((event.node, event.edge))
     to = "a Node" if target is None else node_title(trace, target, event.seq)
-    of = edge_words(trace, event.node, event.edge, event.seq)
+    of = edge_text(trace, event.node, event.edge, event.seq)
     text = (
         f"{node} does not compute the gradient of {of}: it would go to {to}, which this pass does not need "
         f"(task_should_compute_output({event.edge}) is false)."

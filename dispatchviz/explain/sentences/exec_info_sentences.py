@@ -11,14 +11,14 @@ from dispatchviz.explain.sentences.engine_claims import pass_number, runs
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.requested_gradients import requested_input, requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title
 
 SHOWN = 4
 """Of more Nodes than this, a sentence names the first ones."""
 
 
-def counts(trace: Trace, event: ev.DependenciesCounted) -> Said:
+def counts(trace: Trace, event: ev.DependenciesCounted) -> Statements:
     """How many edges lead to each Node."""
     if not event.counts:
         text = "Before any Node runs the engine counts the edges into each Node: there is none to count."
@@ -38,7 +38,7 @@ def counts(trace: Trace, event: ev.DependenciesCounted) -> Said:
     return Statement("edges counted", text, tuple(claims))
 
 
-def needs(trace: Trace, event: ev.ExecInfoPopulated) -> Said:
+def needs(trace: Trace, event: ev.ExecInfoPopulated) -> Statements:
     """What has to run for the requested gradients, and what need not."""
     backward = backward_around(trace, event.seq)
     if backward is None:

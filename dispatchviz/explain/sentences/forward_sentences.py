@@ -17,13 +17,13 @@ from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.event_groups import ForwardEvent
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER as NO_NUMBER
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments
 from dispatchviz.explain.trace_index.trace_index import index
 
 
-def why(trace: Trace, event: ForwardEvent) -> Said:
+def why(trace: Trace, event: ForwardEvent) -> Statements:
     """Why autograd records this."""
     match event:
         case ev.NodeCreated():

@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences import view_sentences
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -25,7 +25,7 @@ def entered(event: ev.FunctionEntered) -> Statement:
     return Statement("Function not recorded", f"{runs} {reason}{setup}")
 
 
-def output(trace: Trace, event: ev.FunctionOutput) -> Said:
+def output(trace: Trace, event: ev.FunctionOutput) -> Statements:
     """What the caller gets, and why; then whether it may be written to."""
     first = _returned(trace, event)
     limit = _limit(trace, event)
@@ -83,9 +83,9 @@ def _limit(trace: Trace, event: ev.FunctionOutput) -> Statement | None:
     reason, view = _LIMITS.get(event.creation_meta), index(trace).views.get(event.result)
     if reason is None or view is None:
         return None
-    claims = view_sentences.refused_writes(trace, event.result, view.base, event.creation_meta, event.seq)
+    claims = view_sentences.raising_writes(trace, event.result, view.base, event.creation_meta, event.seq)
     if index(trace).grad_needed(event.result, event.seq):
         text = f"{reason}: while grad mode is on, an in-place operation on it raises an error."
-        return Statement("write to the output is refused", text, claims)
+        return Statement("write to the output raises", text, claims)
     text = f"{reason}: while grad mode is on, an in-place operation that would make it require grad raises an error."
-    return Statement("write to the output is refused once it requires grad", text, claims)
+    return Statement("write to the output raises once it requires grad", text, claims)

@@ -12,7 +12,7 @@ from dispatchviz.explain.keys.key_text import is_autograd, is_backend, shown
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
 
@@ -45,7 +45,7 @@ def returned(trace: Trace, event: ev.KernelReturned) -> Statement:
     return Statement("kernel returns", f"{name} is done{f' and returns {result}' if result else ''}.")
 
 
-def entered(trace: Trace, event: ev.KernelEntered) -> Said:
+def entered(trace: Trace, event: ev.KernelEntered) -> Statements:
     """A kernel runs."""
     runs = Statement("kernel runs", f"{subject(event.kernel)} runs.")
     call = around(trace, event.seq, ev.Dispatched)

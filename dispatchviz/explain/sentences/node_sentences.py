@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import counted, ordinal
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around
 from dispatchviz.explain.trace_index.trace_index import index
@@ -15,7 +15,7 @@ NO_NUMBER = 2**64 - 1
 """The sequence number of Nodes that take none from the counter: the largest there is."""
 
 
-def why_made(trace: Trace, event: ev.NodeCreated) -> Said:
+def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     """Why a Node is made."""
     name = plain_node(event.name)
     if event.known:

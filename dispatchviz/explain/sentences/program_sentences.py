@@ -8,12 +8,12 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.errors.broken_rules import broken_rule
-from dispatchviz.explain.errors.inplace_refusals import refusal
+from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.sentences.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import ProgramEvent, RegistrationEvent
 from dispatchviz.explain.sentences.formatting_sentences import why_formatted
 from dispatchviz.explain.sentences.sentence_claims import BindingOf, FilledCells, SchemaOf
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described
 from dispatchviz.explain.trace_index.enclosing_steps import around, caller, source_text
 
@@ -23,7 +23,7 @@ _WIDTH = 240
 CELLS = 137
 
 
-def why(trace: Trace, event: ProgramEvent) -> Said:
+def why(trace: Trace, event: ProgramEvent) -> Statements:
     """What the program did."""
     match event:
         case ev.SourceLine():
@@ -43,7 +43,7 @@ def why(trace: Trace, event: ProgramEvent) -> Said:
             assert_never(event)
 
 
-def why_binding(trace: Trace, event: ev.BindingEntered) -> Said:
+def why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
     """How Python calls an operator."""
     operator = _operator(trace, event)
     first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
@@ -107,7 +107,7 @@ def _defined(event: ev.OperatorDefined) -> Statement:
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-def why_error(trace: Trace, event: ev.ErrorRaised) -> Said:
+def why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     """What went wrong, in the middle of what, and why: a reason that this program gave comes first, a rule last."""
     message = _message(event.message)
     said = f": {message}" if message else "."
@@ -137,7 +137,7 @@ def _message(message: str) -> str:
     return first if not first or first.endswith((".", "!", "?")) else f"{first}."
 
 
-def _ended(trace: Trace, event: ev.ProgramRaised) -> Said:
+def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
     where = f" at line {event.line}" if event.line else ""
     if event.exception == "KeyboardInterrupt":
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
@@ -154,7 +154,7 @@ def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[St
     node = around(trace, event.seq, ev.NodeStarted)
     if node is None or "modified by an inplace operation" not in event.message:
         return ()
-    changed = refusal(trace, node.node, event.seq)
+    changed = changed_by(trace, node.node, event.seq)
     return (Statement("error: what changed it", changed),) if changed else ()
 
 

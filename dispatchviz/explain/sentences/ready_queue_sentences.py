@@ -51,7 +51,7 @@ def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
     if event.left:
         of = f" of {edges}" if edges else ""
         text = f"{came} for {node}: it waits for {counted(event.left, 'more gradient')}{of}."
-        return Statement("gradient came, more to come", text, _edges(backward, event.node))
+        return Statement("gradient arrived, more to come", text, _edges(backward, event.node))
     has = f"all {counted(edges, 'gradient')}" if edges > 1 else "all"
     one = ", since one edge leads to it" if edges == 1 else ""
     return _zero(trace, event, backward, f"{came} for {node}: it has {has} it waits for{one}.")
@@ -61,8 +61,8 @@ def _zero(trace: Trace, event: ev.DependencyMet, backward: Backward | None, text
     claims = (*runs(trace, event.seq, [event.node]), *_edges(backward, event.node))
     if backward is not None and not backward.needs(event.node):
         said = f"{text} Its count is zero: it is queued, only for its gradient to be captured."
-        return Statement("last gradient came, to be captured", said, claims)
-    return Statement("last gradient came", f"{text} Its count is zero: it is ready.", claims)
+        return Statement("last gradient arrived, to be captured", said, claims)
+    return Statement("last gradient arrived", f"{text} Its count is zero: it is ready.", claims)
 
 
 def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
@@ -84,7 +84,7 @@ def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
             text = f"{node} goes into the queue of {event.device}, for its gradient to be captured; it will not run."
             return Statement("queued to be captured", text, claims)
         text = f"{node}, the root, goes into the queue of {event.device}, although no requested gradient depends on it."
-        return Statement("root queued in vain", text, claims)
+        return Statement("root queued, not needed", text, claims)
     line = [(other, number) for other, number in event.queue if _device(trace, other, event.seq) == event.device]
     if not [other for other, _ in line if other != event.node]:
         text = f"{node} is ready and goes into the queue of {event.device}; nothing else waits there."

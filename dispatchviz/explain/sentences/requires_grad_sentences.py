@@ -5,18 +5,18 @@ from __future__ import annotations
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors import inplace_refusals
+from dispatchviz.explain.errors import inplace_errors
 from dispatchviz.explain.keys.key_text import backend_name, backends
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
 
-def why_set(trace: Trace, event: ev.RequiresGradSet) -> Said:
+def why_set(trace: Trace, event: ev.RequiresGradSet) -> Statements:
     """What the flag was, and is."""
     if event.detached:
-        return _detached(trace, event), *inplace_refusals.warnings(trace, event)
+        return _detached(trace, event), *inplace_errors.warnings(trace, event)
     name, flag = tensor_name(trace, event.tensor, event.seq), "That is a flag on the tensor: its keys stay as they are"
     known = index(trace)
     before, after = (known.grad_needed(event.tensor, at) for at in (event.seq - 1, event.seq))

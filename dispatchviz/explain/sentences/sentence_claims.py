@@ -2,7 +2,7 @@
 
 A claim names things by their numbers in the trace (tensors, Nodes) or by PyTorch's names (operators, keys, functions,
 files), and says what PyTorch does or will do. Sentences are made beside their claims from the same values, so what was
-checked is what is read. How PyTorch is asked about each is in ``tests/claims``.
+checked is what is read. How each is checked against PyTorch is in ``tests/claims``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RunsBefore(Struct, frozen=True):
 
 
 class EdgesCounted(Struct, frozen=True):
-    """How many edges lead to a Node from Nodes that a backward pass comes to."""
+    """How many edges lead to a Node from the Nodes that a backward pass reaches."""
 
     graph_task: int
     node: int
@@ -45,7 +45,7 @@ class TopologicalBelow(Struct, frozen=True):
 
 
 class OutputDefined(Struct, frozen=True):
-    """Whether a Node gives a gradient for one of its edges, or an undefined one."""
+    """Whether a Node returns a gradient for one of its edges, or an undefined one."""
 
     graph_task: int
     node: int
@@ -54,7 +54,7 @@ class OutputDefined(Struct, frozen=True):
 
 
 class GradCaptured(Struct, frozen=True):
-    """Whether the engine gives a gradient for one of the inputs that ``grad`` asked for, or None."""
+    """Whether the engine returns a gradient for one of the inputs of ``grad``, or None."""
 
     graph_task: int
     position: int
@@ -79,19 +79,19 @@ class SavedTensorsFreed(Struct, frozen=True):
     """As derivatives.yaml has them; of a Function, ``saved_tensors``."""
 
 
-class BackwardRefuses(Struct, frozen=True):
+class BackwardRaises(Struct, frozen=True):
     """Whether evaluating a Node from here on raises, because a tensor that it saved was changed in place."""
 
     node: int
     name: str
     """Of the saved variable, as derivatives.yaml has it."""
-    refuses: bool
+    raises: bool
     message: str = ""
     """How the error text begins, if it does."""
 
 
 class NodeRaises(Struct, frozen=True):
-    """Evaluating a Node raises, whatever it gets."""
+    """Evaluating a Node raises, whatever its gradients are."""
 
     node: int
     message: str
@@ -206,7 +206,7 @@ class CellHolds(Struct, frozen=True):
 
 
 class CellAfter(Struct, frozen=True):
-    """What a cell of an operator holds after a registration, or after one was taken away, and nothing else changed."""
+    """What a cell of an operator holds after a registration, or a deregistration, and nothing else."""
 
     operator: str
     change: str
@@ -228,7 +228,7 @@ class StaleAfter(Struct, frozen=True):
 
 
 class CallVisits(Struct, frozen=True):
-    """The cells that a call with ordinary tensors of one backend comes to, as far as the table says it."""
+    """The cells that a call with ordinary tensors of one backend visits, as far as the table says it."""
 
     operator: str
     backend: str
@@ -264,7 +264,7 @@ class NamedSet(Struct, frozen=True):
 
 
 class AliasKeys(Struct, frozen=True):
-    """Which runtime keys an alias stands for."""
+    """Which runtime keys an alias covers."""
 
     alias: str
     keys: tuple[str, ...]
@@ -302,7 +302,7 @@ class AutogradKernel(Struct, frozen=True):
 
     operator: str
     records: str
-    """The name of the Node that it makes; ``out``: nothing, it refuses; ``not implemented``: a Node that raises."""
+    """The name of the Node that it makes; ``out``: nothing, it raises; ``not implemented``: a Node that raises."""
 
 
 class CallsWithin(Struct, frozen=True):
@@ -345,7 +345,7 @@ Claim = (
     | GradCaptured
     | GradWritten
     | SavedTensorsFreed
-    | BackwardRefuses
+    | BackwardRaises
     | NodeRaises
     | WriteRaises
     | BindingOf

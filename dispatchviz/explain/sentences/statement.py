@@ -24,7 +24,7 @@ class Statement(NamedTuple):
     """What it states about PyTorch; empty if it only repeats the event."""
 
 
-Said = Statement | tuple[Statement, ...]
+Statements = Statement | tuple[Statement, ...]
 """What a ``why`` function gives: one statement, or several that are read one after the other."""
 
 

@@ -10,7 +10,7 @@ from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.graph.graph_history import Backward, backward_around
 from dispatchviz.explain.keys.key_text import key_names
 from dispatchviz.explain.sentences import event_groups
-from dispatchviz.explain.sentences.engine_claims import edge_words
+from dispatchviz.explain.sentences.engine_claims import edge_text
 from dispatchviz.explain.sentences.english import counted, hexed, plain_dtype, shaped, shortened
 from dispatchviz.explain.sentences.event_groups import sign
 from dispatchviz.explain.sentences.formatting_sentences import calls_within
@@ -294,7 +294,7 @@ def _engine_node(
         case ev.NodeStarted():
             return f"run {node}{'' if event.sequence_nr == NO_NUMBER else f', seq {event.sequence_nr}'}"
         case ev.FormulaSkipped():
-            return f"no gradient for {edge_words(trace, event.node, event.edge, event.seq)}: not needed"
+            return f"no gradient for {edge_text(trace, event.node, event.edge, event.seq)}: not needed"
         case ev.NodeFinished():
             return shortened(f"{node} done", WIDTH)
         case ev.HookRan():

@@ -21,7 +21,7 @@ from dispatchviz.explain.sentences import (
     tensor_sentences,
     thread_sentences,
 )
-from dispatchviz.explain.sentences.statement import Said, Statement, text_of
+from dispatchviz.explain.sentences.statement import Statement, Statements, text_of
 
 __all__ = ["Rule", "rule", "statements", "why_here"]
 
@@ -37,7 +37,7 @@ def statements(trace: Trace, seq: int) -> tuple[Statement, ...]:
     return (said,) if isinstance(said, Statement) else said
 
 
-def _said(trace: Trace, event: ev.AnyEvent) -> Said:
+def _said(trace: Trace, event: ev.AnyEvent) -> Statements:
     if isinstance(event, event_groups.ProgramEvent):
         return program_sentences.why(trace, event)
     if isinstance(event, ev.BindingEntered):

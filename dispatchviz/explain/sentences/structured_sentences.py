@@ -9,13 +9,13 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import StructuredEvent
 from dispatchviz.explain.sentences.sentence_claims import Dtype, SchemaKind, Shape, StructuredFunction
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
 
-def why(trace: Trace, event: StructuredEvent) -> Said:
+def why(trace: Trace, event: StructuredEvent) -> Statements:
     """What this part of a structured kernel does."""
     match event:
         case ev.MetaEntered():

@@ -8,14 +8,14 @@ from dispatchviz.core.keys.key_set import autograd_dispatch_keyset, functorch_tr
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors import inplace_refusals
+from dispatchviz.explain.errors import inplace_errors
 from dispatchviz.explain.keys.key_text import key_names, shown
 from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
 from dispatchviz.explain.sentences.english import listed, shaped
 from dispatchviz.explain.sentences.event_groups import TensorEvent
 from dispatchviz.explain.sentences.functorch_sentences import why_batched, why_wrapped
 from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
@@ -24,7 +24,7 @@ _PYTHON = raw(DispatchKey.Python)
 _WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
 
 
-def why_tensor(trace: Trace, event: TensorEvent) -> Said:
+def why_tensor(trace: Trace, event: TensorEvent) -> Statements:
     """What happens to a tensor here, and why."""
     match event:
         case ev.TensorCreated():
@@ -82,7 +82,7 @@ def _keys(raw: int) -> str:
 
 
 def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
-    name, coming = tensor_name(trace, event.tensor, event.seq), inplace_refusals.warnings(trace, event)
+    name, coming = tensor_name(trace, event.tensor, event.seq), inplace_errors.warnings(trace, event)
     notice = "." if coming else ", so that a Node which saved it before can detect it."
     text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
     return Statement("version bumped", text, (Version(event.tensor, event.after),)), *coming

@@ -8,7 +8,7 @@ from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_reasons import guard_reason
-from dispatchviz.explain.keys.key_text import BACKENDS, is_autograd, said
+from dispatchviz.explain.keys.key_text import BACKENDS, is_autograd, keys_text
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences, stream_sentences
 from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.event_groups import ThreadEvent
@@ -61,7 +61,7 @@ def _changes(event: ev.GuardEntered) -> list[str]:
         return now & ~before & ~BACKENDS
 
     return [
-        f"{verb} {said(keys)}"
+        f"{verb} {keys_text(keys)}"
         for verb, keys in (
             ("excludes", moved(event.excluded, event.excluded_before)),
             ("no longer excludes", moved(event.excluded_before, event.excluded)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.sentence_claims import View, WriteRaises
-from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -26,7 +26,7 @@ _MESSAGES = {
 """What PyTorch's message of such a write has, and that of no other."""
 
 
-def why_made(trace: Trace, event: ev.ViewMade) -> Said:
+def why_made(trace: Trace, event: ev.ViewMade) -> Statements:
     """Its base; and which writes to it raise."""
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
     made = index(trace).tensors.get(event.tensor)
@@ -41,15 +41,15 @@ def why_made(trace: Trace, event: ev.ViewMade) -> Said:
 
 def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
     made = _CREATED.get(event.creation_meta, event.creation_meta)
-    claims = refused_writes(trace, event.tensor, event.base, event.creation_meta, event.seq)
+    claims = raising_writes(trace, event.tensor, event.base, event.creation_meta, event.seq)
     if index(trace).grad_needed(event.base, event.seq):
         text = f"{made}, so writing to it in place raises an error while grad mode is on."
-        return Statement("write to the view is refused", text, claims)
+        return Statement("write to the view raises", text, claims)
     text = (
         f"{made}: while grad mode is on, writing to it in place raises an error as soon as its base, or what is "
         "written, requires grad."
     )
-    return Statement("write of what requires grad is refused", text, claims)
+    return Statement("write of what requires grad raises", text, claims)
 
 
 def _can_require_grad(trace: Trace, tensor: int) -> bool:
@@ -58,7 +58,7 @@ def _can_require_grad(trace: Trace, tensor: int) -> bool:
     return made is None or "float" in made.dtype or "complex" in made.dtype
 
 
-def refused_writes(trace: Trace, tensor: int, base: int, creation_meta: str, at: int) -> tuple[WriteRaises, ...]:
+def raising_writes(trace: Trace, tensor: int, base: int, creation_meta: str, at: int) -> tuple[WriteRaises, ...]:
     """What a write of a number, and one of a tensor that requires grad, will do while grad mode is on."""
     message = _MESSAGES.get(creation_meta, "")
     plain = message if index(trace).grad_needed(tensor, at) else ""

@@ -1,1 +1,1 @@
-"""What a trace says of its tensors, Nodes and steps, gathered once."""
+"""An index of a trace: its tensors, Nodes and steps, their names and enclosing steps, built once per trace."""

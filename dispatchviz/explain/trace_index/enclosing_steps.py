@@ -1,4 +1,4 @@
-"""What a step stands in: the dispatch around it, the kernel around it, who called, the guard that is up.
+"""What encloses a step: the dispatch around it, the kernel around it, the caller, the active guard.
 
 All of it is found by walking outwards or a few steps forward, never by a pass over the trace.
 """

@@ -12,7 +12,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
 FOLDED = "all but printing"
-"""What is shown, in words."""
+"""What is shown, as a text."""
 
 
 def unfolded(trace: Trace, begin: int = 0) -> Iterator[int]:

@@ -71,7 +71,7 @@ class Index:
         return view is not None and view.seq <= at and self.grad_needed(view.base, at)
 
     def history(self, tensor: int, at: int) -> int | None:
-        """The Node that is a tensor's ``grad_fn`` as of a step, as far as it was told."""
+        """The Node that is a tensor's ``grad_fn`` as of a step, as far as it was recorded."""
         return latest(self.histories.get(tensor, []), at)
 
     def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
@@ -164,7 +164,7 @@ _indexes: WeakKeyDictionary[Trace, Index] = WeakKeyDictionary()
 
 
 def index(trace: Trace) -> Index:
-    """The index of a trace, made when it is first asked for."""
+    """The index of a trace, made when first needed."""
     found = _indexes.get(trace)
     if found is None:
         found = _indexes[trace] = Index(trace)

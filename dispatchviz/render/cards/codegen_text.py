@@ -69,7 +69,7 @@ def _entries(card: CodegenCard, real: Real | None, console: Console) -> Iterator
     else:
         yield console.heading("Entries of the yaml files")
     for entry in card.entries:
-        yield f"  {console.styled(entry.here.place, 'cyan')}  {entry.role}"
+        yield f"  {console.styled(entry.here.location, 'cyan')}  {entry.role}"
         yield from code(entry.here.text, "yaml", console)
     if real:
         for piece in real.entries:
@@ -130,7 +130,7 @@ def _function(function: Function, console: Console, first: str) -> Iterator[str]
     under = f"  (under {function.key})" if function.key else ""
     yield f"  {console.styled(function.name, 'bold')}{under}"
     yield f"  {console.styled(function.pytorch, 'cyan')}"
-    yield f"  {function.here.place}" + (f"  ({HAND_MADE})" if function.by_hand else "")
+    yield f"  {function.here.location}" + (f"  ({HAND_MADE})" if function.by_hand else "")
     if function.name == first:
         yield from code(function.here.text, "python", console)
     else:

@@ -17,7 +17,7 @@ from dispatchviz.explain.cells.computed_table import (
     TableCard,
     folded,
 )
-from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.render.console import Console
 
 SIGNS = {
@@ -57,7 +57,7 @@ def _rest(card: TableCard, console: Console) -> Iterator[str]:
     )
     for sign, colour, label, rows in groups:
         if rows:
-            keys = said_keys([DispatchKey[row.key] for row in rows])
+            keys = grouped_keys_text([DispatchKey[row.key] for row in rows])
             lines = console.wrapped(f"{sign} {len(rows)} {label}: {keys}", 0, 2)
             yield console.styled(sign, *([colour] if colour else [])) + lines[0].removeprefix(sign)
             yield from lines[1:]

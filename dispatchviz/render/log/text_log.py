@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.version_counters import spoiled_by
+from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, caller, within
@@ -98,7 +98,7 @@ class _Reasons:
     def is_due(self, event: ev.AnyEvent) -> bool:
         """Whether to give the reason of an event now; it then counts as given."""
         due = isinstance(event, DECISIVE) or (isinstance(event, LESSONS) and self._is_own(event))
-        if not due and not (isinstance(event, ev.VersionBumped) and spoiled_by(self._trace, event)):
+        if not due and not (isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event)):
             return False
         what = self._lesson(event)
         if what in self._given or (isinstance(event, ev.GradientBuffered) and event.how == "stored"):

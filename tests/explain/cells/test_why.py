@@ -45,7 +45,7 @@ def test_how_an_alias_reaches_a_cell_and_what_it_covers() -> None:
     assert "Autograd covers 18 keys" in found.why
     assert "When kernels are registered, not when the operator is called" in found.why
     assert "fills all their cells" in found.why
-    assert "fills 62 of their cells (7 have a better claim)" in answer("aten::sum", "CPU").why
+    assert "fills 62 of their cells (7 have a kernel of higher precedence)" in answer("aten::sum", "CPU").why
 
 
 def test_a_backend_kernel_makes_autograd_stop_using_the_composite() -> None:

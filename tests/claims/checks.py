@@ -1,18 +1,18 @@
-"""How a claim is put to PyTorch.
+"""How a claim is checked against PyTorch.
 
 A check is a function of a module ``check_*.py`` of this folder, for one class of claims::
 
-    @asks(WriteRaises)
+    @checks(WriteRaises)
     def write_raises(claim: WriteRaises, question: Question) -> Answer:
         name = question.tensor(claim.tensor)
         if name is None:
-            return None  # no variable leads there: it cannot be asked
-        run = question.anew()  # a run of PyTorch of its own, up to this statement, which may be changed
+            return None  # no variable leads there: it cannot be checked
+        run = question.fresh_run()  # a run of PyTorch of its own, up to this statement, which may be changed
         ...
         return difference(claim.message, found)
 
-``question.pytorch`` is a run that all questions about one statement share: look, do not touch. A claim holds for the
-moment when its top-level statement has run; what it says of the engine holds for the engine's calls in that statement.
+``question.pytorch`` is a run that all questions about one statement share: it must not be changed. A claim holds for
+the moment when its top-level statement has run; what it says of the engine holds for the engine's calls in that statement.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from tests.claims.moments import Moment, Path
 from tests.claims.pytorch_runs import Pass, PyTorchRun, run_on_pytorch
 
 Answer = str | None
-"""Empty: PyTorch does what was claimed; a text: what it does instead; None: it cannot be asked here."""
+"""Empty: PyTorch does what was claimed; a text: what it does instead; None: it cannot be checked here."""
 
 Some = TypeVar("Some", bound=Claim)
 
 CHECKS: dict[type[Claim], Callable[[Any, Question], Answer]] = {}
-"""How to ask about each class of claims."""
+"""The check of each class of claims."""
 
 
-class Asked:
+class PyTorchMoment:
     """PyTorch at a moment of a program; shared by the questions of that moment."""
 
     def __init__(self, source: str, moment: Moment) -> None:
@@ -45,7 +45,7 @@ class Asked:
 
     @cached_property
     def pytorch(self) -> PyTorchRun:
-        """A run for those who only look."""
+        """A shared run, which checks must not change."""
         return run_on_pytorch(self.source, self.moment.position)
 
 
@@ -56,21 +56,21 @@ class Question:
     trace: Trace
     seq: int
     """The step whose sentence makes it."""
-    asked: Asked
+    shared: PyTorchMoment
 
     @property
     def moment(self) -> Moment:
         """The statement in which the step happened has just run."""
-        return self.asked.moment
+        return self.shared.moment
 
     @property
     def pytorch(self) -> PyTorchRun:
-        """PyTorch at that moment, to be looked at."""
-        return self.asked.pytorch
+        """PyTorch at that moment, shared, not to be changed."""
+        return self.shared.pytorch
 
-    def anew(self) -> PyTorchRun:
-        """PyTorch at that moment, to be changed."""
-        return run_on_pytorch(self.asked.source, self.moment.position)
+    def fresh_run(self) -> PyTorchRun:
+        """A run of PyTorch of its own up to that moment, which may be changed."""
+        return run_on_pytorch(self.shared.source, self.moment.position)
 
     def tensor(self, number: int) -> str | None:
         """The variable that names a tensor of the trace."""
@@ -81,7 +81,7 @@ class Question:
         return self.moment.nodes.get(number)
 
     def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:
-        """The engine's call that a graph task is, in PyTorch, and the place of a Node of the trace there."""
+        """The engine's call that a graph task is, in PyTorch, and the index of a Node of the trace there."""
         tasks = [e.graph_task for e in self.trace[self.moment.steps.start : self.moment.steps.stop] if _starts(e)]
         ours, theirs = self.moment.passes, self.pytorch.passes
         if graph_task not in tasks or len(tasks) != len(ours) or len(ours) != len(theirs):
@@ -95,7 +95,7 @@ def _starts(event: Any) -> bool:
     return type(event).__name__ == "BackwardStarted"
 
 
-def asks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], Callable[[Some, Question], Answer]]:
+def checks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], Callable[[Some, Question], Answer]]:
     """Makes a function the check of a class of claims."""
 
     def register(check: Callable[[Some, Question], Answer]) -> Callable[[Some, Question], Answer]:

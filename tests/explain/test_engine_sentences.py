@@ -44,8 +44,8 @@ def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
         "AccumulateGrad has (MulBackward0, seq 0; ExpBackward0, seq 1 wait)."
     )
     assert started(2, NO_NUMBER, ((3, NO_NUMBER),), (9,)) == (
-        "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger sequence number (AccumulateGrad (b) waits; "
-        "of equal ones the order in the heap decides)."
+        "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger sequence number (AccumulateGrad (b) "
+        "waits; of equal ones the order in the heap decides)."
     )
 
 
@@ -60,8 +60,8 @@ def test_an_inner_backward_goes_first_whatever_the_numbers() -> None:
     (inner,) = [text.partition(": ")[2] for text in told if "inner" in text]
     waits = f"SinBackward0, seq {waiting.grad_fn._sequence_nr()} waits"
     assert (
-        inner
-        == f"it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence numbers ({waits})."
+        inner == "it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence numbers "
+        f"({waits})."
     )
 
 
@@ -135,15 +135,15 @@ def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
 
 def test_what_is_counted_before_anything_runs() -> None:
     assert why(ev.DependenciesCounted, ((1, 1), (2, 2))) == (
-        "Before any Node runs the engine counts the edges into each Node (dependencies): ExpBackward0 has 1, AccumulateGrad (a) has "
-        "2. A Node is ready when that many gradients have arrived, defined or not."
+        "Before any Node runs the engine counts the edges into each Node (dependencies): ExpBackward0 has 1, "
+        "AccumulateGrad (a) has 2. A Node is ready when that many gradients have arrived, defined or not."
     )
 
 
 def test_how_a_backward_pass_starts() -> None:
     assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
-        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and returns what arrives for "
-        "the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded "
+        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and returns what arrives "
+        "for the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded "
         "(create_graph=True). It is reentrant: it was started inside another backward pass, which waits for it."
     )
 
@@ -164,12 +164,12 @@ def test_a_count_that_reaches_zero_is_told_with_the_edges_that_were_counted() ->
     told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.DependencyMet)]
     assert told == [
         (
-            "A gradient has arrived for MulBackward0: it has all it waits for, since one edge leads to it. Its count is "
-            "zero: it is ready."
+            "A gradient has arrived for MulBackward0: it has all it waits for, since one edge leads to it. Its count "
+            "is zero: it is ready."
         ),
         "A gradient has arrived for AccumulateGrad (x): it waits for one more gradient of 2.",
         (
-            "A gradient has arrived for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: it "
-            "is ready."
+            "A gradient has arrived for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: "
+            "it is ready."
         ),
     ]

@@ -1,6 +1,6 @@
-"""The Nodes that are said to refuse at the end of a program are exactly those that do, over all programs.
+"""The Nodes that are predicted to raise at the end of a program are exactly those that do, over all programs.
 
-Within a checkpoint nothing is foretold: it keeps its inputs by itself and refuses if one has changed.
+Within a checkpoint nothing is predicted: it keeps its inputs by itself and raises if one has changed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from dispatchviz.core.record.events import VariableSaved
-from dispatchviz.explain.errors.version_counters import by_checkpoint, spoiled_of
+from dispatchviz.explain.errors.version_counters import by_checkpoint, invalidated_of
 from tests.claims.moments import ModelRun, Path, run_on_model
 from tests.claims.programs import programs
 from truth.observers.runs import in_new_thread
@@ -29,17 +29,17 @@ NOT_RUN = ("torch::autograd::AccumulateGrad", "torch::autograd::CopySlices")
 """The first would write a gradient; of the second the trace does not say which Node is inside."""
 
 
-def foretold(run: ModelRun) -> dict[Path, bool]:
-    """Of each Node that a variable leads to at the end: whether it is said to refuse."""
+def predicted(run: ModelRun) -> dict[Path, bool]:
+    """Of each Node that a variable leads to at the end: whether it is predicted to raise."""
     end = len(run.trace) - 1
     nodes = run.moments[-1].nodes
     saved = (event for event in run.trace if isinstance(event, VariableSaved))
     checkpointed = {event.node for event in saved if by_checkpoint(run.trace, event)}
-    told = {number: path for number, path in nodes.items() if number not in checkpointed}
-    return {path: bool(spoiled_of(run.trace, number, end)) for number, path in told.items()}
+    kept = {number: path for number, path in nodes.items() if number not in checkpointed}
+    return {path: bool(invalidated_of(run.trace, number, end)) for number, path in kept.items()}
 
 
-def refuses(pytorch: PyTorchRun, path: Path) -> bool | None:
+def raises(pytorch: PyTorchRun, path: Path) -> bool | None:
     """Whether PyTorch's Node does; None if it is not there, or must not be run."""
     try:
         node = pytorch.node(path)
@@ -52,18 +52,18 @@ def refuses(pytorch: PyTorchRun, path: Path) -> bool | None:
 
 
 def wrong(source: str) -> Iterator[str]:
-    """Nodes that do what was not foretold."""
+    """Nodes that do what was not predicted."""
     run = run_on_model(source)
     pytorch = run_on_pytorch(source, run.moments[-1].position)
-    for path, said in foretold(run).items():
-        found = refuses(pytorch, path)
+    for path, said in predicted(run).items():
+        found = raises(pytorch, path)
         if found is not None and found != said:
-            yield f"{path}: said to {'refuse' if said else 'run'}, and does not"
+            yield f"{path}: predicted to {'raise' if said else 'run'}, and does not"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_nodes_refuse_where_it_is_said_and_nowhere_else(part: int) -> None:
+def test_nodes_raise_where_it_is_predicted_and_nowhere_else(part: int) -> None:
     found = []
     for name in sorted(ALL)[part::PARTS]:
         found += [f"{name} {text}\n{ALL[name]}" for text in in_new_thread(lambda name=name: list(wrong(ALL[name])))]

@@ -7,9 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.errors.version_counters import Change, by_checkpoint, spoiled_by, spoiled_of, unnoticed_by
+from dispatchviz.explain.errors.version_counters import (
+    Change,
+    by_checkpoint,
+    invalidated_by,
+    invalidated_of,
+    undetected_by,
+)
 from dispatchviz.explain.sentences.english import listed
-from dispatchviz.explain.sentences.sentence_claims import BackwardRefuses
+from dispatchviz.explain.sentences.sentence_claims import BackwardRaises
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
@@ -21,37 +27,37 @@ DETACHED = "Trying to use a saved tensor that has been detached in-place, i.e. w
 
 
 def warnings(trace: Trace, event: Change) -> tuple[Statement, ...]:
-    """What will come of a change in place: who keeps the old version, since which line; nothing if nobody does."""
-    functions, spoiled = index(trace).functions, spoiled_by(trace, event)
-    formulas = [saved for saved in spoiled if saved.node not in functions]
-    own = [saved for saved in spoiled if saved.node in functions]
-    packed = unnoticed_by(trace, event)
-    anew = [saved for saved in packed if by_checkpoint(trace, saved)]
+    """Which Nodes saved the old version, on which line; empty if none did."""
+    functions, invalidated = index(trace).functions, invalidated_by(trace, event)
+    formulas = [saved for saved in invalidated if saved.node not in functions]
+    own = [saved for saved in invalidated if saved.node in functions]
+    packed = undetected_by(trace, event)
+    recomputed = [saved for saved in packed if by_checkpoint(trace, saved)]
     said = (
         _formulas(trace, event, formulas),
         _functions(trace, event, own),
-        _packed(trace, event, [saved for saved in packed if saved not in anew]),
-        _checkpointed(trace, event, anew),
+        _packed(trace, event, [saved for saved in packed if saved not in recomputed]),
+        _checkpointed(trace, event, recomputed),
     )
     return tuple(statement for statement in said if statement.text)
 
 
 def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
-    """Formulas unpack all that their Node keeps before they compute anything."""
+    """Formulas unpack all that their Node saved before they compute anything."""
     nodes = _by_node(kept)
     keepers = listed([_keeper(trace, event, some) for some in nodes.values()])
     will = f"{'its' if len(nodes) == 1 else 'their'} backward will raise an error"
     if isinstance(event, ev.RequiresGradSet):
         text = f"{keepers} and would need its history: {will}." if nodes else ""
-        return Statement("saved tensor detached", text, _refusals(kept, DETACHED))
-    return Statement("saved version passed", f"{keepers}: {will}." if nodes else "", _refusals(kept, MODIFIED))
+        return Statement("saved tensor detached", text, _raises(kept, DETACHED))
+    return Statement("saved version passed", f"{keepers}: {will}." if nodes else "", _raises(kept, MODIFIED))
 
 
 def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
-    """A Function's backward unpacks when it asks for what was saved."""
+    """A Function's backward unpacks when it reads ``ctx.saved_tensors``."""
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
     text = f"{keepers}: reading ctx.saved_tensors in backward will raise an error." if keepers else ""
-    claims = _refusals(kept, DETACHED if isinstance(event, ev.RequiresGradSet) else MODIFIED)
+    claims = _raises(kept, DETACHED if isinstance(event, ev.RequiresGradSet) else MODIFIED)
     return Statement("saved version of a Function passed", text, claims)
 
 
@@ -60,20 +66,20 @@ def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> St
     whose = "its" if len(_by_node(kept)) == 1 else "their"
     will = f"no version is compared, and this change will not make {whose} backward raise an error"
     text = f"{keepers}, packed by a hook: {will}." if keepers else ""
-    claims = tuple(BackwardRefuses(saved.node, saved.name, refuses=False) for saved in kept)
+    claims = tuple(BackwardRaises(saved.node, saved.name, raises=False) for saved in kept)
     return Statement("packed version passed", text, claims)
 
 
 def _checkpointed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
-    """The inputs of a checkpoint are kept with their versions, until it computes anew."""
+    """The inputs of a checkpoint are saved with their versions, until it recomputes."""
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
     will = "what it saved will be recomputed, which raises an error if an input of the checkpoint has changed"
     text = f"{keepers}, within a checkpoint: {will}." if keepers else ""
     return Statement("checkpointed version passed", text)
 
 
-def _refusals(kept: Iterable[ev.VariableSaved], message: str) -> tuple[BackwardRefuses, ...]:
-    return tuple(BackwardRefuses(saved.node, saved.name, refuses=True, message=message) for saved in kept)
+def _raises(kept: Iterable[ev.VariableSaved], message: str) -> tuple[BackwardRaises, ...]:
+    return tuple(BackwardRaises(saved.node, saved.name, raises=True, message=message) for saved in kept)
 
 
 def _keeper(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> str:
@@ -83,15 +89,15 @@ def _keeper(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> st
     return f"{node}{_made_on(trace, first.seq)}saved {what} as {_as(kept)}"
 
 
-def refusal(trace: Trace, node: int, at: int) -> str:
-    """Why a Node refuses to use what it saved: which line saved it, which changed it; empty if nothing was changed."""
+def changed_by(trace: Trace, node: int, at: int) -> str:
+    """Why a Node raises on unpacking what it saved: which line saved it, which changed it; empty if nothing was changed."""
     changes: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-    for saved, change in spoiled_of(trace, node, at):
+    for saved, change in invalidated_of(trace, node, at):
         changes[change.seq].append(saved)
-    return " ".join(_one_refusal(trace, node, kept, change, at) for change, kept in changes.items())
+    return " ".join(_one_change(trace, node, kept, change, at) for change, kept in changes.items())
 
 
-def _one_refusal(trace: Trace, node: int, kept: Sequence[ev.VariableSaved], change: int, at: int) -> str:
+def _one_change(trace: Trace, node: int, kept: Sequence[ev.VariableSaved], change: int, at: int) -> str:
     event, first = trace[change], kept[0]
     assert first.tensor is not None
     name = tensor_name(trace, first.tensor, first.seq)

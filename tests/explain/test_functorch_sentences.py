@@ -41,8 +41,8 @@ def test_layers() -> None:
     assert first.startswith("A transform begins: the vmap of level 1 is on top of the stack.")
     assert back == "The call below has returned, so the vmap of level 1 is pushed back onto the stack."
     step, end = sentences(trace, ev.DynamicLayerPopped)
-    assert step.endswith("so that the call goes on where it would have gone without any transform.")
-    assert end == "The vmap of level 1 is over and leaves the stack: calls are ordinary calls again."
+    assert step.endswith("so that the call is handled as it would have been without any transform.")
+    assert end == "The vmap of level 1 ends and is popped off the stack: calls are ordinary calls again."
 
 
 def test_a_layer_above_another_hands_over_to_it() -> None:
@@ -61,9 +61,7 @@ def test_calls_say_which_way_they_go() -> None:
     said = [text.split(". The highest key")[0] for text in sentences(recorded(torch.sin), ev.Dispatched)]
     assert said[0] == "torch.sin(t0) calls the operator aten::sin"
     assert said[1] == "The transform on top calls aten::sin again, with all keys but its own excluded"
-    assert said[2] == (
-        "sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a call from the top"
-    )
+    assert said[2] == ("sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a full dispatch")
     assert said[3] == "aten::sin is called again, as if that transform were not there"
 
 
@@ -71,7 +69,7 @@ def test_kernels_say_what_they_are_for() -> None:
     front, rule, back, *_ = sentences(recorded(torch.sin), ev.KernelEntered)
     assert "passes the call to the transform on top of the stack" in front
     assert "It is a batch rule" in rule
-    assert "takes the transform off the stack" in back
+    assert "pops the transform off the stack" in back
 
 
 def test_the_loop_and_decompositions_are_told_from_batch_rules() -> None:
@@ -85,7 +83,7 @@ def test_guards_give_their_reasons() -> None:
     guards = sentences(recorded(torch.sin), ev.GuardEntered)
     assert guards[0].endswith("all keys but its own are excluded.")
     assert guards[1].endswith("the tensors are unwrapped, and this vmap has already been handled.")
-    assert guards[2].endswith("the call leaves the transform with the sets that it came with.")
+    assert guards[2].endswith("the call leaves the transform with the sets that it entered with.")
 
 
 def test_results_on_a_stack_are_not_called_arguments() -> None:
@@ -106,7 +104,5 @@ def test_tensors_of_a_level_of_grad() -> None:
     with dispatchviz.record() as trace:
         torch.func.grad(lambda a: a.sin().sum())(x)
     first = sentences(trace, ev.TensorWrapperMade)[0]
-    assert first == (
-        "t0 wraps t1 for the grad of level 1: its history is that level's alone, and t1 knows nothing of it."
-    )
+    assert first == ("t0 wraps t1 for the grad of level 1: its history belongs to that level, t1 does not have it.")
     assert all(why_here(trace, e.seq).endswith(".") for e in trace if not isinstance(e, ev.SourceLine))

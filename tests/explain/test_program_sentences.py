@@ -30,8 +30,8 @@ def registered() -> Trace:
 def test_a_new_operator_has_the_fallbacks_of_the_keys_at_once(registered: Trace) -> None:
     (defined,) = told(registered, ev.OperatorDefined)
     assert defined == (
-        "There is a new operator, words::double: words::double(Tensor x) -> Tensor. No kernel is registered for it "
-        "yet: 38 of the 137 cells of its table hold the fallbacks that keys have for all operators, the other 99 are "
+        "A new operator is defined, words::double: words::double(Tensor x) -> Tensor. No kernel is registered for it "
+        "yet: 38 of the 137 cells of its table hold the keys' fallbacks, which serve all operators, the other 99 are "
         "empty."
     )
 
@@ -67,7 +67,7 @@ def test_a_message_is_whole_but_for_a_table_of_cells() -> None:
     )
     (ended,) = told(trace, ev.ProgramRaised)
     assert ended.endswith(
-        "The cell of the winning key is empty: no kernel, alias or fallback of this operator covers that key."
+        "The cell of the highest key is empty: no kernel, alias or fallback of this operator covers that key."
     )
     assert "Could not run 'hollow::f' with arguments from the 'CPU' backend." in ended
     assert "registered at" not in ended
@@ -84,12 +84,15 @@ def test_why_a_tensor_of_numbers_is_made_behind_guards() -> None:
     trace = traced("import torch\ny = torch.tensor([1.0])\n")
     guards = told(trace, ev.GuardEntered)
     assert any("Tracer: torch.jit.trace is not to record how a tensor is made of Python's numbers" in g for g in guards)
-    assert any("no mode and no transform may see, or wrap, a new tensor before it is finished" in g for g in guards)
+    assert any(
+        "no mode and no transform may intercept the making of a new tensor, or wrap it before it is finished" in g
+        for g in guards
+    )
     assert not any("asked for that" in guard for guard in guards)
 
 
 def test_a_key_has_one_fallback_and_many_kernels() -> None:
     fallback = ev.KernelRegistered(0, None, "", "Tracer", "k", False)
     kernel = ev.KernelRegistered(0, None, "aten::add.Tensor", "CPU", "k", False)
-    assert rule(fallback).text == "A key has one fallback, for all operators; a second one is refused."
+    assert rule(fallback).text == "A key has one fallback, for all operators; registering a second one is an error."
     assert rule(kernel).text.startswith("The newest kernel of a key is the active one")
