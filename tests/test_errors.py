@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from dispatchviz.render.svg import RenderError
 
 from dispatchviz import cli, doctor
 from dispatchviz.core.codegen.entries import SpecError
@@ -11,6 +10,7 @@ from dispatchviz.core.device.array_library import DeviceUnavailable
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.core.table.pytorch_registrations import BuildError
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.render.graph.svg import RenderError
 
 OWN = (TraceError, DeviceUnavailable, RenderError, BuildError, SpecError)
 
