@@ -6,6 +6,7 @@ import pytest
 from textual.command import CommandList
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.testing import event, redispatch
 from dispatchviz.tui.app import show
@@ -369,8 +370,8 @@ def test_a_click_on_a_step_goes_there() -> None:
 
 
 def test_a_damaged_file_says_so_on_every_screen() -> None:
-    trace = forum()
-    trace.notice = "x.jsonl is cut off: it opens up to step so and so"
+    whole = forum()
+    trace = Trace(whole.header, whole.events, "x.jsonl is cut off: it opens up to step so and so")
 
     async def story(reader: Reader) -> None:
         for keys in ("s", "G", "enter"):
