@@ -6,7 +6,6 @@ import pytest
 from textual.command import CommandList
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.testing import event, redispatch
 from dispatchviz.tui.app import show
