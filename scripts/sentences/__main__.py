@@ -1,6 +1,7 @@
 """Writes ``docs/sentences.md``: every kind of sentence with an example, its program, its rule and what it claims.
 
-python -m scripts.sentences            write the page
+python -m scripts.sentences            write the page; kinds that it has keep the programs of their examples
+python -m scripts.sentences --all      search all programs again for the first example of each kind: two minutes
 python -m scripts.sentences --check    write it nowhere; exit status 1 if it is stale
 """
 
@@ -16,9 +17,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "sentences.md"
 
 def main() -> int:
     """Exit status."""
-    text = page()
+    old = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    text = page("" if "--all" in sys.argv[1:] else old)
     if "--check" in sys.argv[1:]:
-        return int(not PAGE.exists() or PAGE.read_text("utf-8") != text)
+        return int(old != text)
     PAGE.write_text(text, "utf-8")
     return 0
 

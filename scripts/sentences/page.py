@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scripts.sentences.examples import UNSEEN, Example, examples
+from scripts.sentences.examples import UNSEEN, Example, examples, named_in
 from scripts.sentences.kinds import Kind, kinds
 from scripts.sentences.unchecked import reason
 
@@ -18,10 +18,13 @@ PyTorch (`tests/claims`), or why they do not. Written by `python -m scripts.sent
 """
 
 
-def page() -> str:
-    """All of it."""
+def page(old: str = "") -> str:
+    """All of it: with the examples of the old page where they still say what they said, else from anywhere."""
     known = kinds()
-    return written(known, examples(frozenset(kind.name for kind in known)))
+    wanted = frozenset(kind.name for kind in known) - UNSEEN.keys()
+    found = examples(wanted, among=named_in(old))
+    missing = wanted - found.keys()
+    return written(known, examples(missing) | found if missing else found)
 
 
 def written(known: list[Kind], found: dict[str, Example]) -> str:

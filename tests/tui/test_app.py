@@ -369,7 +369,8 @@ def test_a_click_on_a_step_goes_there() -> None:
 
 
 def test_a_damaged_file_says_so_on_every_screen() -> None:
-    trace = Trace(forum().header, forum(), "x.jsonl is cut off: it opens up to step so and so")
+    whole = forum()
+    trace = Trace(whole.header, whole.events, "x.jsonl is cut off: it opens up to step so and so")
 
     async def story(reader: Reader) -> None:
         for keys in ("s", "G", "enter"):
