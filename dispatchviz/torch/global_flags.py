@@ -80,7 +80,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """RuntimeError unless it is a bool. NB: the smallest numbers are never taken for 0, so asking for it fails."""
+    """RuntimeError unless it is a bool. NB: the smallest numbers are never taken for 0, so enabling it fails."""
     if not isinstance(mode, bool):
         raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
     return not mode

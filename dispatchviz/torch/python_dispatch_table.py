@@ -1,6 +1,6 @@
 """How the Python dispatcher resolves a kernel: ``resolve_key`` and ``OpOverload._get_dispatch`` of ``torch/_ops.py``.
 
-The rules are those of the dispatcher's own table, asked of kernels registered in C++ and in Python (``py_impl``) alike.
+The rules are those of the dispatcher's own table, for kernels registered in C++ and in Python (``py_impl``) alike.
 Importing this module makes it the Python dispatcher of the machine.
 
 NB: in PyTorch, many composite operators have decompositions in Python that are chosen here; the model has none.

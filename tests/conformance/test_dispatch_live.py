@@ -36,7 +36,7 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parent.parent.parent
 K = DispatchKey
 CUDA = torch.version.cuda is not None
-"""The installed PyTorch is a CUDA build; it needs no GPU to tell what is registered."""
+"""The installed PyTorch is a CUDA build; it needs no GPU to list what is registered."""
 
 
 def in_a_fresh_process(program: str) -> Any:

@@ -65,7 +65,7 @@ def headers() -> Path:
     return Path(pytest.importorskip("torch").__file__).parent / "include"
 
 
-def test_the_table_of_meta_and_impl_functions_is_what_the_library_says() -> None:
+def test_the_table_of_meta_and_impl_functions_is_the_library_s() -> None:
     found = files_by_function()
     assert len(found) > 500
     assert {name: structured_file(name) for name in found} == found

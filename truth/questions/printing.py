@@ -1,6 +1,6 @@
 """Reprs on PyTorch and on the model: random tensors under random print options, tensors inside transforms.
 
-A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch is asked.
+A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch runs it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 ``sequences``  random cases of [steps, cells, stale, dump, table]. A step is ["+", key, fallthrough] or ["-", n]: a
                Python kernel is registered, or the n-th one is taken away again. ``cells`` has a character for every
                runtime key: which kernel calls find there (its number in base 36), ``.`` none, ``*`` a valid cell with
-               another kernel (a fallback), ``!`` the ambiguous one, ``>`` a fallthrough of ours, ``?`` not asked.
+               another kernel (a fallback), ``!`` the ambiguous one, ``>`` a fallthrough of ours, ``?`` not called.
                ``stale`` says that PyTorch's own check of the invariants fails.
 
 Places are normalised: FILE:LINE is ``here:0``, PyTorch's build folder is left out.
@@ -36,7 +36,7 @@ KEYS = (
 )
 OFTEN = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "SparseCPU", "NestedTensorCPU")
 UNASKED = re.compile(r"Python|PreDispatch|FuncTorchDynamic|Functionalize|Tracer|Vmap|Autograd(MTIA|MAIA)$")
-"""Cells whose fallbacks must not be called out of the blue, or whose fallbacks are there and cannot be asked for."""
+"""Cells whose fallbacks must not be called out of the blue, or whose fallbacks are there and cannot be looked up."""
 
 
 def normalised(text: str) -> str:

@@ -1,7 +1,7 @@
 """``torch.cuda.memory``: how much memory of the device is in use (``torch/cuda/memory.py``).
 
 NB: what CuPy's pool has given away; an emulated device lives in the machine's memory and counts nothing: 0, with a
-warning at the first question. Peaks are what is in use when they are asked for, and there is no list of allocations.
+warning at the first query. Peaks are what is in use at the time of the query, and there is no list of allocations.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class WrittenTensor:
     """A strided CPU tensor as numbers."""
 
     original: torch.Tensor
-    """Kept alive, since written tensors are told apart by identity."""
+    """Kept alive, since written tensors are distinguished by identity."""
     memory: numpy.ndarray[Any, Any]
     """Bytes of its storage."""
     requires_grad: bool
