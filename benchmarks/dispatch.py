@@ -223,7 +223,7 @@ def report(what: str, found: dict[str, float]) -> Iterator[str]:
 
 
 def against_the_bars(adds: dict[str, float], took: Recorded, per_event: float) -> Iterator[tuple[str, float]]:
-    """What was measured of each bar."""
+    """The measured value of each bar."""
     if "HIPS autograd" in adds:
         yield "add, of HIPS autograd", adds["model"] / adds["HIPS autograd"]
     yield "add, of itself without the seam", adds["model"] / adds["model, seam taken out"]

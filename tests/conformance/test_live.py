@@ -32,7 +32,7 @@ def watched() -> Iterator[None]:
 
 
 def torch_record(source: str) -> dict[str, Any]:
-    """What PyTorch does, now; the dispatcher must be watched."""
+    """The record of a program on the installed PyTorch; the dispatcher must be watched."""
     from truth.observers.dispatcher import steps_of, watched_engine
     from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
 

@@ -46,7 +46,7 @@ Step = list[Any]
 
 
 class _Watch(threading.local):
-    """What this thread has done; ``steps`` is None while nobody watches it."""
+    """The recorded steps of this thread; ``steps`` is None while it is not watched."""
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None
@@ -260,7 +260,7 @@ def watched_engine(graphs: Graphs) -> Iterator[None]:
 
 
 def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
-    """Where a tensor's gradient goes; found without taking a sequence number of this thread."""
+    """The gradient edge of a tensor, without using up a sequence number of this thread."""
     if isinstance(tensor, torch.autograd.graph.GradientEdge):
         return tensor.node, tensor.output_nr
     if tensor.grad_fn is not None:

@@ -48,7 +48,7 @@ def is_random(source: str) -> bool:
 
 
 def in_new_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function gives in a thread of its own: sequence numbers are counted per thread, from 0.
+    """The result of a function in a new thread: sequence numbers are counted per thread, from 0.
 
     Programs look for "program" in the stack that anomaly mode keeps: no file that calls this with a function of its own
     may have that in its name.
@@ -215,7 +215,7 @@ def autograd_facts(run: Run) -> list[Any]:
 
 
 def sequence_numbers_taken(torch: ModuleType) -> int:
-    """How many sequence numbers this thread has given out; takes another one."""
+    """The number of sequence numbers that this thread has used; uses another one."""
     with torch.inference_mode(False), torch.enable_grad():
         number = (torch.ones(1, requires_grad=True) * 1).grad_fn._sequence_nr()
     return int(number)
@@ -289,7 +289,7 @@ _OPAQUE = ("MkldnnRnnLayerBackward0", "_saved_result3")
 
 
 def saved(node: Any) -> dict[str, Any]:
-    """What a node keeps, by name; a text where reading it raises."""
+    """The saved values of a node, by name; a text where reading it raises."""
     found: dict[str, Any] = {}
     for name in dir(node):
         if name.startswith("_saved_"):

@@ -40,7 +40,7 @@ STATES: dict[str, str] = {name: source for name, (_, source) in _parts("state").
 
 
 class Given:
-    """What programs have besides ``torch``; ``made`` gives what only one of both torches can make that way."""
+    """The globals of programs besides ``torch``; ``made`` are functions that differ between PyTorch and the model."""
 
     def __init__(self, torch: ModuleType, made: dict[str, Callable[..., Any]]) -> None:
         self.torch = torch
@@ -65,7 +65,7 @@ class Given:
         exec(source, self.variables)
 
     def close(self) -> None:
-        """Takes back what the program registered."""
+        """Undoes the program's registrations."""
         if "library" in self.variables:
             self.variables.pop("library")._destroy()
 
@@ -100,7 +100,7 @@ class Given:
         return found[0]
 
     def in_inference_mode(self, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives there."""
+        """The result of ``make`` in inference mode."""
         with self.torch.inference_mode():
             return make()
 

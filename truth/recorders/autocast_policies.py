@@ -135,7 +135,7 @@ def registered(key: str) -> list[str]:
 
 
 def everything() -> dict[str, Any]:
-    """What the file holds."""
+    """The contents of the file."""
     found: dict[str, Any] = {"torch": torch.__version__.split("+")[0]}
     for key, device in DEVICES.items():
         torch.set_autocast_dtype(device, torch.bfloat16)

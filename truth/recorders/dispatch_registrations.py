@@ -170,7 +170,7 @@ class Sequence:
         self.kernels.append(library)
 
     def cell(self, name: str, raw: int) -> str:
-        """What a call finds in the cell of a runtime key."""
+        """The kernel in the cell of a runtime key, found by a call."""
         if name in NAMEABLE and not C._dispatch_has_computed_kernel_for_dispatch_key(self.name, name):
             return "."
         if UNASKED.search(name):
@@ -246,7 +246,7 @@ def sequence(number: int, steps: list[list[Any]], keys: dict[str, int]) -> list[
 
 
 def data(seed: int = 0) -> dict[str, Any]:
-    """What is stored, for seed 0; other sequences for others."""
+    """The stored data, for seed 0; other sequences for others."""
     rng, keys = random.Random(seed), runtime_keys()
     return {
         "torch": torch.__version__.partition("+")[0],

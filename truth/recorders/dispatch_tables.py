@@ -116,7 +116,7 @@ def contents() -> Contents:
 
 
 def measured() -> Contents:
-    """What a CPU build has registered, and what a CUDA build has besides."""
+    """Registrations of a CPU build, and the additional ones of a CUDA build."""
     operators, structured, cuda = names(), Generator().structured(), known_cuda()
     owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
     return Contents(
@@ -145,7 +145,7 @@ def with_measured_cuda(cpu: Contents) -> Contents:
 
 
 def besides(operator: Operator) -> Iterator[Row]:
-    """What this build has registered for an operator and a CPU build has not."""
+    """Registrations of an operator in this build that a CPU build does not have."""
     return (row for row in rows(operator.name) if row not in operator.rows and OPTIONAL not in row.debug)
 
 
@@ -156,7 +156,7 @@ def digest(table: dict[str, list[Any]]) -> str:
 
 
 def test_data() -> dict[str, Any]:
-    """What tests compare with: digests of all tables, and some tables in full."""
+    """Expected data of tests: digests of all tables, and some tables in full."""
     operators = names()
     full = {*operators[::IN_FULL], *FULL_TABLES}
     tables = {name: cells(name) for name in operators}

@@ -74,7 +74,7 @@ def given() -> Given:
 
 
 def measured(call: Call) -> dict[str, Any]:
-    """How a call comes to its first kernel."""
+    """The path of a call to its first kernel."""
     variables = given()
     variables.run(call.setup)
     found: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def _noting(found: dict[str, Any]) -> Callable[..., Any]:
 
 
 def noted(source: str) -> list[list[int]]:
-    """What the ``note()`` of a program keep; in a thread of its own, which may be left in any state."""
+    """What ``note()`` of a program records; in a thread of its own, which may be left in any state."""
     variables = given()
     with ThreadPoolExecutor(1) as thread:
         thread.submit(variables.run, source).result()

@@ -69,13 +69,13 @@ class ProgramRecords(Mapping[str, Record]):
 
 @functools.cache
 def programs() -> ProgramRecords:
-    """What PyTorch did with the programs of ``truth/programs``."""
+    """Records of the programs of ``truth/programs``."""
     return ProgramRecords()
 
 
 @functools.cache
 def lesson(name: str) -> Record:
-    """What PyTorch printed and dispatched in a lesson of ``examples/lessons``."""
+    """Output and dispatch steps of a lesson of ``examples/lessons``."""
     return read_programs(f"lessons/{name}")[name]
 
 

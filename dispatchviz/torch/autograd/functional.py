@@ -68,7 +68,7 @@ class _Problem:
         return self.vector(v, self.inputs, self.inputs_were_tuple, missing)
 
     def answer(self, product: Tensors, was_tuple: bool) -> tuple[Any, Any]:
-        """What the function gave, and the product."""
+        """The outputs of the function, and the product."""
         outputs = finished(self.outputs, self.create_graph)
         return as_given(outputs, self.outputs_were_tuple), as_given(finished(product, self.create_graph), was_tuple)
 

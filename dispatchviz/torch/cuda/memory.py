@@ -75,7 +75,7 @@ def mem_get_info(device: object = None) -> tuple[int, int]:
 
 
 def memory_stats(device: object = None) -> OrderedDict[str, Any]:
-    """What is in use now; none of the other counters."""
+    """Memory in use now; none of the other counters."""
     used, kept = _bytes_of_pool(device, "used_bytes"), _bytes_of_pool(device, "total_bytes")
     names = {"allocated_bytes": used, "reserved_bytes": kept}
     return OrderedDict((f"{name}.all.{when}", value) for name, value in names.items() for when in ("current", "peak"))

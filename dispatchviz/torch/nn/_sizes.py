@@ -7,7 +7,7 @@ from typing import Any
 
 
 def repeated(value: Any, count: int) -> tuple[Any, ...]:
-    """What is given, as a tuple with one entry per dimension."""
+    """A number or a tuple as a tuple with one entry per dimension (``_ntuple``)."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count
 
 

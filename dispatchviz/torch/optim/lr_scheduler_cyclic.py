@@ -102,7 +102,7 @@ class CyclicLR(_WithMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How high a cycle goes: a cycle's number, or an epoch's."""
+        """The scale of a cycle's amplitude, by the number of the cycle or of the iteration."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         rules: dict[str, float] = {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}
@@ -131,7 +131,7 @@ class CyclicLR(_WithMomentum):
         return {**state, "_scale_fn_custom": None if plain else function.__dict__.copy()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes it back."""
+        """Loads it."""
         state = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         if state is not None:

@@ -28,7 +28,7 @@ class ProfilerActivity(IntEnum):
 
 
 class ProfilerAction(Enum):
-    """What is done in a step."""
+    """The action of a profiler step."""
 
     NONE = 0
     WARMUP = 1

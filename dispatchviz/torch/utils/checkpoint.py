@@ -74,7 +74,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        """What the function gives."""
+        """The output of the function."""
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.before = state_of_now(device_type_of(args), preserve_rng_state)

@@ -41,7 +41,7 @@ class Before:
 
 
 def state_of_now(device_type: str, preserve: bool) -> Before:
-    """What ``restored`` brings back."""
+    """The RNG and autocast state that ``restored`` restores."""
     kinds = dict.fromkeys((device_type, "cpu"))
     on_device = device_type == "cuda" and preserve and torch.cuda.is_initialized()
     return Before(

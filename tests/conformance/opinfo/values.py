@@ -34,7 +34,7 @@ class WrittenTensor:
 
 @dataclass
 class Side:
-    """How one of the two makes its tensors."""
+    """Constructors of tensors on one of the two sides."""
 
     name: str
     torch: Any

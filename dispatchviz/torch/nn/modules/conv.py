@@ -18,7 +18,7 @@ _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class ConvNd(Module):
-    """What all convolutions have; sizes are tuples with one entry per spatial dimension."""
+    """Base of convolutions; sizes are tuples with one entry per spatial dimension."""
 
     transposed = False
 
