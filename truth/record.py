@@ -30,7 +30,7 @@ class Recorder(NamedTuple):
 
     about: str
     needs: str
-    takes: str
+    duration: str
     """At most, on one busy processor."""
     parts: str = ""
     """What may follow the name and a slash; empty if it is recorded as a whole."""

@@ -20,7 +20,7 @@ import torch
 import torch._dynamo  # before anything is watched: it compares signatures with the originals
 import torch.autograd
 
-from truth.observers.runs import FILE, Graphs, Run, sequence_numbers_taken
+from truth.observers.runs import FILE, Graphs, Run, used_sequence_numbers
 
 FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
@@ -108,7 +108,7 @@ def steps_of(function: Callable[[], Any]) -> list[Step]:
 
 def watched_run(run: Run) -> tuple[list[Step], int]:
     """Runs a program in this thread: its dispatch steps, and how many sequence numbers it took."""
-    return steps_of(run.whole), sequence_numbers_taken(torch)
+    return steps_of(run.whole), used_sequence_numbers(torch)
 
 
 def _cells(keys: Sequence[str], namespaces: Sequence[str]) -> Iterator[tuple[str, str, Any]]:

@@ -23,7 +23,7 @@ import torch
 
 from truth import records
 from truth.formats.json_text import json_text
-from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
+from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Globals, key_set
 
 C: Any = torch._C
 CELLS = (
@@ -68,9 +68,9 @@ def jagged() -> torch.Tensor:
     return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
 
 
-def given() -> Given:
+def given() -> Globals:
     """For one program."""
-    return Given(torch, {"of": of, "nested": nested, "jagged": jagged})
+    return Globals(torch, {"of": of, "nested": nested, "jagged": jagged})
 
 
 def measured(call: Call) -> dict[str, Any]:
