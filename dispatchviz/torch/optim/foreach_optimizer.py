@@ -46,8 +46,8 @@ class ForeachOptimizer(Optimizer):
         return loss
 
 
-def beside(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-    """The device of a capturable counter."""
+def counter_options(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
+    """Factory options of a step counter: the parameter's device if it is capturable."""
     return {"device": parameter.device} if group["capturable"] else {}
 
 

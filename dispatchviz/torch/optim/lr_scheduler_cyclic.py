@@ -14,7 +14,7 @@ from dispatchviz.torch.optim.optimizer import Optimizer
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 
 
-def of_each(name: str, optimizer: Any, value: Any) -> list[Any]:
+def format_param(name: str, optimizer: Any, value: Any) -> list[Any]:
     """One value for every group. ValueError for another number of them."""
     count = len(optimizer.param_groups)
     values = value if isinstance(value, (list, tuple)) else [value] * count
@@ -42,8 +42,8 @@ class _WithMomentum(LRScheduler):
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
-        bases = of_each("base_momentum", optimizer, base)
-        maxima = of_each("max_momentum", optimizer, largest)
+        bases = format_param("base_momentum", optimizer, base)
+        maxima = format_param("max_momentum", optimizer, largest)
         if last_epoch == -1:
             for most, least, group in zip(maxima, bases, optimizer.param_groups, strict=True):
                 self._set_momentum(group, most)
@@ -79,11 +79,11 @@ class CyclicLR(_WithMomentum):
     ) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
-        base_lrs = of_each("base_lr", optimizer, base_lr)
+        base_lrs = format_param("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
                 set_rate(group, rate)
-        self.max_lrs = of_each("max_lr", optimizer, max_lr)
+        self.max_lrs = format_param("max_lr", optimizer, max_lr)
         up = float(step_size_up)
         self.total_size = up + (float(step_size_down) if step_size_down is not None else up)
         self.step_ratio = up / self.total_size
@@ -225,7 +225,7 @@ class OneCycleLR(_WithMomentum):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
-        rates = of_each("max_lr", optimizer, max_lr)
+        rates = format_param("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for rate, group in zip(rates, optimizer.param_groups, strict=True):
                 group["initial_lr"] = rate / div_factor
