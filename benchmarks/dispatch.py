@@ -13,13 +13,13 @@ What a call is: the forward of one addition that can be differentiated, its resu
   path: argument parser, two dispatches, a Node with its edges, the guard, the structured kernel, NumPy's add. ``x`` is
   in use elsewhere, as a weight is in training, so its AccumulateGrad exists, as HIPS autograd's root node does.
 - model, seam taken out: the same machine compiled without a single question whether somebody listens (``seamless.py``).
-- model, leaf not in use: the same when the AccumulateGrad has to be made anew each time, because nothing else holds it.
+- model, leaf not in use: the same when the AccumulateGrad has to be made again each time, since nothing else holds it.
 - HIPS autograd: ``autograd.numpy.add(x, y)`` inside an open trace, ``x`` (and ``y``) boxes of that trace, as inside a
   function that ``grad`` differentiates. That is: find the boxes, unbox, NumPy's add, a VJPNode with its gradient
   function, a new box. The cost of opening the trace is not counted. (It dispatches by Python's own means, without
   keys.)
 - NumPy: the bare addition, as the floor that both share.
-- PyTorch, where installed; and PyTorch under DebugMode, which tells one event of the same addition.
+- PyTorch, where installed; and PyTorch under DebugMode, which records one event of the same addition.
 
 Recorded is with ``dispatchviz.record()``, all events; memory is what Python's allocator counts, before anybody looks
 at the trace and after all its events have been made.
@@ -223,7 +223,7 @@ def report(what: str, found: dict[str, float]) -> Iterator[str]:
 
 
 def against_the_bars(adds: dict[str, float], took: Recorded, per_event: float) -> Iterator[tuple[str, float]]:
-    """What was measured of each bar."""
+    """The measured value of each bar."""
     if "HIPS autograd" in adds:
         yield "add, of HIPS autograd", adds["model"] / adds["HIPS autograd"]
     yield "add, of itself without the seam", adds["model"] / adds["model, seam taken out"]

@@ -267,7 +267,7 @@ def report(title: str, found: Times) -> Iterator[str]:
 
 
 def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tuple[str, float]]:
-    """What was measured of each bar."""
+    """The measured value of each bar."""
     long, theirs = f"model, {LONG:,} Nodes", f"HIPS autograd, {LONG:,} Nodes"
     yield "per Node, 100,000 Nodes of 1,000", ratio(nodes, long, f"model, {SHORT:,} Nodes")
     yield "deletion, of bare objects", ratio(deleted, "model", "bare objects")

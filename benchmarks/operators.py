@@ -329,7 +329,7 @@ def _times(ratio: float | None) -> str:
 
 
 def results(found: list[Measured], took: Block) -> Iterator[tuple[str, float]]:
-    """What was measured of each bar."""
+    """The measured value of each bar."""
     for name, ratios in {
         "forward, of HIPS autograd": [each.forward for each in found],
         "both ways, of HIPS autograd": [each.both for each in found],

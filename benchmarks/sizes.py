@@ -15,7 +15,7 @@ RIVALS = {
     "autograd": "HIPS autograd is not installed and not compared; this brings it: pip install -e '.[bench]'",
     "torch": "PyTorch is not installed and not compared; this brings it: pip install torch==2.13.0",
 }
-"""Of each package that we are compared with, the line that stands for it where it is missing."""
+"""Of each package that we are compared with, the line that is printed where it is missing."""
 
 
 def often(many: int, few: int = 2) -> int:

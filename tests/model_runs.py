@@ -20,7 +20,7 @@ from dispatchviz.core.record.events import (
     NodeStarted,
 )
 from dispatchviz.trace import Trace
-from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, used_sequence_numbers
 
 Record = dict[str, Any]
 
@@ -28,7 +28,7 @@ Record = dict[str, Any]
 def model_record(source: str) -> Record:
     """What the model does with a program."""
     run, stepped = Run(model, source), Run(model, source)
-    log, numbers = in_new_thread(lambda: (model_log(run), sequence_numbers_taken(model)))
+    log, numbers = in_new_thread(lambda: (model_log(run), used_sequence_numbers(model)))
     graphs = Graphs(stepped)
     with watched_engine(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))

@@ -1,9 +1,9 @@
 """Records of a real PyTorch, which the model's tests compare with.
 
 ``programs``    what is run: small programs by subject, single expressions
-``questions``   what else is asked, of any torch: about keys, registrations, the engine, printing
+``questions``   queries of any torch beside programs: keys, registrations, the engine, printing
 ``observers``   how a run is watched: its states and graphs on any torch, the dispatcher of a real one
-``recorders``   one module a record: asks PyTorch and gives the text of the record's files
+``recorders``   one module a record: runs PyTorch and returns the text of the record's files
 ``records``     the answers, and how tests read them
 ``formats``     how records are written down
 ``record``      ``python -m truth.record``: lists records, makes one again, or checks it

@@ -33,7 +33,7 @@ def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
 
 
 def met_in_order(torch: list[str], model: list[str]) -> int:
-    """How many of PyTorch's steps the model has too, in PyTorch's order."""
+    """The number of PyTorch's steps that the model has too, in PyTorch's order."""
     if torch == model:
         return len(torch)
     blocks = difflib.SequenceMatcher(None, torch, model, autojunk=False).get_matching_blocks()

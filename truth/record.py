@@ -1,8 +1,8 @@
 """Makes records of PyTorch again, one command for all of them.
 
     python -m truth.record                        the records: what each needs, and how long it takes
-    python -m truth.record programs/views dtypes  asks PyTorch again and writes the files; a part of a record alone too
-    python -m truth.record --check NAME ...       asks again and writes nothing; exit status 1 if an answer differs
+    python -m truth.record programs/views dtypes  runs PyTorch again and writes the files; a part of a record alone too
+    python -m truth.record --check NAME ...       runs again and writes nothing; exit status 1 if an answer differs
 
 ``make conformance`` makes a Python that has PyTorch (CPU): ``.venv-torch/bin/python``.
 """
@@ -30,7 +30,7 @@ class Recorder(NamedTuple):
 
     about: str
     needs: str
-    takes: str
+    duration: str
     """At most, on one busy processor."""
     parts: str = ""
     """What may follow the name and a slash; empty if it is recorded as a whole."""

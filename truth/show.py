@@ -1,6 +1,6 @@
 """Shows a record as text: ``python -m truth.show programs/views``, or a file, or one program: ``views_of_views``.
 
-Also what ``git diff`` shows of packed records, once git has been told:
+Also what ``git diff`` shows of packed records, once git is configured:
 
     git config diff.record.textconv "python3 -m truth.show"
 """

@@ -164,7 +164,7 @@ _install_class_names()
 
 
 def numel(input: Tensor) -> builtins.int:
-    """How many elements a tensor has. TypeError for what is not one."""
+    """The number of elements of a tensor. TypeError for what is not one."""
     functional.check_input("numel", input)
     return _numel(input._size)
 
@@ -209,7 +209,7 @@ set_default_tensor_type = _legacy_constructors.set_default_tensor_type
 
 
 def get_default_device() -> _device.Device:
-    """Where new tensors are."""
+    """The default device of new tensors."""
     return _device.concrete(_device_or_default(None))
 
 

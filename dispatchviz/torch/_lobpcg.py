@@ -142,7 +142,7 @@ class LOBPCG:
     """The state of one search, which a tracker may look at.
 
     ``X``: eigenvectors so far, ``E``: their values, ``R``: residuals, ``S``: the space that is searched. ``iparams``,
-    ``fparams``, ``bparams``: what was asked for; ``ivars``, ``fvars``, ``bvars``, ``tvars``: how far it has come.
+    ``fparams``, ``bparams``: the options; ``ivars``, ``fvars``, ``bvars``, ``tvars``: the state of the iteration.
     """
 
     def __init__(

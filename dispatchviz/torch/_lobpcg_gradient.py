@@ -51,7 +51,7 @@ def _of_all(D_grad: Any, U_grad: Any, D: Any, U: Any) -> Any:
 
 
 def _of_some(D_grad: Any, U_grad: Any, A: Any, D: Any, U: Any, largest: bool) -> Any:
-    """What the others would add follows from the characteristic polynomial of the known eigenvalues."""
+    """Gradients by some eigenpairs; the others contribute by the characteristic polynomial of the known eigenvalues."""
     Ut = U.mT.contiguous()
     projection = -U.matmul(Ut)
     projection.diagonal(dim1=-2, dim2=-1).add_(1)

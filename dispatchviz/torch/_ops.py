@@ -1,6 +1,6 @@
 """``torch.ops.<namespace>.<operator>.<overload>``: calls that enter the dispatcher boxed (``torch/_ops.py``).
 
-Namespaces, packets and overloads are made when they are first asked for and kept; ``forget`` drops what a library that
+Namespaces, packets and overloads are made at the first lookup and kept; ``forget`` drops what a library that
 goes away had defined. The operators themselves are in ``op_overload.py``.
 
 NB: in PyTorch, ``torch.ops`` also has higher-order operators.

@@ -41,7 +41,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """What is None stays, but for ``sci_mode``; a profile goes before single values."""
+    """Options that are None keep their value, but for ``sci_mode``; a profile is applied before single values."""
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     for chosen in (_PROFILES.get(profile or "", {}), given):
         for name, value in chosen.items():

@@ -65,12 +65,12 @@ def clear_autocast_cache() -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """One more ``with torch.autocast`` is open; how many are."""
+    """Increments the nesting of ``with torch.autocast``; returns it."""
     return autocast_mode.increment_nesting()
 
 
 def autocast_decrement_nesting() -> int:
-    """One less is open; how many still are."""
+    """Decrements the nesting of ``with torch.autocast``; returns it."""
     return autocast_mode.decrement_nesting()
 
 

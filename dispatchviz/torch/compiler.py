@@ -40,14 +40,14 @@ def _unchanged(fn: _T) -> _T:
 
 
 def allow_in_graph(fn: _T) -> _T:
-    """What it was given. AssertionError unless that can be called."""
+    """The argument. AssertionError unless that can be called."""
     if not (callable(fn) or isinstance(fn, (list, tuple))):
         raise AssertionError("allow_in_graph expects a callable")
     return fn
 
 
 def assume_constant_result(fn: _T) -> _T:
-    """What it was given."""
+    """The argument."""
     return fn
 
 
@@ -76,7 +76,7 @@ class set_stance:
 
 
 def set_default_backend(backend: Any) -> None:
-    """What ``torch.compile`` would compile with; None: ``inductor``."""
+    """The backend that ``torch.compile`` would use; None: ``inductor``."""
     global _default_backend
     _default_backend = "inductor" if backend is None else backend
 

@@ -20,7 +20,7 @@ _CLASSES = (
 
 
 class DecoratorContextManager:
-    """What a context manager inherits to be a decorator."""
+    """Base of context managers that are decorators too."""
 
     def __call__(self, function: Any) -> Any:
         """The function within a new context at each call; FutureWarning for a class."""

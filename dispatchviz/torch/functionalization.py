@@ -55,7 +55,7 @@ def _functionalize_has_data_mutation(tensor: Tensor) -> bool:
 
 @bound("_sync(arg0: torch.Tensor) -> None")
 def _sync(tensor: Tensor) -> None:
-    """Takes in what was written to other views. RuntimeError for a tensor that is no wrapper."""
+    """Applies pending updates of other views (``sync_``). RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 702)
     functional_wrapper.sync(tensor)
 

@@ -13,7 +13,7 @@ from dispatchviz.core.thread.context import context
 
 
 def get_num_threads() -> int:
-    """How many threads kernels would run on. PyTorch prefers other convolutions if there are several."""
+    """The number of intra-op threads. PyTorch prefers other convolutions if there are several."""
     return context.num_threads
 
 
@@ -24,7 +24,7 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """How many threads would run operators beside each other."""
+    """The number of inter-op threads."""
     return context.num_interop_threads
 
 
@@ -80,7 +80,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """RuntimeError unless it is a bool. NB: the smallest numbers are never taken for 0, so asking for it fails."""
+    """RuntimeError unless it is a bool. NB: the smallest numbers are never taken for 0, so enabling it fails."""
     if not isinstance(mode, bool):
         raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
     return not mode

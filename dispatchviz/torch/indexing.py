@@ -155,7 +155,7 @@ def _warned(line: int) -> bool:
 
 
 def _specified_dims(indices: Sequence[Any]) -> int:
-    """How many dimensions are indexed."""
+    """The number of indexed dimensions."""
     return sum(
         len(index._size) if isinstance(index, Tensor) and index._dtype in (bool_, uint8) else 1
         for index in indices

@@ -93,7 +93,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
 
 
 def _reduced(tensor: Any) -> tuple[Any, ...]:
-    """How PyTorch makes it again."""
+    """The reduce value that PyTorch pickles."""
     state = vars(tensor)
     if isinstance(tensor, torch.nn.Parameter):
         arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
@@ -117,7 +117,7 @@ def is_torch(module: str) -> bool:
 
 
 def named_global(module: str, name: str) -> Any:
-    """Our own for what a file names of PyTorch's. AttributeError or ModuleNotFoundError if there is none."""
+    """The model's object for a global of PyTorch. AttributeError or ModuleNotFoundError if there is none."""
     if module == "torch" and name in LEGACY_CLASSES:
         return LEGACY_CLASSES[name]
     if module.startswith("torch.nn.modules."):  # of which some are cut in several here
@@ -134,7 +134,7 @@ _TORCH = ("torch.Size", "torch.Tensor", "torch.device", "torch.nn.parameter.Para
 
 
 def allowed_global(module: str, name: str, safe: list[Any]) -> Any:
-    """What a file of weights may name, or the user has allowed. UnpicklingError for others."""
+    """A global that ``weights_only`` allows, or the user has added. UnpicklingError for others."""
     full = f"{module}.{name}"
     if full in _PLAIN:
         return _PLAIN[full]

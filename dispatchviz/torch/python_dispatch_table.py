@@ -1,6 +1,6 @@
 """How the Python dispatcher resolves a kernel: ``resolve_key`` and ``OpOverload._get_dispatch`` of ``torch/_ops.py``.
 
-The rules are those of the dispatcher's own table, asked of kernels registered in C++ and in Python (``py_impl``) alike.
+The rules are those of the dispatcher's own table, for kernels registered in C++ and in Python (``py_impl``) alike.
 Importing this module makes it the Python dispatcher of the machine.
 
 NB: in PyTorch, many composite operators have decompositions in Python that are chosen here; the model has none.
@@ -39,7 +39,7 @@ def resolve_key(op: OpOverload, key: DispatchKey) -> DispatchKey:
 
 
 def _candidates(op: OpOverload, key: DispatchKey) -> Iterator[DispatchKey]:
-    """Where a kernel may come from, best first."""
+    """The candidate kernels, best first."""
     yield key
     for alias in (K.CompositeExplicitAutogradNonFunctional, K.CompositeExplicitAutograd):
         if key == K.Undefined or included_in_alias(key, alias):
@@ -68,7 +68,7 @@ def _implicit(op: OpOverload, key: DispatchKey) -> Iterator[DispatchKey]:
 
 
 def get_dispatch(op: OpOverload, key: DispatchKey) -> Any:
-    """What runs for an operator at a key: another key, or a function. It is remembered in ``_dispatch_cache``."""
+    """The kernel of an operator at a key: another key, or a function. It is cached in ``_dispatch_cache``."""
     known = PythonKey(int(key))
     if known not in op._dispatch_cache:
         op._dispatch_cache[known] = _chosen(op, key)

@@ -162,7 +162,7 @@ def _make_wrapper_subclass(
 ) -> Any:
     """A tensor without memory, on any device. Errors as in ``core``'s ``make_wrapper_subclass``.
 
-    NB: in PyTorch, sizes, strides, device and layout may be asked of ``__torch_dispatch__``.
+    NB: in PyTorch, sizes, strides, device and layout may be dispatched to ``__torch_dispatch__``.
     """
     tensor_subclass.check_class(cls)
     if not isinstance(size, (tuple, list)):

@@ -109,7 +109,7 @@ class _Unpickler(pickle.Unpickler):
         self._storages: dict[str, UntypedStorage] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a global of the file means here."""
+        """The model's object for a global of the file."""
         if self._weights_only:
             return allowed_global(module, name, _safe)
         return named_global(module, name) if is_torch(module) else super().find_class(module, name)

@@ -44,12 +44,12 @@ class UntypedStorage:
         return host.reshape(-1).view("uint8")
 
     def nbytes(self) -> int:
-        """How many bytes."""
+        """The size in bytes."""
         buffer = self._storage.buffer
         return 0 if buffer is None else int(buffer.nbytes)
 
     def size(self) -> int:
-        """How many bytes."""
+        """The size in bytes."""
         return self.nbytes()
 
     def element_size(self) -> int:
@@ -57,7 +57,7 @@ class UntypedStorage:
         return 1
 
     def data_ptr(self) -> int:
-        """Where the memory begins."""
+        """The address of the first element."""
         buffer = self._storage.buffer
         return 0 if buffer is None else int(buffer.ctypes.data if hasattr(buffer, "ctypes") else buffer.data.ptr)
 
@@ -114,7 +114,7 @@ class TypedStorage:
 
     @property
     def device(self) -> Device:
-        """Where it is."""
+        """The device."""
         return self._untyped_storage.device
 
     def untyped(self) -> UntypedStorage:
@@ -127,11 +127,11 @@ class TypedStorage:
         return list(values)
 
     def nbytes(self) -> int:
-        """How many bytes."""
+        """The size in bytes."""
         return self._untyped_storage.nbytes()
 
     def size(self) -> int:
-        """How many numbers."""
+        """The number of elements."""
         return self.nbytes() // self.dtype.itemsize
 
     def element_size(self) -> int:
@@ -139,7 +139,7 @@ class TypedStorage:
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """Where the memory begins."""
+        """The address of the first element."""
         return self._untyped_storage.data_ptr()
 
     @property

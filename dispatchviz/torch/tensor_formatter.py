@@ -13,7 +13,7 @@ from dispatchviz.torch._namespace import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
 
 _TOO_LARGE, _TOO_SMALL, _TOO_WIDE = 1e8, 1e-4, 1000.0
-"""A number or a ratio beyond these asks for scientific notation."""
+"""A number or a ratio beyond these needs scientific notation."""
 
 
 class Formatter:
@@ -23,7 +23,7 @@ class Formatter:
         self._floating = tensor.dtype.is_floating_point
         self._integers = True
         self._scientific: Any = False
-        """A tensor, if the numbers decide: asking it is a call."""
+        """A tensor, if the numbers decide: its ``bool`` is a call."""
         self._counted_with_exponents = False
         with torch.no_grad():
             flat = tensor.reshape(-1)

@@ -50,7 +50,7 @@ def _set_volatile(self: Tensor, value: Any) -> None:
 
 
 def _array_wrap(self: Tensor, array: Any) -> Tensor:
-    """What a function of NumPy's made of the numbers becomes a tensor again; bools become bytes."""
+    """``__array_wrap__``: the result of a NumPy function as a tensor; bools become bytes."""
     return from_numpy(array.astype("uint8") if array.dtype == numpy.bool_ else array)
 
 

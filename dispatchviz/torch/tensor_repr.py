@@ -51,7 +51,7 @@ def _printed(tensor: Tensor, contents: str | None) -> str:
 
 
 def _as_by_torch_function(tensor: Tensor) -> AbstractContextManager[None]:
-    """What a subclass is printed with is plain, as below ``Tensor.__torch_function__``."""
+    """Prints a subclass with ``__torch_function__`` disabled."""
     return disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
 
 

@@ -25,7 +25,7 @@ def test_each_module_that_measures_is_found() -> None:
 
 
 def runs(name: str) -> str:
-    """What a benchmark prints that measures next to nothing."""
+    """The output of a benchmark with minimal sizes."""
     if name == "tui":
         pytest.importorskip("pty", reason="needs a Unix terminal")
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]

@@ -120,7 +120,7 @@ def _others(T: Any) -> dict[str, Callable[[], Any]]:
 
 
 def answer(T: Any, call: str, kind: str) -> str:
-    """What becomes of a call: the result or the error, as text."""
+    """The result of a call or its error, as text."""
     T.manual_seed(3)
     names = {"T": T, "F": T.nn.functional, "numpy": numpy, "v": kinds(T)[kind]()}
     names |= {"x": T.arange(12.0).reshape(3, 4).clone(), "i": T.arange(3), "w": T.ones(2, 2, 2, 2)}

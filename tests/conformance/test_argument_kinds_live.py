@@ -40,7 +40,7 @@ def is_known(call: str, real: str, model: str) -> bool:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_arguments_are_taken_alike(call: str) -> None:
+def test_arguments_are_accepted_alike(call: str) -> None:
     """The same results, the same errors with the same text."""
     differing = []
     for kind in kinds(torch):

@@ -16,7 +16,7 @@ from truth.questions.autograd_programs import program
 torch = pytest.importorskip("torch")
 
 BLOCKS, OF = 12, 100
-"""Blocks of so many seeds each, behind those that are stored. By hand any number can be asked."""
+"""Blocks of so many seeds each, behind those that are stored. By hand any number can be run."""
 FIRST = 1000
 
 

@@ -36,11 +36,11 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parent.parent.parent
 K = DispatchKey
 CUDA = torch.version.cuda is not None
-"""The installed PyTorch is a CUDA build; it needs no GPU to tell what is registered."""
+"""The installed PyTorch is a CUDA build; it needs no GPU to list what is registered."""
 
 
 def in_a_fresh_process(program: str) -> Any:
-    """What a program prints, as JSON; ``truth`` is on its path, and it has the recorders of registrations."""
+    """The output of a program, as JSON; ``truth`` is on its path, and it has the recorders of registrations."""
     imports = "import json; from truth.recorders import dispatch_keys, dispatch_registrations, dispatch_tables"
     command = [sys.executable, "-W", "ignore", "-c", f"{imports}\n{program}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -32,12 +32,12 @@ def watched() -> Iterator[None]:
 
 
 def torch_record(source: str) -> dict[str, Any]:
-    """What PyTorch does, now; the dispatcher must be watched."""
+    """The record of a program on the installed PyTorch; the dispatcher must be watched."""
     from truth.observers.dispatcher import steps_of, watched_engine
-    from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+    from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, used_sequence_numbers
 
     run, stepped = Run(torch, source), Run(torch, source)
-    log, numbers = in_new_thread(lambda: (steps_of(run.whole), sequence_numbers_taken(torch)))
+    log, numbers = in_new_thread(lambda: (steps_of(run.whole), used_sequence_numbers(torch)))
     graphs = Graphs(stepped)
     with watched_engine(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))

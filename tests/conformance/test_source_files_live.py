@@ -65,7 +65,7 @@ def headers() -> Path:
     return Path(pytest.importorskip("torch").__file__).parent / "include"
 
 
-def test_the_table_of_meta_and_impl_functions_is_what_the_library_says() -> None:
+def test_the_table_of_meta_and_impl_functions_is_the_library_s() -> None:
     found = files_by_function()
     assert len(found) > 500
     assert {name: structured_file(name) for name in found} == found
@@ -127,7 +127,7 @@ def test_every_function_and_file_of_a_rule_exists() -> None:
 
 
 def _wrong(function: str, file: str) -> str:
-    """What is not so; empty if all is well."""
+    """The error of a function and file; empty if there is none."""
     if not file:
         return "has no file" if function and not CUDA.search(function) else ""
     if file in NOT_HERE or file.endswith((".cu", ".py")) or CUDA.search(file):

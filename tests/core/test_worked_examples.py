@@ -25,7 +25,7 @@ from dispatchviz.core.tensor.tensor import Storage, Tensor
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.trace import Trace
 from truth import records
-from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
+from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Globals, key_set
 
 pytestmark = pytest.mark.record("worked_examples")
 
@@ -98,9 +98,9 @@ def of(device: str, layout: str = "strided", dtype: str = "float32") -> Any:
     return Tensor(keys, None, Storage(None), (2, 2), (2, 1), 0, float32, Device(device if device != "hip" else "cuda"))
 
 
-def given() -> Given:
+def given() -> Globals:
     """For one program."""
-    return Given(torch, {"of": of})
+    return Globals(torch, {"of": of})
 
 
 def recorded(call: Call) -> Trace:

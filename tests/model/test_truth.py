@@ -12,19 +12,19 @@ from truth.readable import graph_texts, log_texts
 FORUM = records.programs()["forum_cpu"]
 
 
-def test_one_changed_key_set_is_seen() -> None:
+def test_one_changed_key_set_is_found() -> None:
     log = copy.deepcopy(FORUM["log"])
     log[3][4] ^= 1 << 34
     assert "-" in difference("forum_cpu", log_texts(FORUM["log"]), log_texts(log))
 
 
-def test_one_missing_step_is_seen() -> None:
+def test_one_missing_step_is_found() -> None:
     log = FORUM["log"]
     assert difference("forum_cpu", log_texts(log), log_texts(log[:-1]))
     assert not difference("forum_cpu", log_texts(log), log_texts(log))
 
 
-def test_a_changed_edge_or_order_is_seen() -> None:
+def test_a_changed_edge_or_order_is_found() -> None:
     for change in ("edges", "order"):
         graphs = copy.deepcopy(FORUM["graphs"])
         if change == "edges":

@@ -100,7 +100,7 @@ def test_nothing_of_the_dispatchers_is_missing() -> None:
 # -- libraries --------------------------------------------------------------------------------------------------------
 
 
-def test_a_library_that_is_let_go_of_takes_its_registrations_along() -> None:
+def test_a_deleted_library_deregisters_its_kernels() -> None:
     library = C._dispatch_library("FRAGMENT", "gone", "")
     library.def_("foo(Tensor x) -> Tensor").impl_t_t("foo", "CPU")
     assert C._dispatch_has_kernel("gone::foo")
@@ -213,7 +213,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", list(BAD))
-def test_bad_input_gives_one_clear_error_and_leaves_the_tables_alone(what: str) -> None:
+def test_bad_input_raises_one_clear_error_and_changes_no_table(what: str) -> None:
     library = C._dispatch_library("FRAGMENT", "bad", "")
     library.def_("foo(Tensor x) -> Tensor").impl_t_t("foo", "CPU")
     library.def_("raises(Tensor x) -> Tensor").def_("nothing(Tensor x) -> Tensor")

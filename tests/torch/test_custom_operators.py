@@ -46,7 +46,7 @@ def test_an_operator_with_only_a_cpu_kernel_goes_through_autograds_fallback(libr
     assert x.grad is None
 
 
-def test_boxed_call_of_a_python_kernel_takes_values_off_the_stack_and_puts_them_back(
+def test_boxed_call_of_a_python_kernel_pops_arguments_and_pushes_results(
     library: torch.library.Library,
 ) -> None:
     library.impl("f", lambda x: x, "CPU")
@@ -79,7 +79,7 @@ def test_typed_call_of_a_python_kernel_boxes_first() -> None:
     ]
 
 
-def test_the_key_set_of_a_kernel_is_what_the_trace_says(library: torch.library.Library) -> None:
+def test_the_key_set_of_a_kernel_is_the_recorded_one(library: torch.library.Library) -> None:
     received: list[int] = []
 
     def kernel(keys: Any, x: Any) -> Any:
@@ -145,7 +145,7 @@ def test_a_malformed_schema_changes_nothing(schema: str) -> None:
         made.define("f(Tensor x) -> Tensor")
 
 
-def test_what_is_not_modelled_says_so() -> None:
+def test_what_is_not_modelled_raises() -> None:
     with pytest.raises(NotImplementedError, match="register_torch_dispatch is not in dispatchviz's model"):
         torch.library.register_torch_dispatch("aten::sin", Tensor)
     with pytest.raises(OSError, match=r"^Could not load this library: .*nothing\.so$") as raised:

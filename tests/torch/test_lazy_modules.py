@@ -29,7 +29,7 @@ def test_a_lazy_module_becomes_an_ordinary_one() -> None:
     assert type(loaded[0]) is nn.LazyConv2d
 
 
-def test_what_waits_for_its_shape_says_so() -> None:
+def test_uninitialized_parameters_raise() -> None:
     """Its shape, functions of it, inputs of other dimensions, loading it into an ordinary module."""
     layer = nn.LazyLinear(3)
     with pytest.raises(RuntimeError, match=UNUSED):

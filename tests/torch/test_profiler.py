@@ -53,7 +53,7 @@ def test_a_schedule_has_cycles_as_in_pytorch() -> None:
     assert steps == [(4, [("ProfilerStep*", 2), ("one", 2)])]
 
 
-def test_a_table_says_that_there_are_no_times() -> None:
+def test_a_table_has_no_times() -> None:
     with profile() as profiler:
         torch.ones(2)
     lines = profiler.key_averages().table(sort_by="cpu_time_total", row_limit=2).splitlines()

@@ -55,13 +55,13 @@ def test_programs_print_what_they_print_under_pytorch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SEEN_BY_A_MODE if name not in OTHERWISE])
-def test_a_mode_sees_what_it_sees_in_pytorch(name: str) -> None:
+def test_a_mode_intercepts_the_same_calls_as_in_pytorch(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) == SEEN_BY_A_MODE[name]
 
 
 @pytest.mark.parametrize("name", [name for name in SEEN_BY_WRAPPERS if name not in OTHERWISE_WRAPPED])
-def test_wrappers_see_what_they_see_in_pytorch(name: str) -> None:
+def test_wrappers_intercept_the_same_calls_as_in_pytorch(name: str) -> None:
     with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) == SEEN_BY_WRAPPERS[name]
 

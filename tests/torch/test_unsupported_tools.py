@@ -14,7 +14,7 @@ def double(x: object) -> object:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("compiles", [jit.script, jit.trace])
-def test_what_is_compiled_is_given_back_with_a_warning(compiles: object) -> None:
+def test_what_is_compiled_is_returned_with_a_warning(compiles: object) -> None:
     with pytest.warns(UserWarning, match="runs as Python") as caught:
         assert compiles(double) is double  # type: ignore[operator]
     assert caught[-1].filename == __file__

@@ -130,7 +130,7 @@ def test_a_tensor_is_short() -> None:
 
 def test_sets_of_the_same_short_name_get_longer_ones() -> None:
     names = SetNames()
-    many = [("CPU", raw, 0, 0) for raw in range(3000)]  # more than a hash of three digits can tell apart
+    many = [("CPU", raw, 0, 0) for raw in range(3000)]  # more than a hash of three digits can distinguish
     assert len({names.name(sets) for sets in many}) == len(many)
     table = read_table(names.table())
     assert [table[names.name(sets)] for sets in many] == many

@@ -8,7 +8,7 @@
      expand AutogradCPU.5f0
 
 A step names its operator, without ``aten::``, and how it was dispatched: ``CPU.c21`` is a highest key, a raw key set
-and the thread's included and excluded sets, which a table tells. ``>`` marks a redispatch; it has the operator of the
+and the thread's included and excluded sets, which a table lists. ``>`` marks a redispatch; it has the operator of the
 call around it where it names none. Below ``in NAME`` the engine evaluates that Node, below ``in -`` none.
 """
 

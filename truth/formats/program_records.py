@@ -137,7 +137,7 @@ _KINDS = {
 
 
 def _kind(line: str) -> str:
-    """What a line is about."""
+    """The kind of a line."""
     word = line.partition(" ")[0]
     return "log" if word == "in" else _FIRST.get(line[0], word)
 

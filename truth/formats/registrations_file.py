@@ -80,7 +80,7 @@ def text(contents: Contents) -> str:
 
 
 def read() -> Contents:
-    """What is in the file now."""
+    """The contents of the stored file."""
     head, _, body = PATH.read_text(encoding="utf-8").partition("\n\n")
     parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
 

@@ -20,7 +20,7 @@ def value_text(value: Any) -> str:
 
 
 def read_value(text: str) -> Any:
-    """What ``value_text`` was given."""
+    """The value of a text of ``value_text``."""
     return json.loads(text, object_hook=_long)
 
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from truth.compare import close
-from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, used_sequence_numbers
 from truth.readable import node_text
 
 Record = dict[str, Any]
@@ -33,7 +33,7 @@ def autograd_record(
 
     def at_once() -> int:
         run.whole()
-        return sequence_numbers_taken(torch)
+        return used_sequence_numbers(torch)
 
     numbers = in_new_thread(at_once)
     graphs = Graphs(stepped)

@@ -20,7 +20,7 @@ import torch
 import torch._dynamo  # before anything is watched: it compares signatures with the originals
 import torch.autograd
 
-from truth.observers.runs import FILE, Graphs, Run, sequence_numbers_taken
+from truth.observers.runs import FILE, Graphs, Run, used_sequence_numbers
 
 FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
@@ -46,7 +46,7 @@ Step = list[Any]
 
 
 class _Watch(threading.local):
-    """What this thread has done; ``steps`` is None while nobody watches it."""
+    """The recorded steps of this thread; ``steps`` is None while it is not watched."""
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None
@@ -108,7 +108,7 @@ def steps_of(function: Callable[[], Any]) -> list[Step]:
 
 def watched_run(run: Run) -> tuple[list[Step], int]:
     """Runs a program in this thread: its dispatch steps, and how many sequence numbers it took."""
-    return steps_of(run.whole), sequence_numbers_taken(torch)
+    return steps_of(run.whole), used_sequence_numbers(torch)
 
 
 def _cells(keys: Sequence[str], namespaces: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
@@ -260,7 +260,7 @@ def watched_engine(graphs: Graphs) -> Iterator[None]:
 
 
 def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
-    """Where a tensor's gradient goes; found without taking a sequence number of this thread."""
+    """The gradient edge of a tensor, without using up a sequence number of this thread."""
     if isinstance(tensor, torch.autograd.graph.GradientEdge):
         return tensor.node, tensor.output_nr
     if tensor.grad_fn is not None:

@@ -4,7 +4,7 @@ The table of an ELF file (``.symtab``) names the source file of every object tha
 local symbols. The linker puts the code of one object in one piece. So a function that others can call, which has no
 file beside it, lies between local functions of the file that it comes from.
 
-Nothing is installed for this and no compiler's tool is asked: names are taken apart as far as they are plain.
+Nothing is installed for this and no compiler's tool is needed: names are taken apart as far as they are plain.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
-from truth.programs import GIVEN
+from truth.programs import PRELUDE
 
 FILE = "<program>"
 """File name that the program's code carries."""
@@ -26,7 +26,7 @@ FILE = "<program>"
 _RANDOM = re.compile(r"rand|normal_|uniform_|empty(?!\(0\))")
 _NEW_PARAMETERS = re.compile(r"nn\.(Linear|Conv|Embedding|Bilinear|MultiheadAttention|Transformer|RNN|LSTM|GRU)")
 _OVERWRITTEN = re.compile(r"fill_|copy_")
-_LARGEST_TAKEN = 1 << 60
+_LARGEST_USED = 1 << 60
 """Sequence numbers above this are the maximum, which AccumulateGrad has."""
 
 ONCE = (
@@ -48,7 +48,7 @@ def is_random(source: str) -> bool:
 
 
 def in_new_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function gives in a thread of its own: sequence numbers are counted per thread, from 0.
+    """The result of a function in a new thread: sequence numbers are counted per thread, from 0.
 
     Programs look for "program" in the stack that anomaly mode keeps: no file that calls this with a function of its own
     may have that in its name.
@@ -149,7 +149,7 @@ def raised_at(error: BaseException) -> int:
 def evaluated(namespace: Any, text: str) -> list[str]:
     """The value or the error of an expression."""
     variables = {"torch": namespace}
-    exec(GIVEN, variables)
+    exec(PRELUDE, variables)
     try:
         return ["value", repr(eval(text, variables))]
     except Exception as error:
@@ -214,8 +214,8 @@ def autograd_facts(run: Run) -> list[Any]:
     return facts
 
 
-def sequence_numbers_taken(torch: ModuleType) -> int:
-    """How many sequence numbers this thread has given out; takes another one."""
+def used_sequence_numbers(torch: ModuleType) -> int:
+    """The number of sequence numbers that this thread has used; uses another one."""
     with torch.inference_mode(False), torch.enable_grad():
         number = (torch.ones(1, requires_grad=True) * 1).grad_fn._sequence_nr()
     return int(number)
@@ -255,7 +255,7 @@ class Graphs:
         names = [name for name, value in self._run.tensors.items() if value is variable]
         return {
             "name": node.name(),
-            "sequence_nr": None if number > _LARGEST_TAKEN else number,
+            "sequence_nr": None if number > _LARGEST_USED else number,
             "topological_nr": longest_path(node, {}),
             "edges": [None if target is None else [index[target], nr] for target, nr in node.next_functions],
             "inputs": [[list(metadata.shape), str(metadata.dtype)] for metadata in node._input_metadata],
@@ -289,7 +289,7 @@ _OPAQUE = ("MkldnnRnnLayerBackward0", "_saved_result3")
 
 
 def saved(node: Any) -> dict[str, Any]:
-    """What a node keeps, by name; a text where reading it raises."""
+    """The saved values of a node, by name; a text where reading it raises."""
     found: dict[str, Any] = {}
     for name in dir(node):
         if name.startswith("_saved_"):

@@ -107,7 +107,7 @@ PROGRAMS: dict[str, str] = {name: source for programs in SUBJECTS.values() for n
 LESSONS = _HERE.parents[1] / "examples" / "lessons"
 """The folder of the lessons, which are recorded too."""
 
-GIVEN = """
+PRELUDE = """
 class Bad: pass
 x = torch.ones(2, 2)
 r = torch.ones(2, requires_grad=True)

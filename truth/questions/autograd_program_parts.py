@@ -1,6 +1,6 @@
 """The pieces that random programs about autograd are made of: operators, views, writes, modes, as source text.
 
-``{0}`` and ``{1}`` stand for variables. ``autograd_programs.py`` puts them together and follows the shapes.
+``{0}`` and ``{1}`` represent variables. ``autograd_programs.py`` puts them together and follows the shapes.
 """
 
 from __future__ import annotations

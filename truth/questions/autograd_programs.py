@@ -188,7 +188,7 @@ class Writer:
         )
 
     def _layer(self) -> tuple[str, Shape]:
-        """What networks are made of."""
+        """A layer of a network."""
         x = self._some()
         if not x.shape:
             return self._same_shape()

@@ -1,6 +1,6 @@
 """Reprs on PyTorch and on the model: random tensors under random print options, tensors inside transforms.
 
-A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch is asked.
+A question is a text of Python; its answer is what it prints. ``torch`` is whichever torch runs it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _real(choice: random.Random, factor: float, whole: bool, special: bool) -> s
 
 
 def answer(torch: Any, question: str) -> str:
-    """What a question prints."""
+    """The output of a query."""
     printed = io.StringIO()
 
     def show(a: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A history is a list of steps, each a list of strings:
 
-    library NAME KIND NAMESPACE KEY      makes a library; NAMESPACE ns stands for one that only this history uses
+    library NAME KIND NAMESPACE KEY      makes a library; NAMESPACE ns represents one that only this history uses
     def_ NAME SCHEMA ALIAS               defines an operator (ALIAS: kind of alias analysis)
     def_legacy NAME SCHEMA
     define NAME SCHEMA ALIAS

@@ -164,11 +164,11 @@ class TorchC:
         return shown(repr(value))
 
     def schema(self, text: str) -> str:
-        """What is read, or why it cannot be."""
+        """The parsed schema, or the error."""
         return self.answer(f"(lib.define({text!r}), C._dispatch_dump('q::foo'))[0]")
 
     def close(self) -> None:
-        """Takes the registrations back."""
+        """Undoes the registrations."""
         self.names["lib"].reset()
         self.names["aten"].reset()
 

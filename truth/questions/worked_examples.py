@@ -1,7 +1,7 @@
 """The calls, tensors and thread states of ``worked_examples.txt``: what is run, never what it should give.
 
 Rule 1: a call's set-up is above its ``---``; of what is below, the first dispatch of the named operator counts.
-Rule 2: what a program needs and PyTorch and the model make differently is given by ``Given``.
+Rule 2: what a program needs and PyTorch and the model make differently is given by ``Globals``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ TENSORS: dict[str, str] = {name: source for name, (_, source) in _parts("tensor"
 STATES: dict[str, str] = {name: source for name, (_, source) in _parts("state").items()}
 
 
-class Given:
-    """What programs have besides ``torch``; ``made`` gives what only one of both torches can make that way."""
+class Globals:
+    """The globals of programs besides ``torch``; ``made`` are functions that differ between PyTorch and the model."""
 
     def __init__(self, torch: ModuleType, made: dict[str, Callable[..., Any]]) -> None:
         self.torch = torch
@@ -65,7 +65,7 @@ class Given:
         exec(source, self.variables)
 
     def close(self) -> None:
-        """Takes back what the program registered."""
+        """Undoes the program's registrations."""
         if "library" in self.variables:
             self.variables.pop("library")._destroy()
 
@@ -100,7 +100,7 @@ class Given:
         return found[0]
 
     def in_inference_mode(self, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives there."""
+        """The result of ``make`` in inference mode."""
         with self.torch.inference_mode():
             return make()
 
@@ -145,7 +145,7 @@ class Given:
         return self.torch.Tensor._make_wrapper_subclass(self.subclass_class(), (2,), device=device)
 
 
-def key_set(given: Given, source: str) -> int:
+def key_set(given: Globals, source: str) -> int:
     """The raw set of the tensor that an expression gives."""
     found = eval(source, given.variables)
     return int(found if isinstance(found, int) else given.torch._C._dispatch_keys(found).raw_repr())

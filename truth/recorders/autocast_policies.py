@@ -1,10 +1,10 @@
 """The cast policy of each operator under autocast, measured on an installed PyTorch (CPU).
 
-PyTorch does not tell policies, so each operator is called under autocast with tensors that the policies treat
+PyTorch does not expose policies, so each operator is called under autocast with tensors that the policies treat
 differently, and the first cast that it makes is read off; what the operator does with its nonsensical arguments
 afterwards does not matter. For CUDA the tensors are wrapper subclasses without data.
 
-    to bfloat16                    lower_precision_fp: that is the dtype asked for, the tensors are of float16
+    to bfloat16                    lower_precision_fp: that is the requested dtype, the tensors are of float16
     to float32                     fp32; but fp32_set_opt_dtype if a dtype that was given prevents it
     none, another overload runs    fp32_append_dtype
     PyTorch's own error            promote, as it knows no third dtype; or the operator is banned
@@ -135,7 +135,7 @@ def registered(key: str) -> list[str]:
 
 
 def everything() -> dict[str, Any]:
-    """What the file holds."""
+    """The contents of the file."""
     found: dict[str, Any] = {"torch": torch.__version__.split("+")[0]}
     for key, device in DEVICES.items():
         torch.set_autocast_dtype(device, torch.bfloat16)

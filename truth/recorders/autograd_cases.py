@@ -29,7 +29,7 @@ def sources() -> dict[str, str]:
 
 
 def recorded() -> dict[str, Any]:
-    """What PyTorch does."""
+    """The record of PyTorch."""
     torch.set_num_threads(1)
     return {
         name: {"source": source, **autograd_record(torch, source, watched_engine)} for name, source in sources().items()

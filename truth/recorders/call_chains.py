@@ -30,7 +30,7 @@ C: Any = torch._C
 
 
 def recorded(source: str) -> dict[str, Any]:
-    """What a program does; AssertionError if it fails."""
+    """The record of a program; AssertionError if it fails."""
     run = Run(torch, source)
     statements = [s for s in ast.parse(source).body if '"cuda"' not in ast.get_source_segment(source, s, padded=True)]
     early = [s for s in statements if "library" in str(ast.get_source_segment(source, s))]

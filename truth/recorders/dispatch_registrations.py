@@ -5,7 +5,7 @@
 ``sequences``  random cases of [steps, cells, stale, dump, table]. A step is ["+", key, fallthrough] or ["-", n]: a
                Python kernel is registered, or the n-th one is taken away again. ``cells`` has a character for every
                runtime key: which kernel calls find there (its number in base 36), ``.`` none, ``*`` a valid cell with
-               another kernel (a fallback), ``!`` the ambiguous one, ``>`` a fallthrough of ours, ``?`` not asked.
+               another kernel (a fallback), ``!`` the ambiguous one, ``>`` a fallthrough of ours, ``?`` not called.
                ``stale`` says that PyTorch's own check of the invariants fails.
 
 Places are normalised: FILE:LINE is ``here:0``, PyTorch's build folder is left out.
@@ -36,7 +36,7 @@ KEYS = (
 )
 OFTEN = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "SparseCPU", "NestedTensorCPU")
 UNASKED = re.compile(r"Python|PreDispatch|FuncTorchDynamic|Functionalize|Tracer|Vmap|Autograd(MTIA|MAIA)$")
-"""Cells whose fallbacks must not be called out of the blue, or whose fallbacks are there and cannot be asked for."""
+"""Cells whose fallbacks must not be called out of the blue, or whose fallbacks are there and cannot be looked up."""
 
 
 def normalised(text: str) -> str:
@@ -170,7 +170,7 @@ class Sequence:
         self.kernels.append(library)
 
     def cell(self, name: str, raw: int) -> str:
-        """What a call finds in the cell of a runtime key."""
+        """The kernel in the cell of a runtime key, found by a call."""
         if name in NAMEABLE and not C._dispatch_has_computed_kernel_for_dispatch_key(self.name, name):
             return "."
         if UNASKED.search(name):
@@ -246,7 +246,7 @@ def sequence(number: int, steps: list[list[Any]], keys: dict[str, int]) -> list[
 
 
 def data(seed: int = 0) -> dict[str, Any]:
-    """What is stored, for seed 0; other sequences for others."""
+    """The stored data, for seed 0; other sequences for others."""
     rng, keys = random.Random(seed), runtime_keys()
     return {
         "torch": torch.__version__.partition("+")[0],

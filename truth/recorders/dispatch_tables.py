@@ -6,7 +6,7 @@ written:
     dispatchviz/core/native/registrations.txt   package data: schemas, registrations, backend fallbacks, owners
     truth/records/dispatch_tables.json.gz       the tables: a digest of each, some in full, cell by cell
 
-What a CUDA build of the same release registers besides is taken over, or asked of torchgen if the file is of another
+What a CUDA build of the same release registers besides is taken over, or from torchgen if the file is of another
 release. With a CUDA build, which needs no GPU for this, just that part of the first file is written.
 """
 
@@ -31,7 +31,7 @@ FLAGS = {"boxed": BOXED, "unboxed": UNBOXED, "fallthrough": FALLTHROUGH}
 RELEASE = torch.__version__.partition("+")[0]
 IN_FULL = 13
 """Every so many-th operator's table is stored in full, beside those that say the most."""
-SAYING = (
+FULL_TABLES = (
     *("aten::add.Tensor", "aten::linear", "aten::matmul", "aten::mul_.Tensor", "aten::randn", "aten::reshape"),
     *("aten::sum", "aten::view"),
 )
@@ -45,7 +45,7 @@ _CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \
 _OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was registered at (?P<place>.*); latest")
 
 
-# -- asking PyTorch ---------------------------------------------------------------------------------------------------
+# -- reading PyTorch --------------------------------------------------------------------------------------------------
 
 
 def names() -> list[str]:
@@ -116,7 +116,7 @@ def contents() -> Contents:
 
 
 def measured() -> Contents:
-    """What a CPU build has registered, and what a CUDA build has besides."""
+    """Registrations of a CPU build, and the additional ones of a CUDA build."""
     operators, structured, cuda = names(), Generator().structured(), known_cuda()
     owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
     return Contents(
@@ -145,7 +145,7 @@ def with_measured_cuda(cpu: Contents) -> Contents:
 
 
 def besides(operator: Operator) -> Iterator[Row]:
-    """What this build has registered for an operator and a CPU build has not."""
+    """Registrations of an operator in this build that a CPU build does not have."""
     return (row for row in rows(operator.name) if row not in operator.rows and OPTIONAL not in row.debug)
 
 
@@ -156,9 +156,9 @@ def digest(table: dict[str, list[Any]]) -> str:
 
 
 def test_data() -> dict[str, Any]:
-    """What tests compare with: digests of all tables, and some tables in full."""
+    """Expected data of tests: digests of all tables, and some tables in full."""
     operators = names()
-    full = {*operators[::IN_FULL], *SAYING}
+    full = {*operators[::IN_FULL], *FULL_TABLES}
     tables = {name: cells(name) for name in operators}
     return {
         "torch": RELEASE,

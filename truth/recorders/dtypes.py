@@ -33,7 +33,7 @@ def operand(text: str, namespace: Any = torch) -> Any:
 
 
 def everything() -> dict[str, Any]:
-    """What the file holds."""
+    """The contents of the file."""
 
     def of_pairs(answer: Any) -> dict[str, dict[str, Any]]:
         return {a: {b: answer(getattr(torch, a), getattr(torch, b)) for b in DTYPES} for a in DTYPES}

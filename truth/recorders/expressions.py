@@ -19,7 +19,7 @@ from truth.programs import EXPRESSIONS
 
 
 def recorded() -> dict[str, list[str]]:
-    """What every expression gives."""
+    """The result of every expression."""
     torch.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -18,7 +18,7 @@ from truth.programs import LESSONS
 
 
 def recorded(name: str) -> Record:
-    """What a lesson does on PyTorch. RuntimeError if it fails there, or prints something else when it is watched."""
+    """The record of a lesson on PyTorch. RuntimeError if it fails there, or prints something else while watched."""
     source = (LESSONS / f"{name}.py").read_text(encoding="utf-8")
     plain, watched = Run(torch, source), Run(torch, source)
     in_new_thread(plain.whole)

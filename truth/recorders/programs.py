@@ -44,7 +44,7 @@ NO_LOG = "# no log"
 
 
 def unwatched(source: str) -> Record:
-    """What a program does when the dispatcher is as PyTorch ships it; AssertionError if its two runs end differently.
+    """The record of a program with PyTorch's unmodified dispatcher; AssertionError if its two runs end differently.
 
     ``called`` is what the profiler saw.
     """

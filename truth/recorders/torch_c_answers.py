@@ -26,7 +26,7 @@ def signatures(holder: Any) -> dict[str, str]:
 
 
 def contents() -> dict[str, Any]:
-    """What is stored."""
+    """The stored data."""
     answered, watched = questions.TorchC(torch), Watched(torch._C)
     return {
         "torch": torch.__version__.partition("+")[0],

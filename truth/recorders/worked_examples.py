@@ -23,7 +23,7 @@ import torch
 
 from truth import records
 from truth.formats.json_text import json_text
-from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
+from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Globals, key_set
 
 C: Any = torch._C
 CELLS = (
@@ -68,13 +68,13 @@ def jagged() -> torch.Tensor:
     return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
 
 
-def given() -> Given:
+def given() -> Globals:
     """For one program."""
-    return Given(torch, {"of": of, "nested": nested, "jagged": jagged})
+    return Globals(torch, {"of": of, "nested": nested, "jagged": jagged})
 
 
 def measured(call: Call) -> dict[str, Any]:
-    """How a call comes to its first kernel."""
+    """The path of a call to its first kernel."""
     variables = given()
     variables.run(call.setup)
     found: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def _noting(found: dict[str, Any]) -> Callable[..., Any]:
 
 
 def noted(source: str) -> list[list[int]]:
-    """What the ``note()`` of a program keep; in a thread of its own, which may be left in any state."""
+    """What ``note()`` of a program records; in a thread of its own, which may be left in any state."""
     variables = given()
     with ThreadPoolExecutor(1) as thread:
         thread.submit(variables.run, source).result()

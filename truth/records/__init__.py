@@ -1,6 +1,6 @@
 """The records of PyTorch, a file each, and how they are read.
 
-Programs are read one by one, when they are asked for (``programs()``), from one text file a subject
+Programs are read one by one, when they are looked up (``programs()``), from one text file a subject
 (``truth/formats/program_records.py``). Everything else is JSON, packed where it changes with PyTorch's releases only
 and is much: ``python -m truth.show NAME`` shows any of it as text.
 """
@@ -69,13 +69,13 @@ class ProgramRecords(Mapping[str, Record]):
 
 @functools.cache
 def programs() -> ProgramRecords:
-    """What PyTorch did with the programs of ``truth/programs``."""
+    """Records of the programs of ``truth/programs``."""
     return ProgramRecords()
 
 
 @functools.cache
 def lesson(name: str) -> Record:
-    """What PyTorch printed and dispatched in a lesson of ``examples/lessons``."""
+    """Output and dispatch steps of a lesson of ``examples/lessons``."""
     return read_programs(f"lessons/{name}")[name]
 
 

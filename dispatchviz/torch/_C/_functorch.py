@@ -79,12 +79,12 @@ def _wrap_for_grad(self: Tensor, level: int) -> Tensor:
 
 
 def _unwrap_for_grad(self: Tensor, level: int) -> Tensor:
-    """What a wrapper of that level wraps; another tensor unchanged."""
+    """The tensor that a wrapper of that level wraps; another tensor unchanged."""
     unwrapped: Tensor = unwrap_for_grad(self, level)
     return unwrapped
 
 
-# -- asking ------------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
@@ -103,7 +103,7 @@ def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """What it wraps. RuntimeError for an ordinary tensor."""
+    """The wrapped tensor. RuntimeError for an ordinary tensor."""
     wrapped = maybe_get_batched_impl(tensor) or maybe_get_tensor_wrapper(tensor)
     if wrapped is None:
         raise RuntimeError("No wrappers present!")

@@ -211,7 +211,7 @@ def _shown(spec: TreeSpec) -> str:
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What a transform's tensor wraps, down to the ordinary one unless ``recurse`` is False. For looking only."""
+    """The tensor that a transform's wrapper holds, recursively unless ``recurse`` is False. For debugging only."""
     if not is_functorch_wrapped_tensor(tensor):
         return tensor
     value = get_unwrapped(tensor)

@@ -113,7 +113,7 @@ class _AutogradKernel:
 
     def _setup(self, ctx: Any, args: tuple[Any, ...], call: _Call, result: Any) -> None:
         setup = self._formula._setup_context_fn
-        assert setup is not None, "asked before"
+        assert setup is not None, "checked before"
         inputs, keyword_only = with_defaults(self._schema, args, call.keyword_only)
         if self._has_keywords:
             setup(ctx=ctx, inputs=inputs, keyword_only_inputs=keyword_only, output=result)

@@ -24,7 +24,7 @@ UNKNOWN = "unknown"
 
 
 class _Parameter(NamedTuple):
-    """One parameter, read."""
+    """One parameter, parsed."""
 
     name: str
     type: str
@@ -54,7 +54,7 @@ def infer_schema(
 
 
 class _Inference:
-    """One function."""
+    """Schema inference of one function."""
 
     def __init__(self, function: Callable[..., Any], mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> None:
         self._globals = getattr(function, "__globals__", {})

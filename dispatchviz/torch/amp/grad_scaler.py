@@ -257,7 +257,7 @@ class GradScaler:
         return self._init_scale if scale is None else float(scale.item())
 
     def get_growth_factor(self) -> float:
-        """How the scale grows."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -265,7 +265,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """How the scale shrinks."""
+        """The factor by which the scale shrinks."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
@@ -300,7 +300,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes them over. RuntimeError for an empty one."""
+        """Loads them. RuntimeError for an empty one."""
         if not self._enabled:
             return
         if not state_dict:

@@ -19,17 +19,17 @@ from dispatchviz.torch.autograd.functional_arguments import (
     OUTPUTS,
     Function,
     Tensors,
-    as_given,
     as_tuple,
     check_requires_grad,
     check_single_number,
     check_v,
     fill_in_zeros,
-    finished,
     grad,
+    grad_postprocess,
+    grad_preprocess,
     is_one_number,
-    prepared,
-    table_as_given,
+    nested_tuple_postprocess,
+    tuple_postprocess,
     zeros_like,
 )
 from dispatchviz.torch.autograd.functional_forward import jacfwd
@@ -39,12 +39,12 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 class _Problem:
-    """A function, prepared inputs and outputs."""
+    """A function, preprocessed inputs and outputs."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create_graph: bool, strict: bool) -> None:
         self.name, self.func, self.create_graph, self.strict = name, func, create_graph, strict
         self.inputs_were_tuple, given = as_tuple(inputs, "inputs", name)
-        self.inputs = prepared(given, create_graph, need_graph=True)
+        self.inputs = grad_preprocess(given, create_graph, need_graph=True)
 
     def run(self) -> None:
         """Calls the user's function."""
@@ -58,7 +58,7 @@ class _Problem:
                 raise RuntimeError(f"The vector v can only be None if {missing}")
             return None
         _, given = as_tuple(v, "v", self.name)
-        given = prepared(given, self.create_graph, need_graph=False)
+        given = grad_preprocess(given, self.create_graph, need_graph=False)
         check_v(given, other, other_was_tuple)
         return given
 
@@ -68,9 +68,9 @@ class _Problem:
         return self.vector(v, self.inputs, self.inputs_were_tuple, missing)
 
     def answer(self, product: Tensors, was_tuple: bool) -> tuple[Any, Any]:
-        """What the function gave, and the product."""
-        outputs = finished(self.outputs, self.create_graph)
-        return as_given(outputs, self.outputs_were_tuple), as_given(finished(product, self.create_graph), was_tuple)
+        """The outputs of the function, and the product."""
+        outputs = tuple_postprocess(grad_postprocess(self.outputs, self.create_graph), self.outputs_were_tuple)
+        return outputs, tuple_postprocess(grad_postprocess(product, self.create_graph), was_tuple)
 
     def in_wanted_mode(self) -> set_grad_enabled:
         """Grad mode for the last backward: the caller's, or on if the result shall have a graph."""
@@ -177,7 +177,9 @@ def jacobian(
                 "Please either set `strict=False` or `vectorize=False`."
             )
         rows = _at_once(problem) if vectorize else _one_by_one(problem)
-        return table_as_given(finished(rows, create_graph), problem.outputs_were_tuple, problem.inputs_were_tuple)
+        return nested_tuple_postprocess(
+            grad_postprocess(rows, create_graph), problem.outputs_were_tuple, problem.inputs_were_tuple
+        )
 
 
 def _one_by_one(problem: _Problem) -> tuple[Tensors, ...]:
@@ -270,4 +272,4 @@ def hessian(
         return jac
 
     table = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
-    return table_as_given(table, were_tuple, were_tuple)
+    return nested_tuple_postprocess(table, were_tuple, were_tuple)

@@ -86,20 +86,20 @@ def as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
     return was_tuple, values
 
 
-def as_given(result: Any, was_tuple: bool) -> Any:
+def tuple_postprocess(result: Any, was_tuple: bool) -> Any:
     """The only element, if what was given was no tuple."""
     return result if was_tuple else result[0]
 
 
-def table_as_given(rows: Any, outer: bool, inner: bool) -> Any:
+def nested_tuple_postprocess(rows: Any, outer: bool, inner: bool) -> Any:
     """The same of a tuple of tuples."""
-    return as_given(tuple([as_given(row, inner) for row in rows]), outer)
+    return tuple_postprocess(tuple([tuple_postprocess(row, inner) for row in rows]), outer)
 
 
 # -- history -----------------------------------------------------------------------------------------------------------
 
 
-def prepared(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
+def grad_preprocess(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
     """Tensors that are none of the user's: views with history if the result shall have one, else new leaves."""
 
     def one(tensor: Tensor) -> Tensor:
@@ -111,11 +111,11 @@ def prepared(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
     return tuple([one(tensor) for tensor in inputs])
 
 
-def finished(tensors: Any, create_graph: bool) -> Any:
+def grad_postprocess(tensors: Any, create_graph: bool) -> Any:
     """Without history, unless ``create_graph`` was requested; tuples in tuples too."""
     if create_graph:
         return tensors
-    return tuple([ops.detach.call(t) if isinstance(t, Tensor) else finished(t, create_graph) for t in tensors])
+    return tuple([ops.detach.call(t) if isinstance(t, Tensor) else grad_postprocess(t, create_graph) for t in tensors])
 
 
 def zeros_like(tensor: Tensor, flag: bool = False) -> Tensor:

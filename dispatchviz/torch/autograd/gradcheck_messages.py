@@ -96,7 +96,7 @@ def failed_batched(output: int, input: int, found: Any, expected: Any, is_forwar
 
 
 def slow_mode(numerical: Any, analytical: Any, difference: Any, close: bool) -> str:
-    """What fast mode found, again in slow mode."""
+    """The failure of fast mode, checked again in slow mode."""
     text = (
         "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
         "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"

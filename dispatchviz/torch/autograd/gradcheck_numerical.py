@@ -15,7 +15,7 @@ Function = Callable[..., Any]
 
 
 class Check:
-    """What is checked, and how closely."""
+    """The function, inputs and tolerances of a check."""
 
     def __init__(self, func: Function, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
         self.func, self.inputs = func, inputs

@@ -34,7 +34,7 @@ class _Handle:
 
 
 class _AllowMutationOnSavedContext:
-    """What is known of the tensors saved so far."""
+    """Versions and clones of the tensors saved so far."""
 
     def __init__(self) -> None:
         self.cloned: MutableMapping[_Handle, Tensor] = WeakKeyDictionary()

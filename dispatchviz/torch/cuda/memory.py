@@ -1,7 +1,7 @@
 """``torch.cuda.memory``: how much memory of the device is in use (``torch/cuda/memory.py``).
 
 NB: what CuPy's pool has given away; an emulated device lives in the machine's memory and counts nothing: 0, with a
-warning at the first question. Peaks are what is in use when they are asked for, and there is no list of allocations.
+warning at the first query. Peaks are what is in use at the time of the query, and there is no list of allocations.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def mem_get_info(device: object = None) -> tuple[int, int]:
 
 
 def memory_stats(device: object = None) -> OrderedDict[str, Any]:
-    """What is in use now; none of the other counters."""
+    """Memory in use now; none of the other counters."""
     used, kept = _bytes_of_pool(device, "used_bytes"), _bytes_of_pool(device, "total_bytes")
     names = {"allocated_bytes": used, "reserved_bytes": kept}
     return OrderedDict((f"{name}.all.{when}", value) for name, value in names.items() for when in ("current", "peak"))

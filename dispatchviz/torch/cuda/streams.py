@@ -17,7 +17,7 @@ from dispatchviz.torch.cuda.current_device import set_device
 
 
 class Stream:
-    """A queue of the CUDA device. ``with stream:`` makes it the current one, as ``torch.cuda.stream(stream)`` does."""
+    """A CUDA stream. ``with stream:`` makes it the current one, as ``torch.cuda.stream(stream)`` does."""
 
     __slots__ = ("_context", "_stream")
 
@@ -66,25 +66,25 @@ class Stream:
         return ctypes.c_void_p(self.cuda_stream)
 
     def wait_event(self, event: Event) -> None:
-        """What is put into this stream from now on waits for ``event``."""
+        """Work submitted to this stream from now on waits for ``event``."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """What is put into this stream from now on waits for what is in ``stream`` by now."""
+        """Work submitted to this stream from now on waits for the work in ``stream`` by now."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Marks what is in this stream by now, with a new event if none is given."""
+        """Records an event in this stream, a new one if none is given."""
         event = event or Event()
         event.record(self)
         return event
 
     def query(self) -> bool:
-        """Everything in it is done."""
+        """Whether all submitted work is done."""
         return self._stream.query()
 
     def synchronize(self) -> None:
-        """Blocks until everything in it is done."""
+        """Blocks until all submitted work is done."""
         self._stream.synchronize()
 
     def __enter__(self) -> Stream:
@@ -106,7 +106,7 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream that others can wait for."""
+    """A CUDA event: a mark in a stream that others can wait for."""
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
@@ -115,19 +115,19 @@ class Event:
         self._event = _streams.Event()
 
     def record(self, stream: Stream | None = None) -> None:
-        """Marks what is in ``stream`` (the current one if none is given) by now."""
+        """Records the event in ``stream`` (by default the current one)."""
         self._event.record((stream or current_stream())._stream, "the program says so")
 
     def wait(self, stream: Stream | None = None) -> None:
-        """What is put into ``stream`` (the current one if none is given) from now on waits."""
+        """Work submitted to ``stream`` (by default the current one) from now on waits for the event."""
         (stream or current_stream())._stream.wait(self._event, "the program says so")
 
     def query(self) -> bool:
-        """What it marks is done."""
+        """Whether the work before the event is done."""
         return self._event.query()
 
     def synchronize(self) -> None:
-        """Blocks until what it marks is done."""
+        """Blocks until the work before the event is done."""
         self._event.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -153,7 +153,7 @@ class Event:
 
 
 class StreamContext:
-    """``with torch.cuda.stream(s):`` puts what the block does into ``s``; None changes nothing."""
+    """``with torch.cuda.stream(s):`` makes ``s`` the current stream of the block; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -178,7 +178,7 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def current_stream(device: object = None) -> Stream:
-    """The stream into which this thread puts its work."""
+    """The current stream of this thread."""
     set_device(device)
     return Stream._of(_streams.current())
 

@@ -19,7 +19,7 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """False: nobody can make the default process group."""
+    """False: there is no default process group."""
     return False
 
 
@@ -54,7 +54,7 @@ def destroy_process_group(group: Any = None) -> NoReturn:
 
 
 class ReduceOp:
-    """How tensors of several processes are reduced into one."""
+    """The reduction of a collective."""
 
     class RedOpType(IntEnum):
         """Its kinds."""
@@ -82,7 +82,7 @@ class group:
 
 
 class GroupMember:
-    """What a process is that is not in a group."""
+    """The group of a process outside of a group."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = -100

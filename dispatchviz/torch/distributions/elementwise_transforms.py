@@ -163,7 +163,7 @@ class AffineTransform(Transform):
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions are one event."""
+        """The number of dimensions of one event."""
         return self._event_dim
 
     @property

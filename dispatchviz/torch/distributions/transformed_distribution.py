@@ -75,7 +75,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self) -> Any:
-        """What the last transform gives, for whole events."""
+        """The codomain of the last transform, for whole events."""
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain

@@ -27,7 +27,7 @@ class GraphModule:
 
 
 def wrap(fn_or_name: _T) -> _T:
-    """What it was given, a function or a function's name. RuntimeError for others."""
+    """The argument, a function or a function's name. RuntimeError for others."""
     if not (callable(fn_or_name) or isinstance(fn_or_name, str)):
         raise RuntimeError(
             f"Unsupported type for global function! Must be either a callable or string name, got {type(fn_or_name)}"

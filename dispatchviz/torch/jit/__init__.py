@@ -65,44 +65,44 @@ def _warn_uncompiled(name: str) -> None:
 
 
 def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> _T:
-    """What it was given."""
+    """The argument."""
     _warn_deprecated("script")
     _warn_uncompiled("script")
     return obj
 
 
 def trace(func: _T, example_inputs: Any = None, *args: Any, **kwargs: Any) -> _T:
-    """What it was given."""
+    """The argument."""
     _warn_deprecated("trace")
     _warn_uncompiled("trace")
     return func
 
 
 def trace_module(mod: _T, inputs: Any, *args: Any, **kwargs: Any) -> _T:
-    """What it was given."""
+    """The argument."""
     _warn_deprecated("trace_method")
     _warn_uncompiled("trace_module")
     return mod
 
 
 def script_if_tracing(fn: _T) -> _T:
-    """What it was given: nothing is ever traced."""
+    """The argument: nothing is ever traced."""
     return fn
 
 
 def script_method(fn: _T) -> _T:
-    """What it was given."""
+    """The argument."""
     _warn_deprecated("script_method")
     return fn
 
 
 def export(fn: _T) -> _T:
-    """What it was given."""
+    """The argument."""
     return fn
 
 
 def interface(obj: _T) -> _T:
-    """What it was given. RuntimeError unless it is a class."""
+    """The argument. RuntimeError unless it is a class."""
     if type(obj) is not type:
         raise RuntimeError("interface must be applied to a class")
     return obj
@@ -114,7 +114,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def unused(fn: _T) -> _T:
-    """What it was given."""
+    """The argument."""
     return fn
 
 

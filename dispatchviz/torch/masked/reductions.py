@@ -78,7 +78,7 @@ def argmax(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """Where the largest is, in the dtype of the input."""
+    """The index of the largest element, in the dtype of the input."""
     return torch.argmax(filled("argmax", input, mask), dim, bool(keepdim)).to(dtype=dtype or input.dtype)
 
 
@@ -90,7 +90,7 @@ def argmin(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Any:
-    """Where the smallest is, in the dtype of the input."""
+    """The index of the smallest element, in the dtype of the input."""
     return torch.argmin(filled("argmin", input, mask), dim, bool(keepdim)).to(dtype=dtype or input.dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 
 Ints = int | tuple[int, ...]
 
@@ -25,7 +25,7 @@ def _of_input(n: int) -> Callable[..., Tensor]:
         groups: int = 1,
     ) -> Tensor:
         input = grad_output.new_empty(1).expand(input_size)
-        sizes = [repeated(each, n) for each in (stride, padding, dilation)]
+        sizes = [ntuple(each, n) for each in (stride, padding, dilation)]
         return _backward(grad_output, input, weight, *sizes, False, [0], groups, (True, False, False))[0]
 
     return of_input
@@ -44,7 +44,7 @@ def _of_weight(n: int) -> Callable[..., Tensor]:
         groups: int = 1,
     ) -> Tensor:
         weight = grad_output.new_empty(1).expand(weight_size)
-        sizes = [repeated(each, n) for each in (stride, padding, dilation)]
+        sizes = [ntuple(each, n) for each in (stride, padding, dilation)]
         return _backward(grad_output, input, weight, *sizes, False, [0], groups, (False, True, False))[1]
 
     return of_weight

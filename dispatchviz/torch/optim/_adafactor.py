@@ -15,7 +15,7 @@ __all__ = ["Adafactor"]
 class Adafactor(Optimizer):
     """ValueError for options out of range.
 
-    NB: in PyTorch, ``foreach=True`` updates lists at once; it is off unless asked for.
+    NB: in PyTorch, ``foreach=True`` updates lists at once; it is off by default.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, beside, decayed, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, counter_options, decayed, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,
@@ -87,5 +87,5 @@ class Adadelta(ForeachOptimizer):
         super().__init__(params, {**options, **flags})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        step = torch.zeros((), dtype=scalar_dtype(), **beside(parameter, group))
+        step = torch.zeros((), dtype=scalar_dtype(), **counter_options(parameter, group))
         return {"step": step, "square_avg": zeros_like(parameter), "acc_delta": zeros_like(parameter)}

@@ -76,7 +76,7 @@ class Adam(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; gives what the closure gives."""
+        """One update of every parameter that has a gradient; returns what the closure returns."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]

@@ -26,12 +26,12 @@ class ForeachOptimizer(Optimizer):
     _multi: ClassVar[Update]
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """What is kept of a parameter from its first step on."""
+        """The state of a parameter, made in its first step."""
         raise NotImplementedError
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; gives what the closure gives."""
+        """One update of every parameter that has a gradient; returns what the closure returns."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -46,8 +46,8 @@ class ForeachOptimizer(Optimizer):
         return loss
 
 
-def beside(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-    """Where a counter is that is captured."""
+def counter_options(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
+    """Factory options of a step counter: the parameter's device if it is capturable."""
     return {"device": parameter.device} if group["capturable"] else {}
 
 

@@ -29,7 +29,7 @@ Objective = Callable[[Any], tuple[Any, Any]]
 
 
 def cubic_interpolate(one: Point, other: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through both points and slopes is least, within bounds."""
+    """The minimum of the cubic through both points and slopes, within bounds."""
     if bounds is None:
         bounds = (one.t, other.t) if one.t <= other.t else (other.t, one.t)
     lowest, highest = bounds

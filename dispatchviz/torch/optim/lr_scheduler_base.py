@@ -86,7 +86,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes it back."""
+        """Loads it."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
@@ -189,7 +189,7 @@ class LambdaLR(LRScheduler):
         return {**saved, "lr_lambdas": states}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes it back."""
+        """Loads it."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:

@@ -14,7 +14,7 @@ from dispatchviz.torch.optim.optimizer import Optimizer
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 
 
-def of_each(name: str, optimizer: Any, value: Any) -> list[Any]:
+def format_param(name: str, optimizer: Any, value: Any) -> list[Any]:
     """One value for every group. ValueError for another number of them."""
     count = len(optimizer.param_groups)
     values = value if isinstance(value, (list, tuple)) else [value] * count
@@ -42,8 +42,8 @@ class _WithMomentum(LRScheduler):
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
-        bases = of_each("base_momentum", optimizer, base)
-        maxima = of_each("max_momentum", optimizer, largest)
+        bases = format_param("base_momentum", optimizer, base)
+        maxima = format_param("max_momentum", optimizer, largest)
         if last_epoch == -1:
             for most, least, group in zip(maxima, bases, optimizer.param_groups, strict=True):
                 self._set_momentum(group, most)
@@ -79,11 +79,11 @@ class CyclicLR(_WithMomentum):
     ) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
-        base_lrs = of_each("base_lr", optimizer, base_lr)
+        base_lrs = format_param("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
                 set_rate(group, rate)
-        self.max_lrs = of_each("max_lr", optimizer, max_lr)
+        self.max_lrs = format_param("max_lr", optimizer, max_lr)
         up = float(step_size_up)
         self.total_size = up + (float(step_size_down) if step_size_down is not None else up)
         self.step_ratio = up / self.total_size
@@ -102,7 +102,7 @@ class CyclicLR(_WithMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How high a cycle goes: a cycle's number, or an epoch's."""
+        """The scale of a cycle's amplitude, by the number of the cycle or of the iteration."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         rules: dict[str, float] = {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}
@@ -131,7 +131,7 @@ class CyclicLR(_WithMomentum):
         return {**state, "_scale_fn_custom": None if plain else function.__dict__.copy()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes it back."""
+        """Loads it."""
         state = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         if state is not None:
@@ -225,7 +225,7 @@ class OneCycleLR(_WithMomentum):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
-        rates = of_each("max_lr", optimizer, max_lr)
+        rates = format_param("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for rate, group in zip(rates, optimizer.param_groups, strict=True):
                 group["initial_lr"] = rate / div_factor

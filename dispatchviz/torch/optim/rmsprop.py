@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.foreach_optimizer import beside, check_lists
+from dispatchviz.torch.optim.foreach_optimizer import check_lists, counter_options
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
 from dispatchviz.torch.optim.updates import (
     check_capturable,
@@ -47,7 +47,7 @@ class RMSprop(Optimizer):
         super().__init__(params, {**options, **flags, "differentiable": differentiable})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        state = {"step": torch.zeros((), dtype=scalar_dtype(), **beside(parameter, group))}
+        state = {"step": torch.zeros((), dtype=scalar_dtype(), **counter_options(parameter, group))}
         names = ["square_avg"]
         names += ["momentum_buffer"] if group["momentum"] > 0 else []
         names += ["grad_avg"] if group["centered"] else []
@@ -56,7 +56,7 @@ class RMSprop(Optimizer):
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """One update of every parameter that has a gradient; gives what the closure gives."""
+        """One update of every parameter that has a gradient; returns what the closure returns."""
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]

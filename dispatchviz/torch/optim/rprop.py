@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, beside, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import ForeachOptimizer, Lists, counter_options, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,
@@ -97,7 +97,7 @@ class Rprop(ForeachOptimizer):
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
         state = {
-            "step": torch.zeros((), dtype=scalar_dtype(), **beside(parameter, group)),
+            "step": torch.zeros((), dtype=scalar_dtype(), **counter_options(parameter, group)),
             "prev": zeros_like(parameter),
         }
         return {**state, "step_size": torch.full_like(parameter.grad, to_scalar(group["lr"]))}

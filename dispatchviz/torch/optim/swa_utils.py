@@ -13,7 +13,7 @@ from typing import Any
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler
-from dispatchviz.torch.optim.lr_scheduler_cyclic import of_each
+from dispatchviz.torch.optim.lr_scheduler_cyclic import format_param
 from dispatchviz.torch.optim.updates import grouped
 
 __all__ = [
@@ -135,7 +135,7 @@ class AveragedModel(Module):
         return zip(own, itertools.chain(model.parameters(), model.buffers()), strict=False)
 
     def update_parameters(self, model: Any) -> None:
-        """Takes the model's parameters into the average; the first time they are copied."""
+        """Updates the average by the model's parameters; the first time they are copied."""
         averages: list[Any] = []
         current: list[Any] = []
         first = bool(self.n_averaged == 0)
@@ -201,7 +201,7 @@ class SWALR(LRScheduler):
     def __init__(
         self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
     ) -> None:
-        for group, rate in zip(optimizer.param_groups, of_each("swa_lr", optimizer, swa_lr), strict=True):
+        for group, rate in zip(optimizer.param_groups, format_param("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
@@ -252,6 +252,6 @@ class SWALR(LRScheduler):
         return {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "anneal_func")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes it over."""
+        """Loads it."""
         self.__dict__.update(state_dict)
         self._set_anneal_func(self._anneal_strategy)

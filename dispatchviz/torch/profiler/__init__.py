@@ -1,6 +1,6 @@
 """``torch.profiler``: which operators a program calls, step by step (``torch/profiler/profiler.py``).
 
-NB: calls are counted; no times, no memory, no stacks and no shapes are measured, whatever is asked for.
+NB: calls are counted; no times, no memory, no stacks and no shapes are measured, whatever is requested.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ProfilerActivity(IntEnum):
 
 
 class ProfilerAction(Enum):
-    """What is done in a step."""
+    """The action of a profiler step."""
 
     NONE = 0
     WARMUP = 1

@@ -32,7 +32,7 @@ _TOLERANCES = {
 
 
 class Options(NamedTuple):
-    """How two values are compared."""
+    """Tolerances and checks of a comparison."""
 
     rtol: float | None
     atol: float | None

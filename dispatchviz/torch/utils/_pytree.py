@@ -28,7 +28,7 @@ class TreeSpec:
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves there are below."""
+        """The number of leaves."""
         return 1 if self.type is None else sum(child.num_leaves for child in self.children_specs)
 
     def is_leaf(self) -> bool:
@@ -98,7 +98,7 @@ def _is_namedtuple(tree: Any) -> bool:
 
 
 def _container(tree: Any) -> tuple[Flatten, Unflatten] | None:
-    """How to handle a container; None for a leaf. Only the very classes count, not what derives from them."""
+    """The flatten and unflatten functions of a container; None for a leaf, which instances of subclasses are too."""
     found = _REGISTRY.get(type(tree))
     return found if found is not None else _NAMED_TUPLE if _is_namedtuple(tree) else None
 

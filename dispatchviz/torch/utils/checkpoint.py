@@ -18,12 +18,12 @@ from dispatchviz.torch.autograd.function import Function
 from dispatchviz.torch.utils._pytree import tree_leaves
 from dispatchviz.torch.utils.checkpoint_frames import (
     CheckpointError,
+    current_state,
     device_type_of,
     forward_hooks,
     noop_context_fn,
-    restored,
+    restore_state,
     set_checkpoint_early_stop,
-    state_of_now,
 )
 
 __all__ = [
@@ -74,10 +74,10 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        """What the function gives."""
+        """The output of the function."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.before = state_of_now(device_type_of(args), preserve_rng_state)
+        ctx.before = current_state(device_type_of(args), preserve_rng_state)
         ctx.inputs = [None if isinstance(value, torch.Tensor) else value for value in args]
         ctx.tensor_indices = [index for index, value in enumerate(args) if isinstance(value, torch.Tensor)]
         ctx.save_for_backward(*(args[index] for index in ctx.tensor_indices))
@@ -96,7 +96,7 @@ class CheckpointFunction(Function):
         inputs = list(ctx.inputs)
         for index, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
             inputs[index] = tensor
-        with restored(ctx.before, lambda: detach_variable(tuple(inputs)), grad=True) as leaves:
+        with restore_state(ctx.before, lambda: detach_variable(tuple(inputs)), grad=True) as leaves:
             outputs = ctx.run_function(*leaves)
         if isinstance(outputs, torch.Tensor):
             outputs = (outputs,)

@@ -30,7 +30,7 @@ def device_type_of(args: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Before:
+class SavedState:
     """The RNG state and autocast when a function began."""
 
     device_type: str
@@ -40,11 +40,11 @@ class Before:
     autocast: dict[str, dict[str, Any]]
 
 
-def state_of_now(device_type: str, preserve: bool) -> Before:
-    """What ``restored`` brings back."""
+def current_state(device_type: str, preserve: bool) -> SavedState:
+    """The RNG and autocast state that ``restore_state`` restores."""
     kinds = dict.fromkeys((device_type, "cpu"))
     on_device = device_type == "cuda" and preserve and torch.cuda.is_initialized()
-    return Before(
+    return SavedState(
         device_type,
         preserve,
         torch.get_rng_state() if preserve else None,
@@ -59,7 +59,7 @@ def _autocast(kind: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def restored(before: Before, arguments: Callable[[], Any], grad: bool = False) -> Iterator[Any]:
+def restore_state(before: SavedState, arguments: Callable[[], Any], grad: bool = False) -> Iterator[Any]:
     """Within the block, random numbers and casts are those of then; gives the arguments, made within."""
     devices = [0] if before.device_state is not None else []
     with torch.random.fork_rng(devices=devices, enabled=before.preserve, device_type=before.device_type):
@@ -265,10 +265,10 @@ def forward_hooks(
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     forward_context, recompute_context = context_fn()
-    before = state_of_now(device_type_of(args), preserve)
+    before = current_state(device_type_of(args), preserve)
 
     def recompute(*arguments: Any) -> None:
-        with restored(before, lambda: arguments) as given, recompute_context:
+        with restore_state(before, lambda: arguments) as given, recompute_context:
             function(*given, **kwargs)
 
     frame = _Frame(recompute, early_stop if _early_stop is None else _early_stop, _CHECKS[determinism_check])

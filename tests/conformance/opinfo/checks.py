@@ -138,7 +138,7 @@ def compared(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> 
 
 
 def judged(name: str, text: str, outcomes: Sequence[Outcome], given: Any, allowed: Tolerances | None) -> Found:
-    """What two outcomes amount to."""
+    """The verdict on two outcomes."""
     real, model = outcomes
     refusal = _refusal(model)
     if refusal and str(real.error) != str(model.error):
@@ -307,7 +307,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _errors(op: Any, pair: Pair) -> Iterator[Found]:
-    """What PyTorch's own tests know to be wrong."""
+    """The error inputs of PyTorch's own tests."""
     if op.error_inputs_func is None:
         return
     for error in samples(partial(op.error_inputs, "cpu"), 40):

@@ -26,7 +26,7 @@ class WrittenTensor:
     """A strided CPU tensor as numbers."""
 
     original: torch.Tensor
-    """Kept alive, since written tensors are told apart by identity."""
+    """Kept alive, since written tensors are distinguished by identity."""
     memory: numpy.ndarray[Any, Any]
     """Bytes of its storage."""
     requires_grad: bool
@@ -34,7 +34,7 @@ class WrittenTensor:
 
 @dataclass
 class Side:
-    """How one of the two makes its tensors."""
+    """Constructors of tensors on one of the two sides."""
 
     name: str
     torch: Any

@@ -31,7 +31,7 @@ _ONLY_HERE = (
 
 
 def run(torch: ModuleType, source: str) -> list[str]:
-    """What a program notes, in order; the last line is the error that ends it, if one does."""
+    """The output of a program; the last line is the error that ends it, if one does."""
     notes: list[str] = []
     program = compile(_QUERY.sub(r"\1show(\2)", _quoted(source)), FILE, "exec", dont_inherit=True)
     names = {

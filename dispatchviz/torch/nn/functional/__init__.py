@@ -1,6 +1,6 @@
 """``torch.nn.functional`` (``torch/nn/functional.py``): checks in Python around operators.
 
-What PyTorch takes from its C++ bindings as it is (``linear``, ``conv2d``, ``gelu``) is looked up there when asked for.
+What PyTorch takes from its C++ bindings as it is (``linear``, ``conv2d``, ``gelu``) is looked up there on use.
 """
 
 from __future__ import annotations

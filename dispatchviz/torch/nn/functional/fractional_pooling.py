@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.overrides import overridable
 
 
@@ -16,7 +16,7 @@ def _pool(dims: int, input: Any, kernel_size: Any, output_size: Any, output_rati
     if output_size is None:
         if dims == 2 and len(output_ratio) > 2:
             raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
-        ratios = repeated(output_ratio, dims)
+        ratios = ntuple(output_ratio, dims)
         output_size = [int(input.size(d - dims) * ratios[d]) for d in range(dims)]
     if random_samples is None:
         count = 1 if input.dim() == dims + 1 else input.size(0)

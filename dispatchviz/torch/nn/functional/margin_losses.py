@@ -27,7 +27,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """For counts. ValueError for an unknown reduction."""
+    """Negative log likelihood of a Poisson distribution, for counts. ValueError for an unknown reduction."""
     number = enum_of(reduction, size_average, reduce)
     return torch.poisson_nll_loss(input, target, log_input, full, eps, number)
 
@@ -36,7 +36,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """For means with variances. ValueError for negative variances and shapes that do not fit."""
+    """Gaussian negative log likelihood. ValueError for negative variances and shapes that do not fit."""
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -76,7 +76,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """How far one distribution is from another; warns that its mean is over all elements."""
+    """The Kullback-Leibler divergence; warns that its mean is over all elements."""
     if size_average is not None or reduce is not None:
         number = legacy_get_enum(size_average, reduce)
     else:
@@ -102,7 +102,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """For sequences whose alignment is not known."""
+    """Connectionist temporal classification, for sequences of unknown alignment."""
     lengths = (input_lengths, target_lengths)
     return torch.ctc_loss(log_probs, targets, *lengths, blank, get_enum(reduction), zero_infinity)
 
@@ -120,7 +120,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """How far the one that should be larger is below the other. RuntimeError for different dimensions."""
+    """How far the input that should rank higher is below the other. RuntimeError for different dimensions."""
     number = enum_of(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -139,7 +139,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """x, or how far x is below the margin."""
+    """Hinge embedding loss: x, or how far x is below the margin."""
     return torch.hinge_embedding_loss(input, target, margin, enum_of(reduction, size_average, reduce))
 
 

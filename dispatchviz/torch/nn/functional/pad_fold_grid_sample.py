@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.overrides import overridable
 
 
@@ -20,14 +20,14 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
 @overridable
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Every window of an image as a column."""
-    sizes = [repeated(size, 2) for size in (kernel_size, dilation, padding, stride)]
+    sizes = [ntuple(size, 2) for size in (kernel_size, dilation, padding, stride)]
     return torch._C._nn.im2col(input, *sizes)
 
 
 @overridable
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns added up to an image."""
-    sizes = [repeated(size, 2) for size in (output_size, kernel_size, dilation, padding, stride)]
+    sizes = [ntuple(size, 2) for size in (output_size, kernel_size, dilation, padding, stride)]
     return torch._C._nn.col2im(input, *sizes)
 
 

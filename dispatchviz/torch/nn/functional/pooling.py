@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn._sizes import given, repeated
+from dispatchviz.torch.nn._ntuple import list_with_default, ntuple
 from dispatchviz.torch.nn.functional.activations import relu
 from dispatchviz.torch.overrides import overridable
 
@@ -73,13 +73,13 @@ def adaptive_avg_pool1d(*args: Any, **kwargs: Any) -> Any:
 @overridable
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """The same for images; None keeps a size."""
-    return torch._C._nn.adaptive_avg_pool2d(input, given(output_size, input.size()))
+    return torch._C._nn.adaptive_avg_pool2d(input, list_with_default(output_size, input.size()))
 
 
 @overridable
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     """The same for volumes; None keeps a size."""
-    return torch._C._nn.adaptive_avg_pool3d(input, given(output_size, input.size()))
+    return torch._C._nn.adaptive_avg_pool3d(input, list_with_default(output_size, input.size()))
 
 
 @overridable
@@ -92,14 +92,14 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
 @overridable
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The same for images; None keeps a size."""
-    found = torch._C._nn.adaptive_max_pool2d(input, given(output_size, input.size()))
+    found = torch._C._nn.adaptive_max_pool2d(input, list_with_default(output_size, input.size()))
     return found if return_indices else found[0]
 
 
 @overridable
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The same for volumes; None keeps a size."""
-    found = torch._C._nn.adaptive_max_pool3d(input, given(output_size, input.size()))
+    found = torch._C._nn.adaptive_max_pool3d(input, list_with_default(output_size, input.size()))
     return found if return_indices else found[0]
 
 
@@ -132,7 +132,7 @@ def _lp_pool(
         out = mean(powers, kernel_size, stride, 0, ceil_mode)
     else:
         out = mean(powers, kernel_size, padding=0, ceil_mode=ceil_mode)
-    count = math.prod(repeated(kernel_size, dims)) if dims > 1 else kernel_size
+    count = math.prod(ntuple(kernel_size, dims)) if dims > 1 else kernel_size
     return (torch.sign(out) * relu(torch.abs(out))).mul(count).pow(1.0 / norm_type)
 
 

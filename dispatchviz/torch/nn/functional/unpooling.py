@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.overrides import overridable
 
 
@@ -41,9 +41,9 @@ def _checked(wanted: Any, usual: list[int], stride: Any) -> Any:
 
 def _windows(dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
     """Stride, padding and the size of the result."""
-    kernel = repeated(kernel_size, dims)
-    steps = kernel if stride is None else repeated(stride, dims)
-    sides = repeated(padding, dims)
+    kernel = ntuple(kernel_size, dims)
+    steps = kernel if stride is None else ntuple(stride, dims)
+    sides = ntuple(padding, dims)
     return steps, sides, _output_size(input, kernel, steps, sides, output_size)
 
 

@@ -224,7 +224,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Takes over a mapping or pairs. TypeError and ValueError for what is neither."""
+        """Updates by a mapping or pairs. TypeError and ValueError for what is neither."""
         for key, module in pairs(modules, "ModuleDict", "ModuleDict", (OrderedDict, ModuleDict, Mapping)):
             self[key] = module
 

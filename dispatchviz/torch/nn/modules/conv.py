@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
-from dispatchviz.torch.nn._sizes import repeated, reverse_repeat
+from dispatchviz.torch.nn._ntuple import ntuple, reverse_repeat
 from dispatchviz.torch.nn.modules.linear import reset_bias
 from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.nn.modules.new_parameter import new_parameter
@@ -18,7 +18,7 @@ _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class ConvNd(Module):
-    """What all convolutions have; sizes are tuples with one entry per spatial dimension."""
+    """Base of convolutions; sizes are tuples with one entry per spatial dimension."""
 
     transposed = False
 
@@ -134,8 +134,8 @@ class _Conv(ConvNd):
         dtype: Any = None,
     ) -> None:
         count = self._dimensions
-        kernel, step, dilations = (repeated(size, count) for size in (kernel_size, stride, dilation))
-        around = padding if isinstance(padding, str) else repeated(padding, count)
+        kernel, step, dilations = (ntuple(size, count) for size in (kernel_size, stride, dilation))
+        around = padding if isinstance(padding, str) else ntuple(padding, count)
         rest = (groups, bias, padding_mode, device, dtype)
         super().__init__(in_channels, out_channels, kernel, step, around, dilations, False, (0,) * count, *rest)
 

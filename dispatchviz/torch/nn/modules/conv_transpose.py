@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch.nn import functional as F
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.nn.modules.conv import ConvNd
 
 
@@ -32,7 +32,7 @@ class _ConvTranspose(ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         sizes = (kernel_size, stride, padding, dilation, output_padding)
-        kernel, step, around, dilations, extra = (repeated(size, self._dimensions) for size in sizes)
+        kernel, step, around, dilations, extra = (ntuple(size, self._dimensions) for size in sizes)
         rest = (groups, bias, padding_mode, device, dtype)
         super().__init__(in_channels, out_channels, kernel, step, around, dilations, True, extra, *rest)
 

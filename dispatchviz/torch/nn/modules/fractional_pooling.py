@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch.nn import functional as F
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.nn.modules.module import Module
 
 
@@ -21,11 +21,11 @@ class _FractionalMaxPoolNd(Module):
         _random_samples: Any = None,
     ) -> None:
         super().__init__()
-        self.kernel_size = repeated(kernel_size, self._dims)
+        self.kernel_size = ntuple(kernel_size, self._dims)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else repeated(output_size, self._dims)
-        self.output_ratio = None if output_ratio is None else repeated(output_ratio, self._dims)
+        self.output_size = None if output_size is None else ntuple(output_size, self._dims)
+        self.output_ratio = None if output_ratio is None else ntuple(output_ratio, self._dims)
         if output_size is None and output_ratio is None:
             raise ValueError(
                 f"FractionalMaxPool{self._dims}d requires specifying either an output size, or a pooling ratio"
@@ -56,7 +56,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     _dims = 3
 
     def __init__(self, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
-        if min(repeated(kernel_size, 1), default=1) <= 0:
+        if min(ntuple(kernel_size, 1), default=1) <= 0:
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         super().__init__(kernel_size, *args, **kwargs)
 

@@ -219,7 +219,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """For counts."""
+    """Negative log likelihood of a Poisson distribution, for counts."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """For means with variances."""
+    """Negative log likelihood of a normal distribution with mean and variance."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -255,7 +255,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """How far one distribution is from another."""
+    """The Kullback-Leibler divergence."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class KLDivLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """For sequences whose alignment is not known."""
+    """Connectionist temporal classification, for sequences of unknown alignment."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
@@ -312,7 +312,7 @@ class _Margin(_Loss):
 
 
 class HingeEmbeddingLoss(_Margin):
-    """x, or how far x is below the margin."""
+    """Hinge embedding loss: x, or how far x is below the margin."""
 
     _usual = 1.0
 
@@ -330,7 +330,7 @@ class CosineEmbeddingLoss(_Margin):
 
 
 class MarginRankingLoss(_Margin):
-    """How far the one that should be larger is below the other."""
+    """Margin ranking loss: how far the one that should be larger is below the other."""
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
         """Two inputs, and targets 1 or -1."""

@@ -306,7 +306,7 @@ def _check_none(value: Any, as_what: str) -> None:
 
 
 def _after_hooks(hooks: dict[int, Hook], module: Any, name: str, value: Any) -> Any:
-    """What registration hooks make of a value."""
+    """A value after the registration hooks."""
     for hook in hooks.values():
         given = hook(module, name, value)
         value = value if given is None else given

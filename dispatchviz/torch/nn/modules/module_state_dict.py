@@ -82,11 +82,11 @@ class StateDictMixin:
         return RemovableHandle(self._load_state_dict_post_hooks, hook)
 
     def get_extra_state(self) -> Any:
-        """What a subclass wants saved too. RuntimeError: this one wants nothing."""
+        """Extra state of a subclass for ``state_dict``. RuntimeError unless overridden."""
         raise RuntimeError(_UNREACHABLE.format("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes it back. RuntimeError: this one wants nothing."""
+        """Loads the extra state. RuntimeError unless overridden."""
         raise RuntimeError(_UNREACHABLE.format("set_extra_state"))
 
     # -- saving -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch.nn import functional as F
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.nn.modules.module import Module
 
 # -- the other end -----------------------------------------------------------------------------------------------------
@@ -17,7 +17,7 @@ class _CircularPadNd(Module):
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
-        self.padding = repeated(padding, 2 * self._dims)
+        self.padding = ntuple(padding, 2 * self._dims)
 
     def _check_input_dim(self, input: Any) -> None:
         rank = self._dims + 1
@@ -62,7 +62,7 @@ class _ConstantPadNd(Module):
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__()
         self.value = value
-        self.padding = repeated(padding, 2 * self._dims)
+        self.padding = ntuple(padding, 2 * self._dims)
 
     def forward(self, input: Any) -> Any:
         """``F.pad``."""
@@ -134,7 +134,7 @@ class _EdgePadNd(Module):
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
-        self.padding = repeated(padding, 2 * self._dims)
+        self.padding = ntuple(padding, 2 * self._dims)
 
     def forward(self, input: Any) -> Any:
         """``F.pad``."""

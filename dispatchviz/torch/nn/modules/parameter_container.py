@@ -134,7 +134,7 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """What is there, or the default from now on."""
+        """The value, or the default, which is set."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -176,7 +176,7 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Takes over a mapping or pairs; a plain mapping's in the order of the names."""
+        """Updates by a mapping or pairs; a plain mapping's in the order of the names."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = sorted(parameters.items())
         for key, value in pairs(parameters, "ParametersDict", "ParameterDict", (OrderedDict, ParameterDict)):

@@ -22,7 +22,7 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 class RNNBase(Module):
     """Layers of a recurrent network: ``weight_ih_l0``, ``weight_hh_l0``, ``bias_ih_l0``, ``bias_hh_l0``, ...; with
-    ``_reverse`` at the end for the way back.
+    ``_reverse`` at the end for the reverse direction.
 
     ValueError and TypeError for options that PyTorch refuses.
     """
@@ -223,8 +223,8 @@ class RNNBase(Module):
             hx = self.permute_hidden(hx, sorted_indices)
         self._check_packed(input, hx, batch_sizes)
         output, hidden = self._parts(self._call(input, batch_sizes, hx))
-        given_back = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
-        return given_back, self.permute_hidden(hidden, unsorted_indices)
+        returned = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
+        return returned, self.permute_hidden(hidden, unsorted_indices)
 
     def _check_packed(self, input: Any, hx: Any, batch_sizes: Any) -> None:
         self.check_forward_args(input, hx, batch_sizes)

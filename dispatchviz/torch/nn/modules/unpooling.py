@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch.nn import functional as F
-from dispatchviz.torch.nn._sizes import repeated
+from dispatchviz.torch.nn._ntuple import ntuple
 from dispatchviz.torch.nn.modules.module import Module
 
 
@@ -14,9 +14,9 @@ class _MaxUnpoolNd(Module):
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        self.kernel_size = repeated(kernel_size, self._dims)
-        self.stride = repeated(kernel_size if stride is None else stride, self._dims)
-        self.padding = repeated(padding, self._dims)
+        self.kernel_size = ntuple(kernel_size, self._dims)
+        self.stride = ntuple(kernel_size if stride is None else stride, self._dims)
+        self.padding = ntuple(padding, self._dims)
 
     def extra_repr(self) -> str:
         """The window."""

@@ -21,5 +21,5 @@ class DataParallel(Module):
         self.dim = dim
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """The module's output."""
         return self.module(*inputs, **kwargs)

@@ -1,4 +1,4 @@
-"""Modules whose parameters nobody has filled (``torch/nn/utils/init.py``)."""
+"""``skip_init``: modules with uninitialised parameters (``torch/nn/utils/init.py``)."""
 
 from __future__ import annotations
 

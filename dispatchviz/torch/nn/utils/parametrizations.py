@@ -78,7 +78,7 @@ class _Orthogonal(Module):
 
     @torch.autograd.no_grad()  # type: ignore[untyped-decorator]
     def right_inverse(self, Q: Any) -> Any:
-        """What the map makes ``Q`` of. ValueError for another shape, NotImplementedError for maps without inverse."""
+        """The preimage of ``Q`` under the map. ValueError for another shape, NotImplementedError without inverse."""
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
@@ -158,7 +158,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """What the older ``weight_norm`` saved."""
+        """Renames the parameters that the older ``weight_norm`` saved."""
         old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
         if all(key in state_dict for key in old):
             values = [state_dict.pop(key) for key in old]

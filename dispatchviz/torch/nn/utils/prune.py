@@ -22,7 +22,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 
 def _count(amount: Any, tensor_size: int) -> Any:
-    """How many are pruned. ValueError for more than there are."""
+    """The number of pruned elements. ValueError for more than there are."""
     count: Any = amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
     if count > tensor_size:
         raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={tensor_size}")
@@ -199,7 +199,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left_over(method: Any, t: Any, mask: Any) -> Any:
-    """What of a tensor the methods before have left for one more."""
+    """The elements of a tensor that the methods before have not pruned."""
     rank = t.dim()
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1

@@ -55,7 +55,7 @@ def _reparametrize_module(
 
 
 def _swapped(module: Any, path: str, tensor: Any) -> Any:
-    """What was there. AttributeError for a module that there is not, TypeError for what is no tensor."""
+    """The replaced tensor. AttributeError for a module that there is not, TypeError for what is no tensor."""
     owner, name = _owner(module, path)
     if tensor is not _MISSING and tensor is not None and not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")

@@ -106,13 +106,13 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """How far the quartiles are apart."""
+        """The interquartile range."""
         low, high = self._quartiles
         return high - low
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median can be trusted, by the width of an interval around it."""
+        """Significant figures of the median, by the width of a confidence interval."""
         count = len(self.raw_times)
         low = min(int(count / 4), count - 2) if count > 1 else 0
         width = max(self.iqr / max(math.sqrt(count), 1) * 1.645 * 0.93, float(numpy.finfo("float32").tiny))

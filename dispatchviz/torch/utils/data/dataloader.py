@@ -85,7 +85,7 @@ class DataLoader:
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._reported: int | None = None
-        """The length that the data set gave when it was asked for one."""
+        """The length that the data set returned last."""
         self.__initialized = True
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def repeated(value: Any, count: int) -> tuple[Any, ...]:
-    """What is given, as a tuple with one entry per dimension."""
+def ntuple(value: Any, count: int) -> tuple[Any, ...]:
+    """A number or a tuple as a tuple with one entry per dimension (``_ntuple``)."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count
 
 
@@ -16,7 +16,7 @@ def reverse_repeat(values: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(value for value in reversed(values) for _ in range(count))
 
 
-def given(size: Any, defaults: list[int]) -> Any:
+def list_with_default(size: Any, defaults: list[int]) -> Any:
     """A size, with the input's where it says None. ValueError for more dimensions than the input has."""
     if isinstance(size, int):
         return size
