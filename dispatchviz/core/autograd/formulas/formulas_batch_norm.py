@@ -77,12 +77,12 @@ def batchnorm_double_backward(
     batch = _batch(input, grad_out, statistics, training, eps)
     of_input = None
     if input_grad is not None and training:
-        of_input = ops.mul_Tensor.call(gamma_full, _of_input(batch, input_grad))
+        of_input = ops.mul_Tensor.call(gamma_full, _input_gradient(batch, input_grad))
     if gamma is not None and gamma_grad is not None:
-        of_input = _added(of_input, _of_gamma(batch, gamma_grad, training))
+        of_input = _added(of_input, _gamma_gradient(batch, gamma_grad, training))
     of_weight = None
     if gamma is not None and input_grad is not None:
-        of_weight = _of_weight(batch, input_grad, training)
+        of_weight = _weight_gradient(batch, input_grad, training)
     of_grad_out = None
     if input_grad is not None and training:
         of_grad_out = _first_backward(batch, input_grad, gamma_full)
@@ -129,7 +129,7 @@ def _batch(
     )
 
 
-def _of_input(batch: _Batch, input_grad: Tensor) -> Tensor:
+def _input_gradient(batch: _Batch, input_grad: Tensor) -> Tensor:
     """What reaches the input through its own gradient, but for the weight."""
     count = batch.length
     total = _sum_exclude_dim1(input_grad)
@@ -151,7 +151,7 @@ def _through_statistics(batch: _Batch, along: Tensor, total: Tensor, each: Tenso
     return ops.mul_Tensor.call(derivative, rest)
 
 
-def _of_gamma(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
+def _gamma_gradient(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
     """What reaches the input through the gradient of the weight."""
     grad_out, count = batch.grad_out, batch.length
     if not training:
@@ -164,7 +164,7 @@ def _of_gamma(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
     return ops.mul_Tensor.call(gamma_grad, terms)
 
 
-def _of_weight(batch: _Batch, input_grad: Tensor, training: bool) -> Tensor:
+def _weight_gradient(batch: _Batch, input_grad: Tensor, training: bool) -> Tensor:
     if not training:
         product = ops.mul_Tensor.call(ops.mul_Tensor.call(input_grad, batch.grad_out), batch.minus_half)
         return _sum_exclude_dim1(product, keepdim=False)

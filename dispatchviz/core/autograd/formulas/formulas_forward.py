@@ -116,17 +116,17 @@ def safe_logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool)
 
 def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
     """The sum of each tangent times the other elements."""
-    mirrored = conjugated(self_t)
+    conjugate = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
-    product = ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), mirrored)
+    product = ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), conjugate)
     return conjugated(ops.sum.call(product))
 
 
 def prod_dim_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The same along a dimension."""
-    mirrored = conjugated(self_t)
+    conjugate = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
-    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), mirrored)
+    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), conjugate)
     return conjugated(ops.sum_dim_IntList.call(product, (dim,), keepdim))
 
 
@@ -224,7 +224,7 @@ def convolution_jvp(
 
 
 def convolution_backward_jvp_grad_bias(grad_out_t: Tensor, grad_bias: Tensor | None) -> Tensor | None:
-    """The sum over examples and places, if there is a bias."""
+    """The sum over batch and spatial dimensions, if there is a bias."""
     if grad_bias is None:
         return None
     return ops.sum_dim_IntList.call(grad_out_t, (0, *range(2, len(grad_out_t._size))), False, None)
@@ -255,7 +255,7 @@ def scatter_reduce_jvp(
     self_p: Tensor, self_t: Tensor, dim: int, index: Tensor, src_p: Tensor, src_t: Tensor, reduce: str,
     include_self: bool, result: Tensor,
 ) -> Tensor:  # fmt: skip
-    """Sums and means of tangents, or the mean tangent of the extremes; as in PyTorch, products have none."""
+    """Sums and means of tangents, or the mean tangent of the minima or maxima; as in PyTorch, products have none."""
     if reduce in ("sum", "mean"):
         return ops.scatter_reduce_two.call(self_t, dim, index, src_t, reduce, include_self)
     if reduce not in ("amin", "amax"):

@@ -240,7 +240,7 @@ def _to_copy_backward(grad: Tensor, options: TensorOptions) -> Tensor:
 def as_strided_backward(
     grad: Tensor, geometry: Geometry, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """Scatters grad into zeros that stand for the storage, and reads them back with the geometry of the input.
+    """Scatters grad into zeros that represent the storage, and reads them back with the geometry of the input.
 
     Places that the result has several times get the sum; those that the input has several times share it.
     """
@@ -269,12 +269,12 @@ def as_strided_backward(
 
 
 def _storage_indices(count: int, grad: Tensor) -> Tensor:
-    """The places of the storage, numbered."""
+    """The indices of the storage's elements."""
     return ops.arange_start.call(0, count, int64, "strided", grad._device, None)
 
 
 def _divide_by_count(storage: Tensor, indices: Tensor, geometry: Geometry, grad: Tensor) -> None:
-    """Divides each place by how often a geometry has it; nan where it does not."""
+    """Divides each element by how often a geometry has it; nan where it does not."""
     count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
     indices = ops.reshape.call(ops.as_strided.call(indices, *geometry), (-1,))
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
@@ -333,7 +333,7 @@ def slice_backward_wrapper(
 
 
 def zeros_like_options(sizes: Size, grad: Tensor) -> Tensor:
-    """``at::zeros(sizes, grad.options())``: random numbers do not follow from what they were drawn by."""
+    """``at::zeros(sizes, grad.options())``: random numbers do not depend on the tensor."""
     return ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
 
 

@@ -68,7 +68,7 @@ levels: list[ForwardADLevel] = []
 
 
 def exchange_levels(other: list[ForwardADLevel]) -> list[ForwardADLevel]:
-    """Puts other levels in the place of the open ones, which are given back."""
+    """Replaces the open levels, and returns them."""
     before = levels[:]
     levels[:] = other
     return before

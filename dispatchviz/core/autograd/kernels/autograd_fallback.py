@@ -46,7 +46,7 @@ def get_autograd_fallback_mode() -> str:
 
 
 def set_autograd_fallback_mode(mode: str) -> None:
-    """RuntimeError for the mode ``error``, which PyTorch names and does not have, and for other words."""
+    """RuntimeError for the mode ``error``, which PyTorch names and does not have, and for other values."""
     global _mode
     if mode == "error":
         raise RuntimeError("NYI: mode='error'")

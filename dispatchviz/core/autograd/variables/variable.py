@@ -214,7 +214,7 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
 
 
 def _replayed_history(tensor: Tensor, view: ReplayedViewMeta) -> Node:
-    """The history of the view made anew by its operators."""
+    """The history of the replayed view."""
     with AutoGradMode(True, "making a view anew"):
         node = replay(view.view_funcs, view.base)._grad_fn
     assert node is not None, "the base has a history"
@@ -263,7 +263,7 @@ def current_version(tensor: Tensor) -> int:
 def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
     """Another tensor on the same memory and of the same geometry, without history.
 
-    No operator is called, but a dispatch mode or the tensor's class is asked for ``aten::detach`` where there is one.
+    No operator is called, but a dispatch mode or the tensor's class is requested ``aten::detach`` where there is one.
     """
     if thread.state.modes or tensor._ks & _PYTHON:
         detached = torch_dispatch.detach(tensor)

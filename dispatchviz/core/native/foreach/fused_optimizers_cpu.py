@@ -31,7 +31,7 @@ Tensors = Sequence[Tensor]
 
 
 def check_true(condition: bool, text: str) -> None:
-    """RuntimeError in the words of a check that nobody has written words for."""
+    """RuntimeError: ``TORCH_CHECK`` of a condition without a message of its own."""
     if not condition:
         raise RuntimeError(f"Expected {text} to be true, but got false.  {IMPROVABLE}")
 

@@ -158,7 +158,7 @@ def _nonzero_indices(mask: Tensor) -> Tensor:
 
 
 def _index_put(result: Tensor, indices: Tensor, found: Tensor) -> None:
-    """C++'s ``result.index_put_({places}, found)``, which takes leading ones off the values."""
+    """C++'s ``result.index_put_({indices}, found)``, which takes leading ones off the values."""
     ops.index_put_.call(result, [indices], ops.view.call(found, found._size[1:]), False)
 
 

@@ -22,7 +22,7 @@ MANY_NUMBERS = 1 << 28
 
 
 def uniform(generator: Generator, count: int, wide: bool) -> Any:
-    """From [0, 1): 53 bits of two words as float64 (wide), or 24 bits of one word as float32."""
+    """From [0, 1): 53 bits of ``random64`` as float64 (wide), or 24 bits of ``random`` as float32."""
     if wide:
         outputs = generator.engine.random64(count) & numpy.uint64((1 << 53) - 1)
         return outputs.astype(numpy.float64) * 2.0**-53
@@ -58,7 +58,7 @@ def _pairs(numbers: Any) -> Any:
 
 
 def many_normal(generator: Generator, count: int, wide: bool, mean: float, std: float, rest: bool) -> Any:
-    """16 or more numbers: blocks of 16. If some are left over, 16 more are drawn for the last 16 places.
+    """16 or more numbers: blocks of 16. If some are left over, 16 more are sampled for the last 16 elements.
 
     ``rest``: those left over are drawn first and thrown away, as float32 and float64 do it.
     """

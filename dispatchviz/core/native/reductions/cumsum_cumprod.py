@@ -175,7 +175,7 @@ def linalg_vector_norm_meta(
 
 
 def _check_has_norm(self: Tensor, ord: Scalar, dims: Size) -> None:
-    """RuntimeError where nothing is asked for its largest element or a negative power."""
+    """RuntimeError for the infinity or a negative norm of no elements."""
     order = float(ord)  # type: ignore[arg-type]
     if numel(self._size) or not (order < 0 or order == math.inf):
         return

@@ -109,7 +109,7 @@ def unfold_backward(grad_in: Tensor, input_sizes: Size, dim: int, size: int, ste
 
 
 def _prepare(grad: Tensor, grad_in: Tensor, dim: int, size: int, step: int) -> None:
-    """``_make_unfold_backward_iter_over_grad_out``: all seen so that one loop goes over the input's places."""
+    """``_make_unfold_backward_iter_over_grad_out``: views by which one loop goes over the input's elements."""
     dim = wrap_dim(dim, len(grad._size))
     count = min(grad._size[dim], (grad_in._size[dim] - 1) * step + size)
     ops.as_strided.call(grad, (*grad._size[:dim], count, *grad._size[dim + 1 :]), grad._stride, None)

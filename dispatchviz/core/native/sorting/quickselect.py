@@ -7,7 +7,7 @@ from typing import Any
 
 
 def index_of_rank(row: Any, rank: int) -> int:
-    """Where the element of a rank is in a 1-dim array; nan counts as larger than all numbers."""
+    """The index of the k-th smallest element of a 1-dim array; nan counts as larger than all numbers."""
     order = row.argsort(kind="stable")
     index = int(order[rank])
     if (row == row[index]).sum() == 1:

@@ -1,7 +1,7 @@
 """``std::sort``, ``std::nth_element`` and ``std::partial_sort`` of GCC's C++ library: the order that they give equal
 elements, with which PyTorch's CPU sorts; none of them is stable.
 
-All work on a list of places, compared by their ``ranks``.
+All work on a list of indices, compared by their ``ranks``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ SHORT = 16
 
 
 def standard_sort(indices: Indices, ranks: Ranks, end: int | None = None) -> None:
-    """``std::sort`` of the first ``end`` places."""
+    """``std::sort`` of the first ``end`` elements."""
     end = len(indices) if end is None else end
     _introsort(indices, ranks, 0, end, 2 * (end.bit_length() - 1))
     indices[:end] = sorted(indices[:end], key=ranks.__getitem__)
 
 
 def sorted_indices(ranks: Ranks) -> Indices:
-    """All places, sorted."""
+    """An argsort by ``std::sort``."""
     indices = list(range(len(ranks)))
     standard_sort(indices, ranks)
     return indices

@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 class ConvOptions(NamedTuple):
-    """What a convolution is told besides its tensors."""
+    """A convolution's parameters besides its tensors."""
 
     stride: Size
     padding: Size
@@ -144,7 +144,7 @@ def _all_batched(
 
 
 def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
-    """``make_dummy``: only its shape is asked for: that of an example, ``dim`` times as long."""
+    """``make_dummy``: only its shape is used: that of an example, ``dim`` times as long."""
     one = tensor if bdim is None else ops.select_int.call(tensor, bdim, 0)
     length = one._size[dim]
     one = ops.slice_Tensor.call(one, dim, 0, 1, 1)
