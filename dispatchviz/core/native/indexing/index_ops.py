@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured, broadcast_sizes, check_no_internal_overlap, resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.indexing.gather_scatter import reduce_at, counting_from, divide_by_count, first_value
+from dispatchviz.core.native.indexing.gather_scatter import counting_from, divide_by_count, first_value, reduce_at
 from dispatchviz.core.native.indexing.ufunc_at import add_at, index_grid
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.scalar import Scalar, convert

@@ -1,7 +1,7 @@
 """``_sample_dirichlet``, ``_dirichlet_grad`` (``aten/src/ATen/native/Distributions.h``).
 
-A sample changes with its concentration as a beta sample does: series near 0 and 1, an expansion for large concentrations,
-a rational approximation between.
+A sample changes with its concentration as a beta sample does: series near 0 and 1, an expansion for large
+concentrations, a rational approximation between.
 """
 
 from __future__ import annotations
