@@ -207,7 +207,7 @@ def prelu_weight_jvp(grad_output_p: Tensor, grad_output_t: Tensor, self_p: Tenso
 
 
 def native_dropout_jvp(input_t: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """The tangent of what was kept, as large as the value became."""
+    """The tangent, masked and scaled as the value."""
     if train is False:
         return input_t
     return ops.mul_Tensor.call(ops.mul_Scalar.call(input_t, 0.0 if p == 1 else 1.0 / (1.0 - p)), mask)

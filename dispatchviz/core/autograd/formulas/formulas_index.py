@@ -26,7 +26,7 @@ def zeros_like_saved(info: TypeAndSize) -> Tensor:
 
 
 def index_backward(zeros: Tensor, indices: Indices, grad: Tensor) -> Tensor:
-    """Zeros with grad added at the indices; not in place if somebody looks on"""
+    """Zeros with grad added at the indices; not in place for a subclass-like tensor"""
     if any(is_tensor_subclass_like(tensor) for tensor in (zeros, grad, *indices) if tensor is not None):
         return ops.index_put.call(zeros, indices, grad, True)
     return ops._index_put_impl_.call(zeros, indices, grad, True, True)

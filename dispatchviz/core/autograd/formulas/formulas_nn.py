@@ -71,7 +71,7 @@ def log_softmax_double_backward(grad: Tensor, grad_output: Tensor, output: Tenso
 
 
 def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """grad where the element was kept, times what it was multiplied by"""
+    """grad, masked and scaled"""
     scale = 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)
     if not thread.state.grad_mode:
         return ops.native_dropout_backward.call(grad, mask, scale)
@@ -79,7 +79,7 @@ def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | 
 
 
 def native_dropout_double_backward(grad: Tensor, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """What comes back to the gradient: the same masking again"""
+    """The gradient of grad: the same mask and scale"""
     factor = ops.mul_Scalar.call(ops.type_as.call(mask, grad_output), scale)
     return ops.mul_Tensor.call(ops.type_as.call(grad, grad_output), factor)
 

@@ -112,7 +112,7 @@ def _reflected(coordinate: Tensor, size: int, align_corners: bool) -> tuple[Tens
 
 
 def _reflected_index(index: Tensor, size: int, align_corners: bool) -> Tensor:
-    """The element that is seen in the mirrors, found in double precision."""
+    """The reflected index, in double precision."""
     low, span = _bounds(size, align_corners)
     if not span:
         return _zeros_like(index)

@@ -338,5 +338,5 @@ def zeros_like_options(sizes: Size, grad: Tensor) -> Tensor:
 
 
 def zeros_info(geometry: Geometry, options: TensorOptions) -> Tensor:
-    """Zeros like an argument of which only shape and options were kept (``TypeAndSize``)."""
+    """Zeros like an argument of which only shape and options were saved (``TypeAndSize``)."""
     return ops.zeros.call(geometry[0], options.dtype, "strided", options.device, None)

@@ -176,7 +176,7 @@ _NOT_IN_PLACE = 'is_inplace_op INTERNAL ASSERT FAILED at "torch/csrc/autograd/au
 
 
 def _check_same(present: Tensor, new_grad: Tensor, is_inplace_op: bool) -> None:
-    """Setting it again must change nothing."""
+    """RuntimeError if a tangent is set again to another one."""
     if not is_inplace_op:
         raise RuntimeError(
             f"{_NOT_IN_PLACE}{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has "

@@ -38,7 +38,7 @@ class ForwardGrad:
 
 
 class ForwardADLevel:
-    """One level; knows who has tangents of it, without keeping anybody alive."""
+    """One dual level, with weak references to the ForwardGrads that have tangents of it."""
 
     __slots__ = ("grads", "index")
 

@@ -177,7 +177,7 @@ def _mark_dirty(node: FunctionBase) -> Tensors:
 
 
 def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
-    """``_process_backward_mode_ad``. What is no tensor keeps its place among the Node's inputs."""
+    """``_process_backward_mode_ad``. A non-tensor output keeps its index among the Node's inputs."""
     if call.node._pure_view and (len(call.inputs), len(call.outputs)) != (1, 1):
         raise RuntimeError(_PURE_VIEW)
     wrapped: list[Any] = []

@@ -60,7 +60,7 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
-    """Puts a gradient into ``.grad``, unless the tensor is gone; says whether it did."""
+    """Writes a gradient to ``.grad``, unless the tensor is gone; returns whether it did."""
 
     def retain(gradient: Tensor) -> bool:
         tensor = reference()

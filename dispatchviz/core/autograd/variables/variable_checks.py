@@ -65,6 +65,6 @@ def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> N
 
 
 def never_differentiable() -> None:
-    """Tells that the kernel of an operator without derivative records nothing."""
+    """Records that the kernel of an operator without derivative makes no Node."""
     if recorder.active is not None:
         recorder.active.note(("no_node_made", "never differentiable"))

@@ -53,7 +53,7 @@ class ReplayedViewMeta(ViewMeta):
 
 
 def record_view(op: OperatorEntry, arguments: Sequence[Any], results: Sequence[Any]) -> None:
-    """A handler has run ``op``: if that makes views of a Python-keyed tensor, the results remember the call."""
+    """A handler has run ``op``: if that makes views of a Python-keyed tensor, the call is recorded on the results."""
     first = op.schema.arguments[0] if op.schema.arguments else None
     if first is None or first.alias is None or first.is_write or not arguments[0]._ks & _PYTHON:
         return

@@ -91,7 +91,7 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether this thread keeps casts of weights."""
+    """Whether the weight cache is on in this thread."""
     return thread.state.autocast_cache_enabled
 
 

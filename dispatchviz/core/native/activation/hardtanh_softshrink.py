@@ -161,7 +161,7 @@ def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
 
 
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
-    """Nearer to 0 by a number; 0 within it, which keeps its sign except in the CPU's vectors"""
+    """Soft shrinkage by lambd; the 0 within it keeps its sign except in the CPU's vectors"""
     xp: Any = array_module(self._device.type)
     limit = opmath(lambd, self._dtype)
     is_vector = ~scalar_elements(out, self._dtype, (self,)) if self._device.type == "cpu" else None

@@ -26,7 +26,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def selu(self: Tensor) -> Tensor:
-    """elu that keeps mean and variance."""
+    """Scaled elu, by the constants that keep mean and variance."""
     return ops.elu.call(self, SELU_ALPHA, SELU_SCALE, 1)
 
 

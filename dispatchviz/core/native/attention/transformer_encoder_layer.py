@@ -99,7 +99,7 @@ def _times_matrix(self: Tensor, weight: Tensor) -> Tensor:
 
 
 def _matrices(self: Tensor) -> Tensor:
-    """Of all heads, one after the other."""
+    """Matrices of all heads, stacked."""
     batch, heads, *matrix = self._size
     return ops.view.call(self, (batch * heads, *matrix))
 

@@ -159,7 +159,7 @@ def _convolution_double_backward(
 
 
 def _on_gpu(tensor: Tensor) -> Tensor:
-    """cuDNN wants its tensors contiguous."""
+    """Makes tensors contiguous for cuDNN."""
     return in_format(tensor) if tensor._device.type == "cuda" else tensor
 
 

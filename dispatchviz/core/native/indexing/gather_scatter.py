@@ -241,7 +241,7 @@ def _check_old_reduce(reduce: str) -> None:
 
 
 def check_reduce(reduce: str) -> None:
-    """RuntimeError for a word that ``scatter_reduce`` does not know."""
+    """RuntimeError for an unknown ``reduce``."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin", "max", "min"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
 
@@ -291,7 +291,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scala
 def scatter_reduce_two(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> None:
-    """self with all that goes to one place put together there"""
+    """self with all values of one index reduced there"""
     dim = wrap_dim(dim, len(self._size))
     if out is not self:
         ops.copy_.call(out, self, False)
@@ -330,7 +330,7 @@ def _reduce_rows(out: Tensor, index: Tensor, src: Tensor, reduce: str, include_s
 
 
 def first_value(reduce: str, dtype: DType) -> Scalar:
-    """What is there before the first element comes, if self does not count."""
+    """The initial value of the reduction, if ``include_self`` is False."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":

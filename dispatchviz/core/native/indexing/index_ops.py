@@ -85,7 +85,7 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
 
 
 def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
-    """The tensor seen as one that stands still in a dimension, the index as one that broadcasts over the others."""
+    """``restride_dim``: the tensor with stride 0 along a dimension, the index broadcast over the others."""
     rank = len(self._size)
     still = tuple(0 if d == dim else step for d, step in enumerate(self._stride))
     alone = tuple(numel(index._size) if d == dim else 1 for d in range(rank))
@@ -153,7 +153,7 @@ def _check_filled(self: Tensor, index: Tensor, value: Scalar) -> None:
 
 
 def check_indexed(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """``index_func_meta_impl``: what ``index_add`` and ``index_reduce`` want."""
+    """``index_func_meta_impl``: checks of ``index_add`` and ``index_reduce``."""
     dim = wrap_dim(dim, len(self._size))
     if len(index._size) > 1:
         raise IndexError(
@@ -242,7 +242,7 @@ def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self:
 
 
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """Elements of the tensor seen as one vector."""
+    """Elements of the flattened tensor."""
     out = ops.empty_memory_format.call(index._size, self._dtype, "strided", self._device, None, None)
     return take_out(self, index, out)
 
@@ -277,7 +277,7 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    """A copy with elements of the tensor seen as one vector written."""
+    """A copy with elements of the flattened tensor written."""
     return ops.put_.call(ops.clone.call(self, "preserve_format"), index, source, accumulate)
 
 
@@ -321,7 +321,7 @@ def _check_put(self: Tensor, index: Tensor, source: Tensor) -> None:
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
-    """``gather`` of what is broadcast first; without a dimension both are seen as vectors."""
+    """``gather`` with broadcasting; without a dimension both are flattened."""
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:

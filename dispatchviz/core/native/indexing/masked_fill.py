@@ -119,7 +119,7 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of source, one after the other, where the mask is true."""
+    """Consecutive elements of source where the mask is true."""
     fresh, where = _fresh(self, mask)
     return ops.masked_scatter_.call(fresh, where, source)
 

@@ -90,7 +90,7 @@ def _batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> Three:
-    """``native_batch_norm`` that says what it writes to."""
+    """``native_batch_norm`` whose schema marks the running statistics as written."""
     return batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 

@@ -24,7 +24,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def _regions(space: Size, output_size: Size) -> Iterator[tuple[Size, Any]]:
-    """Of each element of the result, the elements that it comes from; neighbours may share some."""
+    """The input region of each output element; regions may overlap."""
     for at in product(*map(range, output_size)):
         lengths = zip(at, space, output_size, strict=True)
         yield at, tuple(slice(i * n // count, -(-(i + 1) * n // count)) for i, n, count in lengths)

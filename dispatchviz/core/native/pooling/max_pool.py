@@ -26,7 +26,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def max_pool1d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool) -> Tensor:
-    """With indices if a gradient will need them or somebody looks on, else at once."""
+    """With indices if a gradient or a tensor subclass needs them, else without."""
     length = _checked_length(self, kernel_size, stride, padding, dilation, ceil_mode)
     if self._device.type != "cpu" or _needs_gradient(self):
         return ops.max_pool1d_with_indices.call(self, kernel_size, stride, padding, dilation, ceil_mode)[0]

@@ -40,7 +40,7 @@ def uniform_between(generator: Generator, count: int, wide: bool, low: float, hi
 
 
 def normal(generator: Generator, count: int, mean: float, std: float) -> Any:
-    """Float64 numbers, one at a time: two are made at once and the second is kept for later."""
+    """Float64 numbers, one at a time: Box-Muller makes two, the second is cached in the generator."""
     kept = generator.next_double_normal_sample
     taken = [] if kept is None or not count else [kept]
     missing = count - len(taken)
@@ -83,7 +83,7 @@ def cauchy(generator: Generator, count: int, median: float, sigma: float) -> Any
 
 
 def log_normal(generator: Generator, count: int, mean: float, std: float) -> Any:
-    """Float64 numbers; normal ones come from the same store as those of ``normal``."""
+    """Float64 numbers; the normal ones share the cache of ``normal``."""
     return by_c_library(_exp, normal(generator, count, mean, std))
 
 

@@ -65,7 +65,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 
 def random_meta_(self: Tensor, *bounds_and_generator: Any) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     return self
 
 

@@ -76,7 +76,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator
 
 
 def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     return self
 
 
@@ -123,7 +123,7 @@ def _fill_normal(self: Tensor, mean: float, std: float, generator: Generator | N
 
 
 def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     check_std(std)
     return self
 

@@ -143,7 +143,7 @@ def logsumexp(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 
 def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out. The largest is taken out of the sum, so that nothing overflows."""
+    """Into out. The maximum is subtracted first, against overflow."""
     if not out._dtype.can_require_grad:
         raise RuntimeError(f"logsumexp(): Expected floating point type for result tensor, but got: {out._dtype.legacy}")
     if not self._dtype.can_require_grad:

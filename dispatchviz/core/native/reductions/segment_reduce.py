@@ -67,7 +67,7 @@ def segment_reduce_kernel(
     unsafe: bool,
     initial: Scalar | None,
 ) -> Tensor:
-    """One row for each segment; of an empty one ``initial``, or what changes nothing, or nan for a mean.
+    """One row for each segment; of an empty one ``initial``, or the identity, or nan for a mean.
 
     RuntimeError for another reduction, for lengths that do not fill ``axis`` (unless ``unsafe``), for segments that run
     backwards, and where ``axis`` is not the last dimension of the segments.

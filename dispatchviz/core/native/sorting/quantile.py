@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, num
 
 
 def quantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    """The numbers below which a share q of the elements lies; nan if there is one."""
+    """The q-th quantiles, q being probabilities; nan if there is one."""
     _check(self, q)
     return _computed(self, q, dim, keepdim, interpolation, ignore_nan=False)
 

@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
 
 def sort(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """By the overload that says whether equal elements keep their order."""
+    """``sort.stable`` with stable=False."""
     return ops.sort_stable.call(self, False, dim, descending)
 
 

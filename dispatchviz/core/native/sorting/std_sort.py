@@ -30,7 +30,7 @@ def sorted_indices(ranks: Ranks) -> Indices:
 
 
 def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
-    """What belongs at ``nth`` is put there, nothing larger before it."""
+    """``std::nth_element``: the nth element in sorted position, nothing larger before it."""
     first, last = 0, len(indices)
     depth = 2 * (last.bit_length() - 1)
     while last - first > 3:
@@ -45,7 +45,7 @@ def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
 
 
 def standard_partial_sort(indices: Indices, ranks: Ranks, middle: int) -> None:
-    """The smallest ones in order, then the others."""
+    """``std::partial_sort``: the first ``middle`` elements sorted, then the others."""
     _partial_sort(indices, ranks, 0, middle, len(indices))
 
 
@@ -61,7 +61,7 @@ def _introsort(indices: Indices, ranks: Ranks, first: int, last: int, depth: int
 
 
 def _partition(indices: Indices, ranks: Ranks, first: int, last: int) -> int:
-    """Round the median of the second, the middle and the last place, which goes to the front."""
+    """Around the median of the second, the middle and the last element, which is swapped to the front."""
     _swap(indices, first, _median(indices, ranks, first + 1, first + (last - first) // 2, last - 1))
     pivot, low, high = ranks[indices[first]], first + 1, last
     while True:
