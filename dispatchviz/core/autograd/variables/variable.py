@@ -2,7 +2,7 @@
 (``torch/csrc/autograd/variable.cpp``).
 
 Mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of ``Tensor``; views
-and in-place operations are in ``views.py``, hooks on tensors in ``tensor_hooks.py``.
+and in-place operations are in ``view_info.py``, hooks on tensors in ``tensor_hooks.py``.
 
 Rule 1: a tensor with a ``grad_fn`` is no leaf; a view requires grad if its base does.
 Rule 2: reading the ``grad_fn`` of a view may build a Node: if the storage was written to since the view's Node was

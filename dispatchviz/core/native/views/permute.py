@@ -1,6 +1,6 @@
 """``permute``, ``movedim`` (``aten/src/ATen/native/TensorShape.cpp``).
 
-Swapping two dimensions is in ``views.py``.
+Swapping two dimensions is in ``view_ops.py``.
 """
 
 from __future__ import annotations
