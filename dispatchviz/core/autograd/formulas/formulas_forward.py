@@ -27,8 +27,8 @@ from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
 def gather_with_keepdimed_indices(input: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
     """What the operator chose, of the tangent."""
-    chosen = ops.gather.call(input, dim, indices if keepdim else ops.unsqueeze.call(indices, dim))
-    return chosen if keepdim else ops.squeeze_dim.call(chosen, dim)
+    selected = ops.gather.call(input, dim, indices if keepdim else ops.unsqueeze.call(indices, dim))
+    return selected if keepdim else ops.squeeze_dim.call(selected, dim)
 
 
 def evenly_read_jvp(fw_grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
@@ -66,10 +66,10 @@ def minimum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
     return _derivative_with_ties(ops.lt_Tensor.call(self_p, other_p), self_p, other_p, result)
 
 
-def _derivative_with_ties(chosen: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
-    chosen = ops.to_dtype.call(chosen, result._dtype, False, False, None)
+def _derivative_with_ties(selected: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
+    selected = ops.to_dtype.call(selected, result._dtype, False, False, None)
     half = ops.scalar_tensor.call(0.5, result._dtype, "strided", result._device, None)
-    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, chosen)
+    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, selected)
 
 
 def clamp_jvp(
@@ -264,9 +264,9 @@ def scatter_reduce_jvp(
     mask_self = ops.eq_Tensor.call(self_p, result)
     mask_src = ops.eq_Tensor.call(src_p, gathered)
     masked_src_t = ops.where_ScalarOther.call(mask_src, src_t, 0.0)
-    chosen = ops.to_dtype.call(mask_self, self_t._dtype, False, False, None)
+    selected = ops.to_dtype.call(mask_self, self_t._dtype, False, False, None)
     from_src = ops.to_dtype.call(mask_src, self_t._dtype, False, False, None)
-    count = ops.scatter_reduce_two.call(chosen, dim, index, from_src, "sum", include_self)
+    count = ops.scatter_reduce_two.call(selected, dim, index, from_src, "sum", include_self)
     own = ops.where_ScalarOther.call(mask_self, self_t, 0.0)
     total = ops.scatter_reduce_two.call(own, dim, index, masked_src_t, "sum", include_self)
     return ops.div_Tensor.call(total, count)

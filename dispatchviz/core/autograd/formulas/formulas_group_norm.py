@@ -96,8 +96,8 @@ def _input_gradient(groups: _Groups, grads: Sequence[Optional], input: Tensor, g
     weight = None
     if gamma is not None:
         weight = ops.reshape.call(gamma, (1, groups.shape[1], groups.input._size[2], 1))
-    spread = ops.reciprocal_.call(ops.mul_Tensor.call(rstd, rstd))
-    ops.clamp_min.call(ops.sub_Scalar.call(spread, eps, 1), 0)  # PyTorch computes the variance and drops it
+    variance = ops.reciprocal_.call(ops.mul_Tensor.call(rstd, rstd))
+    ops.clamp_min.call(ops.sub_Scalar.call(variance, eps, 1), 0)  # PyTorch computes the variance and drops it
     cube = ops.mul_Tensor.call(ops.mul_Tensor.call(rstd, rstd), rstd)
     of_var = None
     if grads[2] is not None:

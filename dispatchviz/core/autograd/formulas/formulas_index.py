@@ -54,8 +54,8 @@ def index_fill_value_backward(grad: Tensor, dim: int, index: Tensor) -> Tensor:
 def take_backward(grad: Tensor, self: Tensor, index: Tensor) -> Tensor:
     """Zeros with grad added at the indices; not in place for a subclass-like tensor"""
     zeros = ops.zeros_like.call(self, None, None, None, None, None)
-    looked_at = is_tensor_subclass_like(grad) or is_tensor_subclass_like(index)
-    put = ops.put.call if looked_at and not is_tensor_subclass_like(zeros) else ops.put_.call
+    is_subclass_like = is_tensor_subclass_like(grad) or is_tensor_subclass_like(index)
+    put = ops.put.call if is_subclass_like and not is_tensor_subclass_like(zeros) else ops.put_.call
     return put(zeros, index, grad, True)
 
 

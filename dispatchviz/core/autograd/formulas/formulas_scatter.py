@@ -124,11 +124,11 @@ def _amin_amax_backward(
     value = indexed.read(result)
     self_is_result = _cast(ops.eq_Tensor.call(self, result), self._dtype)
     src_is_result = _cast(ops.eq_Tensor.call(src, value), self._dtype)
-    shared = ops.div_Tensor.call(grad, indexed.add(self_is_result, src_is_result))
+    distributed = ops.div_Tensor.call(grad, indexed.add(self_is_result, src_is_result))
     if indexed.operator == "scatter_reduce":
         self_is_result = ops.eq_Tensor.call(self, result)
-    grad_self = ops.mul_Tensor.call(self_is_result, shared)
-    there = indexed.read(shared)
+    grad_self = ops.mul_Tensor.call(self_is_result, distributed)
+    there = indexed.read(distributed)
     if indexed.operator == "scatter_reduce":
         src_is_result = ops.eq_Tensor.call(src, value)
     return grad_self, ops.mul_Tensor.call(src_is_result, there)

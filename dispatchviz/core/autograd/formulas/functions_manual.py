@@ -251,21 +251,21 @@ def as_strided_backward(
     grad, out_size, out_stride = _without_flat_dims(grad, list(size), list(stride))
     seen = [(length, step) for length, step in zip(in_size, in_stride, strict=True) if length != 1]
     own_size, own_stride = tuple(length for length, _ in seen), tuple(step for _, step in seen)
-    several, shared_places = _overlaps(out_size, out_stride), _overlaps(own_size, own_stride)
-    shared = min(in_offset, out_offset)
-    count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - shared
+    is_output_overlapping, is_input_overlapping = _overlaps(out_size, out_stride), _overlaps(own_size, own_stride)
+    base_offset = min(in_offset, out_offset)
+    count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - base_offset
     storage = ops.new_zeros.call(grad, (count,), None, None, None, None)
-    indices = _storage_indices(count, grad) if several or shared_places else None
-    if several and indices is not None:
-        read = ops.as_strided.call(indices, tuple(out_size), tuple(out_stride), out_offset - shared)
+    indices = _storage_indices(count, grad) if is_output_overlapping or is_input_overlapping else None
+    if is_output_overlapping and indices is not None:
+        read = ops.as_strided.call(indices, tuple(out_size), tuple(out_stride), out_offset - base_offset)
         flat = ops.reshape.call(grad, (-1,))
         ops.index_add_.call(storage, 0, ops.reshape.call(read, (-1,)), flat, 1)
     else:
-        part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - shared)
+        part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - base_offset)
         ops.copy_.call(part, grad, False)
-    if shared_places and indices is not None:
-        _divide_by_count(storage, indices, (own_size, own_stride, in_offset - shared), grad)
-    return ops.as_strided.call(storage, in_size, in_stride, in_offset - shared)
+    if is_input_overlapping and indices is not None:
+        _divide_by_count(storage, indices, (own_size, own_stride, in_offset - base_offset), grad)
+    return ops.as_strided.call(storage, in_size, in_stride, in_offset - base_offset)
 
 
 def _storage_indices(count: int, grad: Tensor) -> Tensor:

@@ -16,9 +16,9 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
     """
     if not op_requires_grad or not thread.state.grad_mode:
         return
-    objection = _inplace_error(tensor)
-    if objection is not None:
-        raise objection
+    error = _inplace_error(tensor)
+    if error is not None:
+        raise error
 
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
