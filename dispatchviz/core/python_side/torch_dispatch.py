@@ -44,7 +44,7 @@ def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
     overloaded = overloaded_arguments(tensor for _, tensor in tensor_arguments(op, values))
     push_results(op, stack, handle_torch_dispatch(op, overloaded, tuple(args), kwargs), "__torch_dispatch__")
     if overloaded:
-        view_replay.note(op, values, stack[at:])
+        view_replay.record_view(op, values, stack[at:])
 
 
 def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:

@@ -56,7 +56,7 @@ def checks_nan() -> bool:
 # -- when a Node is made ----------------------------------------------------------------------------------------------
 
 
-def remember(node: Node) -> None:
+def store_stack(node: Node) -> None:
     """Notes the program's lines that are running, and the Node that is."""
     node.metadata[_TRACE] = formatted_stack()
     parent = thread.state.current_node

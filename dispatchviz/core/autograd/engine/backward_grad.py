@@ -2,7 +2,7 @@
 
 Mirrors ``torch/autograd/__init__.py`` and ``THPEngine_run_backward`` of ``torch/csrc/autograd/python_engine.cpp``.
 
-A ``GradientEdge`` may stand for a tensor (``gradient_edge.py``); the gradients to start with are the business of
+A ``GradientEdge`` may represent a tensor (``gradient_edge.py``); the gradients to start with are the business of
 ``root_gradients.py``.
 """
 
@@ -198,7 +198,7 @@ def _root_edge(index: int, root: Root) -> Edge:
 def _input_edge(tensor: object, accumulate: bool) -> Edge:
     """Where the gradient of a requested input arrives.
 
-    A leaf without AccumulateGrad cannot be reached: an Identity stands for it, so that the graph's empty edges are not
+    A leaf without AccumulateGrad cannot be reached: an Identity represents it, so that the graph's empty edges are not
     taken for it.
     """
     if isinstance(tensor, GradientEdge):

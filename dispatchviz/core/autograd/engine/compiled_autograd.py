@@ -49,7 +49,7 @@ class CompiledNodeArgs:
 
 
 class SwapSavedVariables:
-    """Puts other tensors into the places of those that Nodes keep, in the order in which they were collected."""
+    """Replaces the tensors that Nodes keep, in the order in which they were collected."""
 
     def __init__(self, tensors: Sequence[Tensor | None]) -> None:
         self._tensors = iter(tensors)

@@ -21,7 +21,7 @@ _states: dict[int, State] = {}
 
 
 def needed() -> bool:
-    """Somebody has asked what ``cuda`` is: there may be Nodes of it."""
+    """``cuda`` was initialized: there may be Nodes of it."""
     return bool(cuda_state.cache_info().currsize)
 
 

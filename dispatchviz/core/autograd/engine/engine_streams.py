@@ -49,7 +49,7 @@ class Ready:
 
 
 class Tracking:
-    """What a graph task knows of streams."""
+    """The streams of a graph task."""
 
     __slots__ = ("caller", "leaves", "ready")
 

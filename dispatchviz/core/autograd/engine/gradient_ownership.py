@@ -16,7 +16,7 @@ from sys import getrefcount
 from typing import Any
 
 
-def holders(tensors: list[Any], index: int) -> int:
+def reference_count(tensors: list[Any], index: int) -> int:
     """How many references to ``tensors[index]`` exist, the list's own included."""
     return getrefcount(tensors[index]) - 1
 

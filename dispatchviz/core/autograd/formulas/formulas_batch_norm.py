@@ -77,12 +77,12 @@ def batchnorm_double_backward(
     batch = _batch(input, grad_out, statistics, training, eps)
     of_input = None
     if input_grad is not None and training:
-        of_input = ops.mul_Tensor.call(gamma_full, _of_input(batch, input_grad))
+        of_input = ops.mul_Tensor.call(gamma_full, _input_gradient(batch, input_grad))
     if gamma is not None and gamma_grad is not None:
-        of_input = _added(of_input, _of_gamma(batch, gamma_grad, training))
+        of_input = _added(of_input, _gamma_gradient(batch, gamma_grad, training))
     of_weight = None
     if gamma is not None and input_grad is not None:
-        of_weight = _of_weight(batch, input_grad, training)
+        of_weight = _weight_gradient(batch, input_grad, training)
     of_grad_out = None
     if input_grad is not None and training:
         of_grad_out = _first_backward(batch, input_grad, gamma_full)
@@ -108,16 +108,16 @@ def _affine(input: Tensor, gamma: Optional, grads: list[Optional]) -> tuple[Tens
 def _batch(
     input: Tensor, grad_out: Tensor, statistics: tuple[Optional, Optional], training: bool, eps: float
 ) -> _Batch:
-    mean, spread = statistics
+    mean, invstd_or_var = statistics
     assert mean is not None
-    assert spread is not None
+    assert invstd_or_var is not None
     count = prod(input._size) // input._size[1]
     mu = ops.to_dtype.call(mean, input._dtype, False, False, None) if training else mean
     distance = ops.sub_Tensor.call(input, _unsqueeze_dim1(mu, input), 1)
     if training:
-        root = ops.to_dtype.call(spread, input._dtype, False, False, None)
+        root = ops.to_dtype.call(invstd_or_var, input._dtype, False, False, None)
     else:
-        root = ops.pow_Tensor_Scalar.call(ops.add_Scalar.call(spread, eps, 1), -0.5)
+        root = ops.pow_Tensor_Scalar.call(ops.add_Scalar.call(invstd_or_var, eps, 1), -0.5)
     minus_half = _unsqueeze_dim1(root, input)
     minus_one = ops.pow_Tensor_Scalar.call(minus_half, 2)
     minus_three_halves = ops.pow_Tensor_Scalar.call(minus_half, 3)
@@ -129,7 +129,7 @@ def _batch(
     )
 
 
-def _of_input(batch: _Batch, input_grad: Tensor) -> Tensor:
+def _input_gradient(batch: _Batch, input_grad: Tensor) -> Tensor:
     """What reaches the input through its own gradient, but for the weight."""
     count = batch.length
     total = _sum_exclude_dim1(input_grad)
@@ -151,7 +151,7 @@ def _through_statistics(batch: _Batch, along: Tensor, total: Tensor, each: Tenso
     return ops.mul_Tensor.call(derivative, rest)
 
 
-def _of_gamma(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
+def _gamma_gradient(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
     """What reaches the input through the gradient of the weight."""
     grad_out, count = batch.grad_out, batch.length
     if not training:
@@ -164,7 +164,7 @@ def _of_gamma(batch: _Batch, gamma_grad: Tensor, training: bool) -> Tensor:
     return ops.mul_Tensor.call(gamma_grad, terms)
 
 
-def _of_weight(batch: _Batch, input_grad: Tensor, training: bool) -> Tensor:
+def _weight_gradient(batch: _Batch, input_grad: Tensor, training: bool) -> Tensor:
     if not training:
         product = ops.mul_Tensor.call(ops.mul_Tensor.call(input_grad, batch.grad_out), batch.minus_half)
         return _sum_exclude_dim1(product, keepdim=False)

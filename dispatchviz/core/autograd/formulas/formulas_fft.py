@@ -7,7 +7,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 def fft_r2c_backward(grad: Tensor, dim: Size, normalization: int, onesided: bool, last_dim_size: int) -> Tensor:
-    """The half that was left out counts as zeros."""
+    """The omitted half of the spectrum is zero-padded."""
     half = grad._size[dim[-1]]
     if onesided and last_dim_size > half:
         last = dim[-1] % len(grad._size)

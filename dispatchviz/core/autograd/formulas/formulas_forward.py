@@ -27,8 +27,8 @@ from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
 def gather_with_keepdimed_indices(input: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
     """What the operator chose, of the tangent."""
-    chosen = ops.gather.call(input, dim, indices if keepdim else ops.unsqueeze.call(indices, dim))
-    return chosen if keepdim else ops.squeeze_dim.call(chosen, dim)
+    selected = ops.gather.call(input, dim, indices if keepdim else ops.unsqueeze.call(indices, dim))
+    return selected if keepdim else ops.squeeze_dim.call(selected, dim)
 
 
 def evenly_read_jvp(fw_grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
@@ -66,10 +66,10 @@ def minimum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
     return _derivative_with_ties(ops.lt_Tensor.call(self_p, other_p), self_p, other_p, result)
 
 
-def _derivative_with_ties(chosen: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
-    chosen = ops.to_dtype.call(chosen, result._dtype, False, False, None)
+def _derivative_with_ties(selected: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
+    selected = ops.to_dtype.call(selected, result._dtype, False, False, None)
     half = ops.scalar_tensor.call(0.5, result._dtype, "strided", result._device, None)
-    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, chosen)
+    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, selected)
 
 
 def clamp_jvp(
@@ -116,17 +116,17 @@ def safe_logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool)
 
 def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
     """The sum of each tangent times the other elements."""
-    mirrored = conjugated(self_t)
+    conjugate = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
-    product = ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), mirrored)
+    product = ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), conjugate)
     return conjugated(ops.sum.call(product))
 
 
 def prod_dim_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The same along a dimension."""
-    mirrored = conjugated(self_t)
+    conjugate = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
-    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), mirrored)
+    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), conjugate)
     return conjugated(ops.sum_dim_IntList.call(product, (dim,), keepdim))
 
 
@@ -207,7 +207,7 @@ def prelu_weight_jvp(grad_output_p: Tensor, grad_output_t: Tensor, self_p: Tenso
 
 
 def native_dropout_jvp(input_t: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """The tangent of what was kept, as large as the value became."""
+    """The tangent, masked and scaled as the value."""
     if train is False:
         return input_t
     return ops.mul_Tensor.call(ops.mul_Scalar.call(input_t, 0.0 if p == 1 else 1.0 / (1.0 - p)), mask)
@@ -224,7 +224,7 @@ def convolution_jvp(
 
 
 def convolution_backward_jvp_grad_bias(grad_out_t: Tensor, grad_bias: Tensor | None) -> Tensor | None:
-    """The sum over examples and places, if there is a bias."""
+    """The sum over batch and spatial dimensions, if there is a bias."""
     if grad_bias is None:
         return None
     return ops.sum_dim_IntList.call(grad_out_t, (0, *range(2, len(grad_out_t._size))), False, None)
@@ -255,7 +255,7 @@ def scatter_reduce_jvp(
     self_p: Tensor, self_t: Tensor, dim: int, index: Tensor, src_p: Tensor, src_t: Tensor, reduce: str,
     include_self: bool, result: Tensor,
 ) -> Tensor:  # fmt: skip
-    """Sums and means of tangents, or the mean tangent of the extremes; as in PyTorch, products have none."""
+    """Sums and means of tangents, or the mean tangent of the minima or maxima; as in PyTorch, products have none."""
     if reduce in ("sum", "mean"):
         return ops.scatter_reduce_two.call(self_t, dim, index, src_t, reduce, include_self)
     if reduce not in ("amin", "amax"):
@@ -264,9 +264,9 @@ def scatter_reduce_jvp(
     mask_self = ops.eq_Tensor.call(self_p, result)
     mask_src = ops.eq_Tensor.call(src_p, gathered)
     masked_src_t = ops.where_ScalarOther.call(mask_src, src_t, 0.0)
-    chosen = ops.to_dtype.call(mask_self, self_t._dtype, False, False, None)
+    selected = ops.to_dtype.call(mask_self, self_t._dtype, False, False, None)
     from_src = ops.to_dtype.call(mask_src, self_t._dtype, False, False, None)
-    count = ops.scatter_reduce_two.call(chosen, dim, index, from_src, "sum", include_self)
+    count = ops.scatter_reduce_two.call(selected, dim, index, from_src, "sum", include_self)
     own = ops.where_ScalarOther.call(mask_self, self_t, 0.0)
     total = ops.scatter_reduce_two.call(own, dim, index, masked_src_t, "sum", include_self)
     return ops.div_Tensor.call(total, count)

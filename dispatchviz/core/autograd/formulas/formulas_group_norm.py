@@ -59,11 +59,11 @@ def infinitely_differentiable_native_group_norm_backward(
     grads: Sequence[Optional], input: Tensor, mean: Tensor, rstd: Tensor, gamma: Optional,
     sizes: Size, eps: float, output_mask: Mask,
 ) -> Three:  # fmt: skip
-    """The gradients of input, weight and bias that are asked for. ``sizes``: N, C, HxW, group."""
+    """The gradients of input, weight and bias that are requested. ``sizes``: N, C, HxW, group."""
     groups = _groups(grads[0], input, mean, rstd, sizes)
     of_input = of_weight = of_bias = None
     if output_mask[0]:
-        of_input = _of_input(groups, grads, input, gamma, eps)
+        of_input = _input_gradient(groups, grads, input, gamma, eps)
     if output_mask[1] and groups.products is not None:
         assert groups.sums is not None
         assert gamma is not None
@@ -91,33 +91,33 @@ def _groups(grad: Optional, input: Tensor, mean: Tensor, rstd: Tensor, sizes: Si
     return _Groups(single, x, centre, scale, given, products, sums)
 
 
-def _of_input(groups: _Groups, grads: Sequence[Optional], input: Tensor, gamma: Optional, eps: float) -> Optional:
+def _input_gradient(groups: _Groups, grads: Sequence[Optional], input: Tensor, gamma: Optional, eps: float) -> Optional:
     rstd = groups.rstd
     weight = None
     if gamma is not None:
         weight = ops.reshape.call(gamma, (1, groups.shape[1], groups.input._size[2], 1))
-    spread = ops.reciprocal_.call(ops.mul_Tensor.call(rstd, rstd))
-    ops.clamp_min.call(ops.sub_Scalar.call(spread, eps, 1), 0)  # PyTorch computes the variance and drops it
+    variance = ops.reciprocal_.call(ops.mul_Tensor.call(rstd, rstd))
+    ops.clamp_min.call(ops.sub_Scalar.call(variance, eps, 1), 0)  # PyTorch computes the variance and drops it
     cube = ops.mul_Tensor.call(ops.mul_Tensor.call(rstd, rstd), rstd)
     of_var = None
     if grads[2] is not None:
         given = ops.view.call(grads[2], groups.shape)
         of_var = ops.mul_Tensor.call(ops.mul_Scalar.call(cube, -0.5), given)
-    found = None if groups.grad is None else _of_output(groups, weight, cube)
+    found = None if groups.grad is None else _output_gradient(groups, weight, cube)
     if grads[1] is not None and of_var is not None:
-        more = _of_statistics(groups, of_var, ops.view.call(grads[1], groups.shape))
+        more = _statistics_gradient(groups, of_var, ops.view.call(grads[1], groups.shape))
         found = more if found is None else ops.add__Tensor.call(found, more, 1)
     return None if found is None else ops.reshape_as.call(found, input)
 
 
-def _of_statistics(groups: _Groups, of_var: Tensor, of_mean: Tensor) -> Tensor:
+def _statistics_gradient(groups: _Groups, of_var: Tensor, of_mean: Tensor) -> Tensor:
     """``var_mean_backward``"""
     x = groups.input
     of_var = var_backward(of_var, x, (2, 3), 0, True)
     return ops.add_Tensor.call(of_var, mean_backward(of_mean, x._size, (2, 3), numel(x._size), True), 1)
 
 
-def _of_output(groups: _Groups, weight: Optional, cube: Tensor) -> Tensor:
+def _output_gradient(groups: _Groups, weight: Optional, cube: Tensor) -> Tensor:
     """What reaches the input through the normalised output: a * grad + b * input + c."""
     assert groups.grad is not None
     assert groups.products is not None

@@ -26,7 +26,7 @@ def zeros_like_saved(info: TypeAndSize) -> Tensor:
 
 
 def index_backward(zeros: Tensor, indices: Indices, grad: Tensor) -> Tensor:
-    """Zeros with grad added at the indices; not in place if somebody looks on"""
+    """Zeros with grad added at the indices; not in place for a subclass-like tensor"""
     if any(is_tensor_subclass_like(tensor) for tensor in (zeros, grad, *indices) if tensor is not None):
         return ops.index_put.call(zeros, indices, grad, True)
     return ops._index_put_impl_.call(zeros, indices, grad, True, True)
@@ -46,16 +46,16 @@ def _unsafe_index_put_backward(grad: Tensor, indices: Indices, values: TypeAndSi
 
 
 def index_fill_value_backward(grad: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The sum of grad at the places, each counted once"""
+    """The sum of grad at the indices, each counted once"""
     indices, _ = ops._unique.call(index, False, False)
     return ops.sum.call(ops.index_select.call(grad, dim, indices), None)
 
 
 def take_backward(grad: Tensor, self: Tensor, index: Tensor) -> Tensor:
-    """Zeros with grad added at the places; not in place if somebody looks on at it alone"""
+    """Zeros with grad added at the indices; not in place for a subclass-like tensor"""
     zeros = ops.zeros_like.call(self, None, None, None, None, None)
-    looked_at = is_tensor_subclass_like(grad) or is_tensor_subclass_like(index)
-    put = ops.put.call if looked_at and not is_tensor_subclass_like(zeros) else ops.put_.call
+    is_subclass_like = is_tensor_subclass_like(grad) or is_tensor_subclass_like(index)
+    put = ops.put.call if is_subclass_like and not is_tensor_subclass_like(zeros) else ops.put_.call
     return put(zeros, index, grad, True)
 
 

@@ -48,9 +48,9 @@ def layer_norm_double_backward(
     gamma_row, gamma_grad, beta_grad = _affine_rows(input, gamma, grads, length)
     input_grad = None if grads[0] is None else ops.reshape.call(grads[0], (count, length))
     rows = _rows(flat, mu, deviation, length)
-    of_input = _of_input(rows, given, gamma_row, input_grad)
+    of_input = _input_gradient(rows, given, gamma_row, input_grad)
     if gamma is not None and gamma_grad is not None:
-        of_input = _added(of_input, _of_gamma(rows, given, gamma_grad))
+        of_input = _added(of_input, _gamma_gradient(rows, given, gamma_grad))
     of_weight = of_grad_out = None
     if of_input is not None:
         of_input = ops.reshape_as.call(of_input, input)
@@ -104,7 +104,7 @@ def _sum(tensor: Tensor) -> Tensor:
     return ops.sum_dim_IntList.call(tensor, (1,), True, None)
 
 
-def _of_input(rows: _Rows, given: Tensor, gamma_row: Tensor, input_grad: Tensor | None) -> Tensor | None:
+def _input_gradient(rows: _Rows, given: Tensor, gamma_row: Tensor, input_grad: Tensor | None) -> Tensor | None:
     """What reaches the input through its own gradient."""
     if input_grad is None:
         return None
@@ -131,7 +131,7 @@ def _through_statistics(rows: _Rows, distance: Tensor, total: Tensor, each: Tens
     return ops.mul_Tensor.call(derivative, rest)
 
 
-def _of_gamma(rows: _Rows, given: Tensor, gamma_grad: Tensor) -> Tensor:
+def _gamma_gradient(rows: _Rows, given: Tensor, gamma_grad: Tensor) -> Tensor:
     """What reaches the input through the gradient of the weight."""
     first = ops.mul_Tensor.call(ops.mul_Tensor.call(given, gamma_grad), rows.minus_half)
     total = _sum(ops.mul_Tensor.call(given, gamma_grad))

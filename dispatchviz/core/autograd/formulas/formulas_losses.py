@@ -100,7 +100,7 @@ def _plus_epsilon(tensor: Tensor) -> Tensor:
 def binary_cross_entropy_double_backward(
     grad_output: Tensor, grad: Tensor, input: Tensor, target: Tensor, weight: Optional, reduction: int
 ) -> Tensor:
-    """grad * grad_output times the slope of (input - target) / (input * (1 - input))"""
+    """grad * grad_output times the derivative of (input - target) / (input * (1 - input))"""
     raised = _plus_epsilon(input)
     complement = _plus_epsilon(number_sub(1, input))
     complement_square = ops.pow_Tensor_Scalar.call(complement, 2)

@@ -71,7 +71,7 @@ def log_softmax_double_backward(grad: Tensor, grad_output: Tensor, output: Tenso
 
 
 def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """grad where the element was kept, times what it was multiplied by"""
+    """grad, masked and scaled"""
     scale = 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)
     if not thread.state.grad_mode:
         return ops.native_dropout_backward.call(grad, mask, scale)
@@ -79,7 +79,7 @@ def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | 
 
 
 def native_dropout_double_backward(grad: Tensor, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """What comes back to the gradient: the same masking again"""
+    """The gradient of grad: the same mask and scale"""
     factor = ops.mul_Scalar.call(ops.type_as.call(mask, grad_output), scale)
     return ops.mul_Tensor.call(ops.type_as.call(grad, grad_output), factor)
 
@@ -100,7 +100,7 @@ def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: 
 
 
 def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """The gradient at the places that were chosen"""
+    """The gradient at the maxima's indices"""
     rows, space = indices._size[:-dim], indices._size[-dim:]
     shape = (*rows, math.prod(space))
     if not math.prod(grad._size):
@@ -143,7 +143,7 @@ def elu_double_backward(
     is_result: bool,
     self_or_result: Tensor,
 ) -> Tensor:
-    """The slope of elu_backward where the input is negative"""
+    """The derivative of elu_backward where the input is negative"""
     negative = ops.type_as.call(ops.lt_Scalar.call(self_or_result, 0), grad)
     product = ops.mul_Scalar.call(ops.mul_Tensor.call(grad, grad_output), input_scale)
     if not is_result:
@@ -152,7 +152,7 @@ def elu_double_backward(
 
 
 def softplus_double_backward(grad: Tensor, input: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
-    """grad * beta times the slope of the sigmoid, below the threshold"""
+    """grad * beta times the derivative of the sigmoid, below the threshold"""
     scaled = ops.mul_Scalar.call(input, beta)
     below = ops.type_as.call(ops.lt_Scalar.call(scaled, threshold), grad)
     derivative = ops.sigmoid_backward.call(grad, ops.sigmoid.call(scaled))

@@ -24,7 +24,7 @@ from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 def linalg_vector_norm_backward(
     grad: Tensor, self: Tensor, ord: Scalar, norm: Tensor, dim: Sequence[int] | None, keepdim: bool
 ) -> Tensor | None:
-    """By order: 0 has none, 1 the sign, infinity shares grad among the largest; 0 where the norm is 0."""
+    """By order: 0 has none, 1 the sign, infinity distributes grad among the maxima; 0 where the norm is 0."""
     order, dims = float(ord), tuple(dim or ())  # type: ignore[arg-type]
     if not keepdim and self._size and dims:
         grad, norm = (unsqueeze_multiple(one, dims, len(self._size)) for one in (grad, norm))
@@ -74,7 +74,7 @@ def _all_but(dim: int, self: Tensor) -> Size:
 
 
 def dist_other_backward(grad: Tensor, difference: Tensor, p: Scalar, norm: Tensor) -> Tensor:
-    """That of the first argument, turned round. RuntimeError for p = 0, which has none."""
+    """Minus that of the first argument. RuntimeError for p = 0, which has none."""
     derivative = norm_backward(grad, difference, p, norm)
     if derivative is None:
         raise RuntimeError(
@@ -164,16 +164,16 @@ def _mean_of_maxima(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, ke
     nb_max = ops.count_nonzero_dim_IntList.call(is_eq_max, dims)
     if self_p._size and dims:
         nb_max = unsqueeze_multiple(nb_max, dims, rank)
-    mirrored = conjugated(self_t)
-    signs = ops.real.call(ops.mul_Tensor.call(ops.sgn.call(self_p), mirrored))
+    conjugate = conjugated(self_t)
+    signs = ops.real.call(ops.mul_Tensor.call(ops.sgn.call(self_p), conjugate))
     fractions = ops.div_Tensor.call(ops.mul_Tensor.call(signs, is_eq_max), nb_max)
     return ops.sum_dim_IntList.call(fractions, dims, keepdim, None)
 
 
 def _power_norm_jvp(self_p: Tensor, self_t: Tensor, order: float, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
-    mirrored = conjugated(self_t)
+    conjugate = conjugated(self_t)
     direction = ops.sgn.call(self_p) if order < 2 else self_p
-    slopes = ops.real.call(ops.mul_Tensor.call(direction, mirrored))
+    slopes = ops.real.call(ops.mul_Tensor.call(direction, conjugate))
     powers = ops.pow__Scalar.call(ops.abs.call(self_p), order - 1 if order < 2 else order - 2)
     if order < 1:
         powers = ops.masked_fill__Scalar.call(powers, ops.eq_Scalar.call(self_p, 0), 0)

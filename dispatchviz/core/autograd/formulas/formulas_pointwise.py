@@ -73,8 +73,8 @@ def minimum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) ->
 def _where_not(grad: Tensor, own: Tensor, other: Tensor, loses: Any, is_self: bool) -> Tensor:
     """Both formulas compare self with other, in this order."""
     self, second = (own, other) if is_self else (other, own)
-    shared = _halved_at_ties(grad, self, second)
-    return ops.masked_fill__Scalar.call(shared, loses.call(self, second), 0)
+    halved = _halved_at_ties(grad, self, second)
+    return ops.masked_fill__Scalar.call(halved, loses.call(self, second), 0)
 
 
 def _halved_at_ties(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
@@ -117,8 +117,8 @@ def lerp_self_backward(grad: Tensor, weight: Scalar) -> Tensor:
 def clamp_min_tensor_backward(grad: Tensor, self: Tensor, min: Tensor, is_self: bool) -> Tensor:
     """grad where self >= min, or where it is not"""
     zero = _zero(grad)
-    chosen = ops.ge_Tensor.call(self, min) if is_self else ops.lt_Tensor.call(self, min)
-    return ops.where_self.call(chosen, grad, zero)
+    mask = ops.ge_Tensor.call(self, min) if is_self else ops.lt_Tensor.call(self, min)
+    return ops.where_self.call(mask, grad, zero)
 
 
 def clamp_backward(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:

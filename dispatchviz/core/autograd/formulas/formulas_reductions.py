@@ -50,7 +50,7 @@ def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keep
 
 
 def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
-    """By running products from both ends: right also where elements are 0"""
+    """By cumulative products from both ends: right also where elements are 0"""
     if not numel(values._size):
         return ops.expand_as.call(grad, values)
     length = values._size[dim]
@@ -198,7 +198,7 @@ def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, ke
 
 
 def cumsum_backward(grad: Tensor, dim: int) -> Tensor:
-    """The running sum from the other end"""
+    """The reversed cumsum"""
     if numel(grad._size) <= 1 or grad._size[dim] == 1:
         return grad
     return ops.flip.call(ops.cumsum.call(ops.flip.call(grad, (dim,)), dim, None), (dim,))

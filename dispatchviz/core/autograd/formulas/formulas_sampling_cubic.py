@@ -68,7 +68,7 @@ class _Weights:
         self.derivatives = ops.stack.call(derivatives, -1)
 
     def second_derivatives(self) -> Tensor:
-        """How the slopes change."""
+        """Second derivatives of the weights."""
         a, b, c, d = self.distances
         near = 6 * (A + 2), 2 * (A + 3)
         far = 6 * A, 10 * A

@@ -112,7 +112,7 @@ def _reflected(coordinate: Tensor, size: int, align_corners: bool) -> tuple[Tens
 
 
 def _reflected_index(index: Tensor, size: int, align_corners: bool) -> Tensor:
-    """The element that is seen in the mirrors, found in double precision."""
+    """The reflected index, in double precision."""
     low, span = _bounds(size, align_corners)
     if not span:
         return _zeros_like(index)
@@ -166,7 +166,7 @@ class SampleIndices:
         return ops.mul_Tensor.call(values, to(ops.unsqueeze.call(valid, 1), values._dtype))
 
     def gathered(self, input: Tensor) -> Tensor:
-        """[N, C, *places]"""
+        """[N, C, *output size]"""
         flat = self._flat(input)
         image = ops.reshape.call(input, (*input._size[:2], numel(input._size[2:])))
         values = ops.gather.call(image, 2, flat, False)

@@ -69,7 +69,7 @@ class Linear2d:
         return [along_x, ops.stack.call([ops.neg.call(tx1), ops.neg.call(tx), tx1, tx], -1)]
 
     def of_grid(self, values: Tensor, grad_output: Tensor) -> Tensor:
-        """By the mixed second slope, the only one."""
+        """By the mixed second derivative, the only one."""
         a, b, c, d = (select(values, index) for index in range(4))
         mixed = ops.add_Tensor.call(ops.sub_Tensor.call(ops.sub_Tensor.call(a, b, 1), c, 1), d, 1)
         total = over_channels(grad_output, mixed)

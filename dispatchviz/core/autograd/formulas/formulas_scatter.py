@@ -1,6 +1,6 @@
 """Backward of ``scatter_reduce``, ``index_reduce`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
-Both are written once: they differ in how places are read (``gather``, ``index_select``) and added to (``scatter_add``,
+Both are written once: they differ in how indices are read (``gather``, ``index_select``) and added to (``scatter_add``,
 ``index_add``), and in what is left where self does not count. Where C++ evaluates the operands of a call from right to
 left, the lines here stand in that order.
 """
@@ -20,7 +20,7 @@ Both = tuple[Tensor | None, Tensor | None]
 
 
 class _IndexedOps(NamedTuple):
-    """How one of the two operators reads and writes at its places."""
+    """Reads and writes of one of the two operators at its indices."""
 
     read: Callable[[Tensor], Tensor]
     add: Callable[[Tensor, Tensor], Tensor]
@@ -66,17 +66,19 @@ def _reduce_backward(
     if reduce == "sum":
         grad_self, grad_src = grad, indexed.read(grad)
     elif reduce == "prod":
-        grad_self, grad_src = _of_product(indexed, grad, self, src, result)
+        grad_self, grad_src = _prod_backward(indexed, grad, self, src, result)
     elif reduce == "mean":
-        grad_self, grad_src = _of_mean(indexed, grad, src, include_self)
+        grad_self, grad_src = _mean_backward(indexed, grad, src, include_self)
     elif reduce in ("max", "min"):
         raise RuntimeError(f"Expected 'reduce' to be one of 'sum', 'prod', 'mean', 'amax', 'amin' but got {reduce}.")
     else:
-        grad_self, grad_src = _of_min_max(indexed, grad, self, src, result)
+        grad_self, grad_src = _amin_amax_backward(indexed, grad, self, src, result)
     return (grad_self if include_self else indexed.clear(grad_self)), grad_src
 
 
-def _of_product(indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+def _prod_backward(
+    indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor
+) -> tuple[Tensor, Tensor]:
     """The product of the others; where that cannot be had by dividing, a zero alone is replaced by one."""
     masked_self = ops.masked_fill_Scalar.call(self, ops.eq_Scalar.call(self, 0), 1)
     product = ops.mul_Tensor.call(grad, indexed.reduce(masked_self, src))
@@ -91,11 +93,11 @@ def _of_product(indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, r
     alone = indexed.read(ops.mul_Tensor.call(grad, with_ones))
     grad_src = ops.where_self.call(single, alone, divided)
     if thread.state.grad_mode and ops.item.call(ops.any.call(ops.gt_Scalar.call(count, 1))):
-        return grad_self, _not_twice(indexed, grad_src)
+        return grad_self, _double_backward_error(indexed, grad_src)
     return grad_self, grad_src
 
 
-def _not_twice(indexed: _IndexedOps, grad_src: Tensor) -> Tensor:
+def _double_backward_error(indexed: _IndexedOps, grad_src: Tensor) -> Tensor:
     message = (
         f"{indexed.operator}(): Double backward is unsupported for {indexed.source} when >1 zeros in {indexed.source} "
         "are scattered to the same position in self"
@@ -105,7 +107,7 @@ def _not_twice(indexed: _IndexedOps, grad_src: Tensor) -> Tensor:
     return delayed
 
 
-def _of_mean(indexed: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
+def _mean_backward(indexed: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
     """Divided by how many there were."""
     start = _ones_like(grad) if include_self else _zeros_like(grad)
     count = indexed.add(start, _ones_like(src))
@@ -115,16 +117,18 @@ def _of_mean(indexed: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool
     return grad_self, ops.div_Tensor.call(indexed.read(grad), count_there)
 
 
-def _of_min_max(indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+def _amin_amax_backward(
+    indexed: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor
+) -> tuple[Tensor, Tensor]:
     """Shared by all that are equal to the result."""
     value = indexed.read(result)
     self_is_result = _cast(ops.eq_Tensor.call(self, result), self._dtype)
     src_is_result = _cast(ops.eq_Tensor.call(src, value), self._dtype)
-    shared = ops.div_Tensor.call(grad, indexed.add(self_is_result, src_is_result))
+    distributed = ops.div_Tensor.call(grad, indexed.add(self_is_result, src_is_result))
     if indexed.operator == "scatter_reduce":
         self_is_result = ops.eq_Tensor.call(self, result)
-    grad_self = ops.mul_Tensor.call(self_is_result, shared)
-    there = indexed.read(shared)
+    grad_self = ops.mul_Tensor.call(self_is_result, distributed)
+    there = indexed.read(distributed)
     if indexed.operator == "scatter_reduce":
         src_is_result = ops.eq_Tensor.call(src, value)
     return grad_self, ops.mul_Tensor.call(src_is_result, there)

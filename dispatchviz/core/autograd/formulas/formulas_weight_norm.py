@@ -13,5 +13,5 @@ def weight_norm_interface_backward(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of v and g, by one kernel or by operators that have derivatives."""
     one_kernel, operators = ops._weight_norm_interface_backward, ops._weight_norm_differentiable_backward
-    chosen = operators if thread.state.grad_mode else one_kernel
-    return chosen.call(in_format(grad), v, g, norms, dim)
+    function = operators if thread.state.grad_mode else one_kernel
+    return function.call(in_format(grad), v, g, norms, dim)

@@ -240,7 +240,7 @@ def _to_copy_backward(grad: Tensor, options: TensorOptions) -> Tensor:
 def as_strided_backward(
     grad: Tensor, geometry: Geometry, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """Scatters grad into zeros that stand for the storage, and reads them back with the geometry of the input.
+    """Scatters grad into zeros that represent the storage, and reads them back with the geometry of the input.
 
     Places that the result has several times get the sum; those that the input has several times share it.
     """
@@ -251,30 +251,30 @@ def as_strided_backward(
     grad, out_size, out_stride = _without_flat_dims(grad, list(size), list(stride))
     seen = [(length, step) for length, step in zip(in_size, in_stride, strict=True) if length != 1]
     own_size, own_stride = tuple(length for length, _ in seen), tuple(step for _, step in seen)
-    several, shared_places = _overlaps(out_size, out_stride), _overlaps(own_size, own_stride)
-    shared = min(in_offset, out_offset)
-    count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - shared
+    is_output_overlapping, is_input_overlapping = _overlaps(out_size, out_stride), _overlaps(own_size, own_stride)
+    base_offset = min(in_offset, out_offset)
+    count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - base_offset
     storage = ops.new_zeros.call(grad, (count,), None, None, None, None)
-    indices = _storage_indices(count, grad) if several or shared_places else None
-    if several and indices is not None:
-        read = ops.as_strided.call(indices, tuple(out_size), tuple(out_stride), out_offset - shared)
+    indices = _storage_indices(count, grad) if is_output_overlapping or is_input_overlapping else None
+    if is_output_overlapping and indices is not None:
+        read = ops.as_strided.call(indices, tuple(out_size), tuple(out_stride), out_offset - base_offset)
         flat = ops.reshape.call(grad, (-1,))
         ops.index_add_.call(storage, 0, ops.reshape.call(read, (-1,)), flat, 1)
     else:
-        part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - shared)
+        part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - base_offset)
         ops.copy_.call(part, grad, False)
-    if shared_places and indices is not None:
-        _divide_by_count(storage, indices, (own_size, own_stride, in_offset - shared), grad)
-    return ops.as_strided.call(storage, in_size, in_stride, in_offset - shared)
+    if is_input_overlapping and indices is not None:
+        _divide_by_count(storage, indices, (own_size, own_stride, in_offset - base_offset), grad)
+    return ops.as_strided.call(storage, in_size, in_stride, in_offset - base_offset)
 
 
 def _storage_indices(count: int, grad: Tensor) -> Tensor:
-    """The places of the storage, numbered."""
+    """The indices of the storage's elements."""
     return ops.arange_start.call(0, count, int64, "strided", grad._device, None)
 
 
 def _divide_by_count(storage: Tensor, indices: Tensor, geometry: Geometry, grad: Tensor) -> None:
-    """Divides each place by how often a geometry has it; nan where it does not."""
+    """Divides each element by how often a geometry has it; nan where it does not."""
     count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
     indices = ops.reshape.call(ops.as_strided.call(indices, *geometry), (-1,))
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
@@ -333,10 +333,10 @@ def slice_backward_wrapper(
 
 
 def zeros_like_options(sizes: Size, grad: Tensor) -> Tensor:
-    """``at::zeros(sizes, grad.options())``: random numbers do not follow from what they were drawn by."""
+    """``at::zeros(sizes, grad.options())``: random numbers do not depend on the tensor."""
     return ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
 
 
 def zeros_info(geometry: Geometry, options: TensorOptions) -> Tensor:
-    """Zeros like an argument of which only shape and options were kept (``TypeAndSize``)."""
+    """Zeros like an argument of which only shape and options were saved (``TypeAndSize``)."""
     return ops.zeros.call(geometry[0], options.dtype, "strided", options.device, None)

@@ -19,8 +19,8 @@ def recompute_mean_var(input: Tensor, rstd: Tensor, dims: Size, keepdim: bool) -
     return mean, ops.rsqrt.call(ops.add_Tensor.call(var, ops.detach.call(eps), 1))
 
 
-def _unused(like: Tensor | None) -> Tensor:
-    """Zeros, for a gradient that nobody asked for."""
+def _undefined_gradient(like: Tensor | None) -> Tensor:
+    """Zeros, for a gradient that is not requested."""
     if like is None:
         return ops.zeros.call((), None, None, None, None)
     return ops.zeros_like.call(like, None, None, None, None, None)
@@ -45,14 +45,18 @@ def native_layer_norm_backward(
     total = ops.sum_dim_IntList.call(grad, inner, True, None)
     along = ops.mul_Tensor.call(x, ops.sum_dim_IntList.call(ops.mul_Tensor.call(grad, x), inner, True, None))
     rest = ops.sub_Tensor.call(ops.sub_Tensor.call(whole, total, 1), along, 1)
-    d_input = _unused(input) if not output_mask[0] else ops.mul_Tensor.call(ops.div_Scalar.call(scale, count), rest)
+    d_input = (
+        _undefined_gradient(input)
+        if not output_mask[0]
+        else ops.mul_Tensor.call(ops.div_Scalar.call(scale, count), rest)
+    )
     d_weight = d_bias = None
     if output_mask[1] and weight is not None:
         d_weight = _summed(ops.mul_Tensor.call(grad_out, x), outer)
-    d_weight = _unused(weight) if d_weight is None else d_weight
+    d_weight = _undefined_gradient(weight) if d_weight is None else d_weight
     if output_mask[2] and bias is not None:
         d_bias = _summed(grad_out, outer) if outer else ops.clone.call(grad_out, None)
-    return d_input, d_weight, _unused(bias) if d_bias is None else d_bias
+    return d_input, d_weight, _undefined_gradient(bias) if d_bias is None else d_bias
 
 
 def _summed(grad: Tensor, dims: Size) -> Tensor:
@@ -85,8 +89,8 @@ def native_batch_norm_backward(
         proj = ops.mul_Tensor.call(ops.sub_Tensor.call(input, mean, 1), proj_scale)
         grad_input = ops.sub_Tensor.call(ops.sub_Tensor.call(grad_out, proj, 1), grad_mean, 1)
     grad_input = ops.mul_Tensor.call(grad_input, grad_scale)
-    grad_weight = ops.mul_Tensor.call(along, invstd) if output_mask[1] else _unused(weight)
-    return grad_input, grad_weight, total if output_mask[2] else _unused(total)
+    grad_weight = ops.mul_Tensor.call(along, invstd) if output_mask[1] else _undefined_gradient(weight)
+    return grad_input, grad_weight, total if output_mask[2] else _undefined_gradient(total)
 
 
 def _statistics(

@@ -103,9 +103,9 @@ def tangents_of_list(tensors: list[Tensor]) -> list[Tensor] | None:
 
 
 class forward_formula:
-    """Around the evaluation of a forward formula: tells a recorder which one it is."""
+    """Around the evaluation of a forward formula: records which one it is."""
 
-    __slots__ = ("_told", "formula", "how")
+    __slots__ = ("_recorder", "formula", "how")
 
     def __init__(self, formula: str, how: ForwardFormulaKind = "") -> None:
         self.formula = formula
@@ -113,13 +113,13 @@ class forward_formula:
         """``auto_linear``, ``auto_element_wise``, or empty: the entry spells the formula out."""
 
     def __enter__(self) -> None:
-        self._told = recorder.active
-        if self._told is not None:
-            self._told.forward_formula_entered(self.formula, self.how)
+        self._recorder = recorder.active
+        if self._recorder is not None:
+            self._recorder.forward_formula_entered(self.formula, self.how)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._told is not None:
-            self._told.leave()
+        if self._recorder is not None:
+            self._recorder.leave()
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ _NOT_IN_PLACE = 'is_inplace_op INTERNAL ASSERT FAILED at "torch/csrc/autograd/au
 
 
 def _check_same(present: Tensor, new_grad: Tensor, is_inplace_op: bool) -> None:
-    """Setting it again must change nothing."""
+    """RuntimeError if a tangent is set again to another one."""
     if not is_inplace_op:
         raise RuntimeError(
             f"{_NOT_IN_PLACE}{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has "

@@ -38,7 +38,7 @@ class ForwardGrad:
 
 
 class ForwardADLevel:
-    """One level; knows who has tangents of it, without keeping anybody alive."""
+    """One dual level, with weak references to the ForwardGrads that have tangents of it."""
 
     __slots__ = ("grads", "index")
 
@@ -68,7 +68,7 @@ levels: list[ForwardADLevel] = []
 
 
 def exchange_levels(other: list[ForwardADLevel]) -> list[ForwardADLevel]:
-    """Puts other levels in the place of the open ones, which are given back."""
+    """Replaces the open levels, and returns them."""
     before = levels[:]
     levels[:] = other
     return before

@@ -90,7 +90,7 @@ def _switch(function: type[FunctionBase], name: str) -> bool:
 
 
 def _positional(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Keyword arguments in their places. PyTorch reads the names off the code object: no defaults, no ``*args``."""
+    """Keyword arguments by position. PyTorch reads the names off the code object: no defaults, no ``*args``."""
     code = function.forward.__code__
     if not isinstance(code, CodeType):
         raise TypeError("forward().__code__ is not a code object")

@@ -142,7 +142,7 @@ def _info(value: Any) -> InputMetadata:
 
 
 def _check_tuple(value: Any, name: str) -> tuple[Any, ...]:
-    """What was put down under a name. PyTorch's text breaks off before the type."""
+    """The value of a ``ctx`` attribute. PyTorch's text breaks off before the type."""
     if value is None:
         return ()
     if not isinstance(value, tuple):
@@ -185,7 +185,7 @@ def _mark_dirty(node: FunctionBase) -> Tensors:
 
 
 def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
-    """``_process_backward_mode_ad``. What is no tensor keeps its place among the Node's inputs."""
+    """``_process_backward_mode_ad``. A non-tensor output keeps its index among the Node's inputs."""
     if call.node._pure_view and (len(call.inputs), len(call.outputs)) != (1, 1):
         raise RuntimeError(_PURE_VIEW)
     wrapped: list[Any] = []
@@ -210,7 +210,7 @@ def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
 
 
 def _with_history(call: Call, marks: _Marks, position: int, output: Tensor, differentiable: bool) -> Tensor:
-    """``set_history``: the output, or what stands for it."""
+    """``set_history``: the output, or what replaces it."""
     how: OutputHistory
     is_input, is_dirty = output in marks.inputs, output in marks.dirty
     if is_input and not is_dirty and output in marks.saved_by_setup and (differentiable or not requires_grad(output)):

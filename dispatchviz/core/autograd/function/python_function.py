@@ -228,7 +228,7 @@ class FunctionBase(Node):
         self.release_variables()
 
     def _materialized(self, grads: Gradients) -> Gradients:
-        """The gradients with zeros in the place of undefined ones, where there shall be."""
+        """The gradients with zeros in place of undefined ones, if ``materialize_grads``."""
         if not self._materialize:
             return list(grads)
         expected = zip(grads, self.input_metadata, self._output_info, strict=True)

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from dispatchviz.core.autograd.engine.gradient_ownership import holders
+from dispatchviz.core.autograd.engine.gradient_ownership import reference_count
 from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
 from dispatchviz.core.autograd.hooks.hooks import TensorPreHook, run_post_accumulate_hooks
 from dispatchviz.core.autograd.variables import variable as autograd
@@ -108,7 +108,7 @@ def _copy_reason(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
     """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
     if thread.state.grad_mode:
         return "grad mode is on: a gradient is only taken over while it is off"
-    if holders(grads, 0) > expected:
+    if reference_count(grads, 0) > expected:
         return "somebody else holds the gradient too"
     if not _obeys_layout_contract(leaf, grads):
         return _layout_mismatch(leaf, grads)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Edge(Struct, frozen=True):
-    """Input ``input_nr`` of ``function``. An empty edge keeps its place in a list: positions are argument positions.
+    """Input ``input_nr`` of ``function``. An empty edge keeps its index in a list: positions are argument positions.
 
     A Struct, since several are made on every operation.
     """

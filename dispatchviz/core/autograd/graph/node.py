@@ -71,7 +71,7 @@ class Node:
     cpp_name: ClassVar[str] = ""
     """The name, where it is not that of the class."""
     edge_names: ClassVar[tuple[str, ...]] = ()
-    """The forward argument behind each edge; the name of a tensor list stands for all its edges."""
+    """The forward argument behind each edge; the name of a tensor list represents all its edges."""
     saved_variables: ClassVar[tuple[str, ...]] = ()
     """Names of saved tensors; ``self`` is in the slot ``self_``."""
     saved_attributes: ClassVar[tuple[str, ...]] = ()
@@ -399,12 +399,12 @@ def _recorded_set_next_edges(self: Node, edges: list[Edge], arguments: Sequence[
     rec.edges_collected(self, edges, arguments)
 
 
-def _remembering(init: Callable[..., None]) -> Callable[..., None]:
+def _anomaly_init(init: Callable[..., None]) -> Callable[..., None]:
     """In anomaly mode."""
 
     def constructor(self: Node, sequence_nr: int | None = None) -> None:
         init(self, sequence_nr)
-        anomaly_mode.remember(self)
+        anomaly_mode.store_stack(self)
 
     return constructor
 
@@ -415,8 +415,8 @@ process_modes.hot_function(
     {
         NO_MODE: _init,
         Mode.RECORDING: _recorded_init,
-        Mode.ANOMALY: _remembering(_init),
-        Mode.RECORDING | Mode.ANOMALY: _remembering(_recorded_init),
+        Mode.ANOMALY: _anomaly_init(_init),
+        Mode.RECORDING | Mode.ANOMALY: _anomaly_init(_recorded_init),
     },
 )
 process_modes.hot_function(

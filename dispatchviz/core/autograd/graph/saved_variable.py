@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 class SavedVariable:
-    """A tensor as it was when it was saved. ``SavedVariable(None)`` stands for an undefined tensor.
+    """A tensor as it was when it was saved. ``SavedVariable(None)`` represents an undefined tensor.
 
     RuntimeError for an inference tensor.
     """
@@ -68,7 +68,7 @@ class SavedVariable:
         "_original",
         "_output_nr",
         "_packed",
-        "_told",
+        "_recorded_as",
         "_version",
     )
 
@@ -82,8 +82,8 @@ class SavedVariable:
     """``_data`` is the saved object itself."""
     _packed: Packed | None
     """Of a PackedVariable only; None when it was released."""
-    _told: tuple[int, str]
-    """Serial number of the Node that keeps it, and as what: once a recording has told that."""
+    _recorded_as: tuple[int, str]
+    """Serial number of the Node that keeps it, and as what: once a recorder has emitted that."""
 
     def __init__(self, variable: Tensor | None, is_output: bool = False, is_inplace_on_view: bool = False) -> None:
         self._data = variable
@@ -96,7 +96,7 @@ class SavedVariable:
         if is_inference(variable):
             raise RuntimeError(_INFERENCE)
         self._version = variable._version_counter.value
-        self._is_leaf = variable._grad_fn is None  # as it is noted: a stale view's is not made anew
+        self._is_leaf = variable._grad_fn is None  # as it is noted: a stale view's is not replayed
         if is_inplace_on_view:
             node = grad_fn(variable)
             assert node is not None, "the result of an in-place operation on a view has a history"

@@ -218,7 +218,7 @@ class PackedVariable(SavedVariable):
 
 
 class Packed:
-    """What a hook made of a tensor, and what it takes to give back the tensor that was saved."""
+    """The packed object of a pack hook, and what is needed to unpack the saved tensor."""
 
     __slots__ = ("accumulator", "data", "fw_grad", "grad_fn", "hooks", "requires_grad")
 

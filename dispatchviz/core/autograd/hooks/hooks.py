@@ -83,7 +83,7 @@ class TensorPreHook:
 
 
 class TensorHooks:
-    """What a tensor keeps: the hooks users registered on it."""
+    """The hooks registered on a tensor."""
 
     __slots__ = ("backward", "post_accumulate")
 
@@ -93,7 +93,7 @@ class TensorHooks:
 
 
 class NodeHooks:
-    """What a Node keeps. ``retains_grad`` has at most one hook per output."""
+    """The hooks of a Node. ``retains_grad`` has at most one hook per output."""
 
     __slots__ = ("post", "pre", "retains_grad", "tensor_pre")
 

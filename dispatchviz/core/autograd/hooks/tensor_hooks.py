@@ -24,7 +24,7 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
-    node = grad_fn(tensor)  # of a stale view made anew, which takes its hooks away
+    node = grad_fn(tensor)  # of a replayed stale view, which takes its hooks away
     hooks = _hooks_of(tensor)
     if hooks.backward is None:
         hooks.backward = HookDict()
@@ -60,7 +60,7 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
-    """Puts a gradient into ``.grad``, unless the tensor is gone; says whether it did."""
+    """Writes a gradient to ``.grad``, unless the tensor is gone; returns whether it did."""
 
     def retain(gradient: Tensor) -> bool:
         tensor = reference()

@@ -46,7 +46,7 @@ def get_autograd_fallback_mode() -> str:
 
 
 def set_autograd_fallback_mode(mode: str) -> None:
-    """RuntimeError for the mode ``error``, which PyTorch names and does not have, and for other words."""
+    """RuntimeError for the mode ``error``, which PyTorch names and does not have, and for other values."""
     global _mode
     if mode == "error":
         raise RuntimeError("NYI: mode='error'")
@@ -97,7 +97,7 @@ def is_mutable_output(op: OperatorEntry, position: int) -> bool:
 
 
 def _leave_warning(result: Tensor, node: WarnNotImplemented, mutable: bool) -> None:
-    """Makes sure that a gradient that comes to a result is not lost in silence."""
+    """Adds a hook or a Node that warns when a gradient reaches the result."""
     if not result._dtype.can_require_grad:
         return
     if requires_grad(result):

@@ -2,7 +2,7 @@
 (``torch/csrc/autograd/variable.cpp``).
 
 Mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of ``Tensor``; views
-and in-place operations are in ``views.py``, hooks on tensors in ``tensor_hooks.py``.
+and in-place operations are in ``view_info.py``, hooks on tensors in ``tensor_hooks.py``.
 
 Rule 1: a tensor with a ``grad_fn`` is no leaf; a view requires grad if its base does.
 Rule 2: reading the ``grad_fn`` of a view may build a Node: if the storage was written to since the view's Node was
@@ -215,7 +215,7 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
 
 
 def _replayed_history(tensor: Tensor, view: ReplayedViewMeta) -> Node:
-    """The history of the view made anew by its operators."""
+    """The history of the replayed view."""
     with AutoGradMode(True, "making a view anew"):
         node = replay(view.view_funcs, view.base)._grad_fn
     assert node is not None, "the base has a history"
@@ -264,7 +264,7 @@ def current_version(tensor: Tensor) -> int:
 def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
     """Another tensor on the same memory and of the same geometry, without history.
 
-    No operator is called, but a dispatch mode or the tensor's class is asked for ``aten::detach`` where there is one.
+    No operator is called, but a dispatch mode or the tensor's class is requested ``aten::detach`` where there is one.
     """
     if thread.state.modes or tensor._ks & _PYTHON:
         detached = torch_dispatch.detach(tensor)

@@ -16,9 +16,9 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
     """
     if not op_requires_grad or not thread.state.grad_mode:
         return
-    objection = _inplace_error(tensor)
-    if objection is not None:
-        raise objection
+    error = _inplace_error(tensor)
+    if error is not None:
+        raise error
 
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
@@ -36,7 +36,7 @@ def _inplace_error(tensor: Tensor) -> RuntimeError | None:
         return None
     if view is not None and is_leaf(view.base):
         return RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor._grad_fn is None:  # as it was last set: a stale view is not asked to build its history anew
+    if tensor._grad_fn is None:  # as it was last set: a stale view does not replay its history
         return RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     return None
 
@@ -48,7 +48,7 @@ def check_out_variant(name: str, *tensors: Tensor | None) -> None:
 
 
 def out_requires_grad_error(name: str) -> RuntimeError:
-    """PyTorch's words for an out= operation whose arguments require grad."""
+    """PyTorch's error for an out= operation whose arguments require grad."""
     return RuntimeError(
         f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
         "requires grad."
@@ -65,6 +65,6 @@ def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> N
 
 
 def never_differentiable() -> None:
-    """Tells that the kernel of an operator without derivative records nothing."""
+    """Records that the kernel of an operator without derivative makes no Node."""
     if recorder.active is not None:
         recorder.active.note(("no_node_made", "never differentiable"))

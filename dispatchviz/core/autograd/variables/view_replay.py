@@ -2,7 +2,7 @@
 
 For plain tensors a stale view's history is an ``as_strided`` of the base. A tensor with the Python key has no memory
 that autograd knows of, and ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` read memory in another
-way; so PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that make the view anew. The Python
+way; so PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that replay the view. The Python
 fallback says here which operator made a view, for the four it can be seen; ``as_view`` takes it from here.
 
 NB: in PyTorch, wrappers of functorch and functionalization have such functions too.
@@ -45,15 +45,15 @@ class ViewFunc(NamedTuple):
 
 
 class ReplayedViewMeta(ViewMeta):
-    """That of a view which is made anew by calling the operators that made it, from the root base on."""
+    """ViewMeta of a view that is replayed by its operators, from the root base on."""
 
     __slots__ = ("view_funcs",)
 
     view_funcs: tuple[ViewFunc, ...]
 
 
-def note(op: OperatorEntry, arguments: Sequence[Any], results: Sequence[Any]) -> None:
-    """A handler has run ``op``: if that makes views of a Python-keyed tensor, the results remember the call."""
+def record_view(op: OperatorEntry, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+    """A handler has run ``op``: if that makes views of a Python-keyed tensor, the call is recorded on the results."""
     first = op.schema.arguments[0] if op.schema.arguments else None
     if first is None or first.alias is None or first.is_write or not arguments[0]._ks & _PYTHON:
         return

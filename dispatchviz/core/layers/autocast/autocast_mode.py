@@ -1,12 +1,12 @@
 """Autocast mode: enabled devices, their dtypes, ``cached_cast`` and the weight cache.
 
 Mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in ``autocast_kernels.py``,
-which operators they stand for in ``autocast_policies.py``.
+which operators they represent in ``autocast_policies.py``.
 
 Rule 1: autocast is on for a device if the thread does not exclude the device's Autocast key. Every tensor of the device
 has that key, and every thread excludes it by default.
 Rule 2: a float32 leaf that requires grad is cast to lower precision once; the cast is kept until the outermost autocast
-ends, and has its backward Node also where grad mode is off. The cache looks at the tensor, not at what was asked for: a
+ends, and has its backward Node also where grad mode is off. The cache looks at the tensor, not at what was requested: a
 nested autocast of another dtype gets the same cast.
 
 NB: in PyTorch, the dtype of a device is not handed on to the threads of the engine; here one thread does everything.
@@ -95,7 +95,7 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether this thread keeps casts of weights."""
+    """Whether the weight cache is on in this thread."""
     return thread.state.autocast_cache_enabled
 
 
@@ -132,7 +132,7 @@ def clear_cache() -> None:
 
 
 def exchange_cache(casts: Cache) -> Cache:
-    """Puts other casts in the place of the present ones, and gives those."""
+    """Replaces the cache, and returns the old one."""
     before = dict(_cached_casts)
     _cached_casts.clear()
     _cached_casts.update(casts)

@@ -29,7 +29,7 @@ FUNCTIONALIZE = raw(DispatchKey.Functionalize)
 
 
 class Update(NamedTuple):
-    """A write that the base does not know of yet."""
+    """A pending update of the base by a view."""
 
     new_value: Tensor
     view_metas: tuple[ViewMeta, ...]
@@ -93,7 +93,7 @@ def _bytes(tensor: Tensor) -> int:
 
 
 class FunctionalTensorWrapper(Struct, eq=False):
-    """What a functional tensor knows (``Tensor._impl``)."""
+    """FunctionalTensorWrapper (``Tensor._impl`` of a functional tensor)."""
 
     value: Tensor
     storage: FunctionalStorageImpl
@@ -113,7 +113,7 @@ def is_functional_tensor(tensor: Tensor | None) -> bool:
 
 
 def functional_wrapper(tensor: Tensor) -> FunctionalTensorWrapper:
-    """What a wrapper knows."""
+    """The FunctionalTensorWrapper of a tensor."""
     return cast(FunctionalTensorWrapper, tensor._impl)
 
 
@@ -174,7 +174,7 @@ def commit_update(tensor: Tensor) -> None:
 
 
 def sync(tensor: Tensor | None) -> None:
-    """Brings a wrapper up to date; nothing happens to any other tensor."""
+    """Applies pending updates to a wrapper; no-op for any other tensor."""
     if tensor is None or tensor._wrapped_number or not is_functional_tensor(tensor):
         return
     impl = functional_wrapper(tensor)

@@ -3,7 +3,7 @@
 
 Mirrors ``aten/src/ATen/FunctionalizeFallbackKernel.cpp``.
 
-Rule 1: the operator is called anew, in full, on the values and with Functionalize excluded: what stands above
+Rule 1: the operator is called again, in full, on the values and with Functionalize excluded: what stands above
 Functionalize runs a second time unless a guard keeps it out.
 Rule 2: results are wrapped if an argument was a wrapper, or if there was no tensor at all (factories).
 """

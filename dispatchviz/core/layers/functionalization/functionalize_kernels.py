@@ -114,7 +114,7 @@ class Mutation:
 
 
 def view(name: str) -> Kernel:
-    """The kernel of an operator that makes a view. Nothing is synced: that waits until somebody reads."""
+    """The kernel of an operator that makes a view. Nothing is synced before a read."""
     copying, _ = VIEWS[name]
 
     def run(ks: int, self: Tensor, *args: Any) -> Any:

@@ -89,12 +89,12 @@ def transpose(base: Tensor, mutated_view: Tensor, reapply_views: bool, dim0: int
 
 
 def squeeze(base: Tensor, mutated_view: Tensor, reapply_views: bool) -> Tensor:
-    """The dimensions of size 1 come back."""
+    """Unsqueezes the dimensions of size 1."""
     return _unsqueezed_to(mutated_view, base._size, [True] * len(base._size), reapply_views)
 
 
 def squeeze_dim(base: Tensor, mutated_view: Tensor, reapply_views: bool, dim: int | Sequence[int]) -> Tensor:
-    """The named dimensions of size 1 come back."""
+    """Unsqueezes the given dimensions of size 1."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
     mask = dim_mask(dims, len(base._size)) if base._size else []
     return _unsqueezed_to(mutated_view, base._size, mask, reapply_views)

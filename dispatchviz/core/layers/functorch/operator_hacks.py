@@ -66,7 +66,7 @@ def _log_of_powers(input: Tensor, top: Tensor) -> Tensor:
 
 
 def trace_backward_decomp(ks: int, grad: Tensor, sizes: Size) -> Tensor:
-    """Out of place, at the places of the diagonal. RuntimeError for what is no matrix."""
+    """Out of place, at the indices of the diagonal. RuntimeError for what is no matrix."""
     if len(sizes) != 2:
         raise RuntimeError("expected matrix input")
     count = sizes[0] * sizes[1]

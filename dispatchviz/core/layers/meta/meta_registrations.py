@@ -114,7 +114,7 @@ def native_batch_norm_backward(
 def native_group_norm(
     ks: int, input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A mean and a spread for each group."""
+    """Mean and rstd for each group."""
     return _same(input), _blank(input, (N, group)), _blank(input, (N, group))
 
 
@@ -194,7 +194,7 @@ def arange(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """int64 for integers if no dtype is asked for."""
+    """int64 for integers if no dtype is requested."""
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
     return ops.empty_memory_format.call(

@@ -111,7 +111,7 @@ def channels_size(input: Tensor) -> Size:
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """As dropout, with the mask of what was kept."""
+    """Dropout that returns its mask too."""
     if not numel(input._size):
         return input, ops.empty_like.call(input, bool_, None, None, None, None)
     if train is False:
@@ -123,7 +123,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 
 def native_dropout_cuda(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """One kernel draws, drops and scales."""
+    """One kernel samples the mask, drops and scales."""
     if not numel(input._size):
         return input, ops.empty_like.call(input, None, None, None, None, None)
     if train is False or p == 0:

@@ -188,7 +188,7 @@ def _tensor(number: Scalar) -> Tensor:
 
 
 def _train(self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, generator: Generator | None, out: Tensor) -> None:
-    """A slope is drawn for each element that is not positive, in order; others have the slope 1."""
+    """A slope is sampled for each element that is not positive, in order; others have the slope 1."""
     dtype = self._dtype
     if not dtype.is_floating_point:
         raise not_implemented("rrelu_with_noise_out_cpu", dtype)

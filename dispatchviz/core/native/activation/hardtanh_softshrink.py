@@ -10,7 +10,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation.selu_mish_prelu import put_floating
 from dispatchviz.core.native.iterator.cpu_loops import scalar_elements
-from dispatchviz.core.native.iterator.scalar import LARGEST, Scalar, convert, element, opmath
+from dispatchviz.core.native.iterator.scalar import MAXIMUM, Scalar, convert, element, opmath
 from dispatchviz.core.native.iterator.tensor_iterator import (
     elementwise,
     elementwise_same,
@@ -26,7 +26,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """Not below the least, not above the largest number."""
+    """Clamps to [min_val, max_val]."""
     return ops.hardtanh_out.call(self, min_val, max_val, ops.empty_like.call(self, None, None, None, None, None))
 
 
@@ -148,7 +148,7 @@ def _check_lambda(self: Tensor, lambd: Any) -> None:
     dtype = self._dtype
     if not dtype.is_floating_point:
         raise not_implemented("softshrink_check", dtype)
-    maximum = LARGEST[dtype.name]
+    maximum = MAXIMUM[dtype.name]
     if not 0 <= lambd <= maximum:
         python = self._device.type == "meta"  # where PyTorch's check is written in Python
         bound, name = (f"{maximum}", f"{dtype}") if python else (f"{maximum:g}", dtype.legacy)
@@ -161,7 +161,7 @@ def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
 
 
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
-    """Nearer to 0 by a number; 0 within it, which keeps its sign except in the CPU's vectors"""
+    """Soft shrinkage by lambd; the 0 within it keeps its sign except in the CPU's vectors"""
     xp: Any = array_module(self._device.type)
     limit = opmath(lambd, self._dtype)
     is_vector = ~scalar_elements(out, self._dtype, (self,)) if self._device.type == "cpu" else None

@@ -108,7 +108,7 @@ def elu_backward_out(
     self_or_result: Tensor,
     out: Tensor,
 ) -> None:
-    """scale * grad, or the slope of the exponential part times grad where self is not positive"""
+    """scale * grad, or the derivative of the exponential part times grad where self is not positive"""
     xp, like = array_module(out._device.type), self_or_result
     low, high, inner = (
         opmath(alpha, like._dtype) * opmath(scale, like._dtype),

@@ -138,7 +138,7 @@ def _left_unwritten(self: Tensor, out: Tensor) -> bool:
 
 
 def gelu_backward_out(grad_output: Tensor, self: Tensor, approximate: str, out: Tensor) -> None:
-    """grad times the slope of gelu"""
+    """grad times the derivative of gelu"""
     is_tanh = _is_tanh(approximate)
     kind, dtype = out._device.type, result_type(grad_output, self)
     derivative = _gelu_tanh_derivative(kind) if is_tanh else _gelu_derivative(kind)

@@ -26,7 +26,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def selu(self: Tensor) -> Tensor:
-    """elu that keeps mean and variance."""
+    """Scaled elu, by the constants that keep mean and variance."""
     return ops.elu.call(self, SELU_ALPHA, SELU_SCALE, 1)
 
 
@@ -36,7 +36,7 @@ def selu_(self: Tensor) -> Tensor:
 
 
 def celu(self: Tensor, alpha: Any) -> Tensor:
-    """elu whose slope at 0 is 1. RuntimeError for alpha 0."""
+    """elu whose derivative at 0 is 1. RuntimeError for alpha 0."""
     return ops.elu.call(self, alpha, 1.0, _inverse(alpha))
 
 
@@ -66,7 +66,7 @@ def mish_out(self: Tensor, out: Tensor) -> None:
 
 
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """grad times the slope"""
+    """grad times the derivative"""
     grad_input = ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None)
     xp: Any = array_module(self._device.type)
 

@@ -10,14 +10,14 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def cpu_equal(self: Tensor, other: Tensor) -> bool:
-    """Same shape and same numbers; nan equals nothing."""
+    """Equal shapes and elements; nan equals nothing."""
     if not ops.is_same_size.call(self, other):
         return False
     return bool(array_module(self._device.type).array_equal(self._array, other._array))
 
 
 def cuda_equal(self: Tensor, other: Tensor) -> bool:
-    """Same shape and same numbers; nan equals nothing."""
+    """Equal shapes and elements; nan equals nothing."""
     return cpu_equal(self, other)
 
 

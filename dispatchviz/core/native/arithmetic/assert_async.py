@@ -16,7 +16,7 @@ def _assert_async_cpu(self: Tensor) -> None:
 
 
 def _assert_async_msg_cpu(self: Tensor, assert_msg: str) -> None:
-    """RuntimeError of these words if the only element is zero."""
+    """RuntimeError with this message if the only element is zero."""
     if not is_nonzero(self):
         raise RuntimeError(assert_msg or "Assertion is failed")
 
@@ -27,6 +27,6 @@ def _assert_async_cuda(self: Tensor) -> None:
 
 
 def _assert_async_msg_cuda(self: Tensor, assert_msg: str) -> None:
-    """The same with words of its own."""
+    """The same with a message of its own."""
     if not bool(self._array.all()):
         raise RuntimeError(assert_msg)

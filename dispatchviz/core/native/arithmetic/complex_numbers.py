@@ -73,7 +73,7 @@ def _combined(parts: Callable[..., Any], first: Tensor, second: Tensor, out: Ten
 
 
 def _check_floating(first: Tensor, second: Tensor) -> None:
-    """NB: there is no complex32, so half precision is refused as well, in PyTorch's words."""
+    """NB: there is no complex32, so half precision is refused as well, with PyTorch's message."""
     if not {first._dtype, second._dtype} <= {float32, float64}:
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {first._dtype.legacy} and "

@@ -92,7 +92,7 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
 
 
 def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
-    """0, the largest and the lowest number if nothing else is given. RuntimeError for an out of another dtype."""
+    """0, the dtype's maximum and minimum unless given. RuntimeError for an out of another dtype."""
     dtype = self._dtype
     if dtype is not out._dtype:
         raise RuntimeError(f"nan_to_num: dtype of out: {out._dtype.legacy} should be same as input: {dtype.legacy}")

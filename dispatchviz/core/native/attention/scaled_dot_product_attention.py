@@ -201,7 +201,7 @@ def _reshape_attn_mask_to_4d(mask: Tensor, query: Tensor, key: Tensor) -> Tensor
 def _powers(
     query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, scale: float | None, dtype: Any
 ) -> tuple[Any, Any, Any]:
-    """What softmax divides by the sum of every row, that sum and its logarithm; rows that see nothing are 0."""
+    """Exponentials of the scores, their sum in each row, and logsumexp; fully masked rows are 0."""
     xp = array_module(query._device.type)
     factor = dtype.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     scores = query._array.astype(dtype) @ xp.swapaxes(_of_each_head(key, query).astype(dtype), -2, -1) * factor

@@ -150,8 +150,8 @@ class Constraint(NamedTuple):
     """Of queries, keys and values; empty where it says nothing."""
 
 
-def _sizes(words: str, tensors: Sequence[Tensor]) -> str:
-    return words.format(*(list(tensor._size) for tensor in tensors))
+def _sizes(text: str, tensors: Sequence[Tensor]) -> str:
+    return text.format(*(list(tensor._size) for tensor in tensors))
 
 
 CONSTRAINTS = (

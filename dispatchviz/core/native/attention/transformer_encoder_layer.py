@@ -99,7 +99,7 @@ def _times_matrix(self: Tensor, weight: Tensor) -> Tensor:
 
 
 def _matrices(self: Tensor) -> Tensor:
-    """Of all heads, one after the other."""
+    """Matrices of all heads, stacked."""
     batch, heads, *matrix = self._size
     return ops.view.call(self, (batch * heads, *matrix))
 
@@ -121,7 +121,7 @@ def _softmax(scores: Tensor, mask: Tensor | None, mask_type: int | None) -> Tens
 
 
 def _times_into(out: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-    """The product, into the memory of the queries, which nobody needs any more."""
+    """The product, into the memory of the queries, which are no longer needed."""
     first, second = _matrices(weights), _matrices(values)
     flat = ops.reshape.call(out, (*first._size[:2], second._size[2]))
     return ops.view.call(ops.bmm_out.call(first, second, flat), (*weights._size[:3], values._size[3]))

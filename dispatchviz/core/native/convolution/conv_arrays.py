@@ -98,10 +98,10 @@ def _padded(xp: Any, array: Any, padding: Size) -> Any:
 
 
 def _windows(kernel: Size, space: Size, steps: Steps) -> Iterator[tuple[Size, Any]]:
-    """For each place of the kernel, the elements that it meets."""
+    """For each kernel position, the elements that it meets."""
     for at in product(*map(range, kernel)):
-        cuts = (
+        slices = (
             slice(index * by, index * by + step * (length - 1) + 1, step)
             for index, by, step, length in zip(at, steps.dilation, steps.stride, space, strict=True)
         )
-        yield at, (..., *cuts)
+        yield at, (..., *slices)

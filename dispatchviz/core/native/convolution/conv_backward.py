@@ -44,7 +44,7 @@ def convolution_backward(
     groups: int,
     output_mask: Mask,
 ) -> Three:
-    """The gradients of input, weight and bias that are asked for, by the library that the forward would take."""
+    """The gradients of input, weight and bias that are requested, by the library that the forward would take."""
     params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
     check_shape(input, weight, None, params)
     if len(input._size) != len(grad_output._size):
@@ -77,7 +77,7 @@ def _by_backend(
     memory_format = backend_format(input, weight, backend)
     match backend:
         case Backend.EMPTY:
-            return _of_nothing(input, weight, bias_sizes, mask)
+            return _empty_gradients(input, weight, bias_sizes, mask)
         case Backend.CUDNN | Backend.CUDNN_TRANSPOSE:
             check_same_type(input, weight, None, mkldnn=False)
             wanted = in_format(input, memory_format) if mask[1] else input
@@ -95,7 +95,7 @@ def _by_backend(
     return _group_by_group(grad, input, weight, backend, params, mask)
 
 
-def _of_nothing(input: Tensor, weight: Tensor, bias_sizes: Size | None, mask: Mask) -> Three:
+def _empty_gradients(input: Tensor, weight: Tensor, bias_sizes: Size | None, mask: Mask) -> Three:
     of_input = ops.zeros_like.call(input, None, None, None, None, None) if mask[0] else None
     of_weight = ops.zeros_like.call(weight, None, None, None, None, None) if mask[1] else None
     of_bias = None
@@ -149,15 +149,17 @@ def _convolution_double_backward(
     """From the gradients of the three gradients: those of the output's gradient, of the input, of the weights."""
     params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
     of_output = _sum_of_terms(ggI, ggW, ggb, gO, weight, self, params)
-    of_weight = None if ggI is None else _weight_twice(ggI, gO, weight, params)
+    of_weight = None if ggI is None else _weight_double_backward(ggI, gO, weight, params)
     of_input = None
     if ggW is not None and 0 not in self._size:
-        of_input = (_input_twice_transposed if transposed else _input_twice)(ggW, gO, weight, self, params)
+        of_input = (_input_double_backward_transposed if transposed else _input_double_backward)(
+            ggW, gO, weight, self, params
+        )
     return of_output, of_input, of_weight
 
 
 def _on_gpu(tensor: Tensor) -> Tensor:
-    """cuDNN wants its tensors contiguous."""
+    """Makes tensors contiguous for cuDNN."""
     return in_format(tensor) if tensor._device.type == "cuda" else tensor
 
 
@@ -195,7 +197,7 @@ def _expand_bias(ggb: Tensor, gO: Tensor) -> Tensor:
     return ops.expand.call(ops.view.call(in_format(ggb), shape), gO._size, False)
 
 
-def _weight_twice(ggI: Tensor, gO: Tensor, weight: Tensor, params: Params) -> Tensor:
+def _weight_double_backward(ggI: Tensor, gO: Tensor, weight: Tensor, params: Params) -> Tensor:
     """conv(ggI, gO), summed over the batch, stride and dilation changed round."""
     plain = params._replace(groups=1, stride=params.dilation, dilation=params.stride, transposed=False)
     gOt = ops.transpose_int.call(gO, 0, 1)
@@ -230,13 +232,13 @@ def _narrowed(tensor: Tensor, size: Sequence[int]) -> Tensor:
     return tensor
 
 
-def _input_twice_transposed(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
+def _input_double_backward_transposed(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
     """conv(gO, ggW)"""
     plain = params._replace(transposed=False)
     return _narrowed(call_with_undefined(ops.convolution, _on_gpu(gO), ggW, None, *plain), input._size)
 
 
-def _input_twice(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
+def _input_double_backward(ggW: Tensor, gO: Tensor, weight: Tensor, input: Tensor, params: Params) -> Tensor:
     """A transposed convolution of gO and ggW, with the elements put back that no window had reached"""
     more = []
     lengths = zip(weight._size[2:], input._size[2:], gO._size[2:], *params[:3], params.output_padding, strict=True)

@@ -2,7 +2,7 @@
 (``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
 
 The libraries themselves are not here: the same array functions compute.
-NB: in PyTorch, oneDNN may lay a result out in another order than it is asked for; it is then copied.
+NB: in PyTorch, oneDNN may lay a result out in another order than it is requested; it is then copied.
 """
 
 from __future__ import annotations

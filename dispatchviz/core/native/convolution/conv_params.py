@@ -85,7 +85,7 @@ def _expanded(given: Size, name: str, dim: int) -> Size:
 
 
 def check_shape(input: Tensor, weight: Tensor, bias: Tensor | None, params: Params) -> None:
-    """``check_shape_forward``. RuntimeError with PyTorch's words."""
+    """``check_shape_forward``. RuntimeError with PyTorch's message."""
     _check_numbers(params)
     size, rank, groups = list(weight._size), len(weight._size), params.groups
     if len(input._size) != rank:

@@ -256,19 +256,21 @@ def _complex_convolution(
     groups: int,
 ) -> Tensor:
     settings = (stride, padding, dilation, transposed, output_padding, groups)
-    return _by_three(input, weight, bias, lambda x, w, b: _convolved(x, w, b, *settings))
+    return _complex_by_real_convolutions(input, weight, bias, lambda x, w, b: _convolved(x, w, b, *settings))
 
 
 def _complex_convolution_mode(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     settings = (stride, padding, dilation, groups)
-    return _by_three(
+    return _complex_by_real_convolutions(
         input, weight, bias, lambda x, w, b: call_maybe_undefined(ops._convolution_mode, b, x, w, b, *settings)
     )
 
 
-def _by_three(input: Tensor, weight: Tensor, bias: Bias, convolved: Callable[..., Tensor]) -> Tensor:
+def _complex_by_real_convolutions(
+    input: Tensor, weight: Tensor, bias: Bias, convolved: Callable[..., Tensor]
+) -> Tensor:
     """Three real convolutions make a complex one (Gauss)."""
     check_same_type(input, weight, bias, mkldnn=False)
     x_real, x_imag = _parts(input)
@@ -341,7 +343,7 @@ def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
     memory_format = backend_format(input, weight, backend)
     match backend:
         case Backend.EMPTY:
-            return _of_nothing(input, weight, bias, params)
+            return _empty_convolution(input, weight, bias, params)
         case Backend.CUDA_DEPTHWISE:
             return _cuda_depthwise(input, weight, bias, params)
         case Backend.CUDNN | Backend.CUDNN_TRANSPOSE:
@@ -397,7 +399,7 @@ def _without_groups(input: Tensor, weight: Tensor, bias: Bias, backend: Backend,
     return ops.slow_conv_transpose2d.call(input, weight, kernel, bias, stride, padding, params.output_padding, dilation)
 
 
-def _of_nothing(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
+def _empty_convolution(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
     """No examples or no channels: the shape is right and history is kept."""
     flat = ops._unsafe_view.call(weight, (-1,))
     if input._size[1] == 0:

@@ -169,12 +169,12 @@ def _check_output_padding(stride: Size, output_padding: Size, dilation: Size) ->
     settings = zip(output_padding, stride, dilation, strict=True)
     if any(more >= step and more >= by for more, step, by in settings):
         names = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
-        words = [
+        terms = [
             f"{name}_{side}: {length}"
             for name, given in names
             for side, length in zip(("depth", "height", "width")[-len(given) :], given, strict=True)
         ]
-        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(words)}")
+        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(terms)}")
 
 
 def _transposed_size(self: Tensor, weight: Tensor, steps: Steps, output_padding: Size) -> Size:

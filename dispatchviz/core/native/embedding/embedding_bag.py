@@ -135,20 +135,20 @@ def _bags(
     if mode != SUM or not fast:
         starts = ops.narrow.call(offsets, 0, 0, bags) if include_last_offset else offsets
         offset2bag = _cleared(offset2bag, (indices._size[0] + 1,))
-        offset2bag = bag_of_each(starts, offset2bag)
+        offset2bag = make_offset2bag(starts, offset2bag)
         resize(offset2bag, indices._size, contiguous_strides(indices._size))
         output._array[...] = 0
     bag_size = _bag_sizes(offsets, indices, bags, requires_grad or mode != SUM)
     max_indices = _empty(bag_size._size, offsets)
     if mode == MAX:
         _cleared(max_indices, (bags, weight._size[1]))
-        _maxima(weight, indices, offset2bag, output, max_indices, bag_size, padding_idx)
+        _max_mode(weight, indices, offset2bag, output, max_indices, bag_size, padding_idx)
         return output, offset2bag, bag_size, max_indices
     if fast:
         check_fast_indices(weight, indices, offsets, include_last_offset)
         _add_rows(weight, indices, _fast_bags(offsets, indices, bags), output, samples)
     else:
-        _add_known(weight, indices, offset2bag, output, samples, bag_size, padding_idx)
+        _add_rows_and_count(weight, indices, offset2bag, output, samples, bag_size, padding_idx)
     if mode == MEAN:
         _divide(output, bag_size)
     else:
@@ -175,7 +175,7 @@ def _is_fast(weight: Tensor, samples: Tensor | None, padding_idx: int) -> bool:
 # -- which index is in which bag ---------------------------------------------------------------------------------------
 
 
-def bag_of_each(offsets: Tensor, counted: Tensor) -> Tensor:
+def make_offset2bag(offsets: Tensor, counted: Tensor) -> Tensor:
     """How many bags began up to each index, less one; ``counted``: zeros, one more than there are indices."""
     ones = ops.ones_like.call(offsets, None, None, None, None, "contiguous_format")
     ops.index_add_.call(counted, 0, offsets, ones, 1)
@@ -209,7 +209,7 @@ def _fast_bags(offsets: Tensor, indices: Tensor, bags: int) -> Any:
 # -- adding up ---------------------------------------------------------------------------------------------------------
 
 
-def _add_known(
+def _add_rows_and_count(
     weight: Tensor,
     indices: Tensor,
     offset2bag: Tensor,
@@ -249,7 +249,7 @@ def _divide(output: Tensor, bag_size: Tensor) -> None:
     ops.div__Tensor.call(output, ops.expand_as.call(ops.unsqueeze.call(counts, 1), output))
 
 
-def _maxima(
+def _max_mode(
     weight: Tensor,
     indices: Tensor,
     offset2bag: Tensor,

@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.core.call.structured import resize
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.embedding.embedding_bag import bag_of_each
+from dispatchviz.core.native.embedding.embedding_bag import make_offset2bag
 from dispatchviz.core.native.embedding.embedding_bag_checks import MAX, MEAN, SUM, check_index_dtypes, promoted
 from dispatchviz.core.native.indexing.ufunc_at import add_at
 from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_contiguous, check_dim, check_scalar_types
@@ -43,7 +43,7 @@ def _embedding_bag_backward_symint(
     check_contiguous("embedding_bag", TensorArg(offsets, "offsets", 1))
     if numel(indices._size) and not numel(offset2bag._size):
         zeros = ops.new_zeros.call(offsets, (indices._size[0] + 1,), offsets._dtype, "strided", offsets._device, None)
-        offset2bag = _without_the_last(bag_of_each(offsets, zeros), indices._size[0])
+        offset2bag = _without_the_last(make_offset2bag(offsets, zeros), indices._size[0])
     else:
         _check_bags(offset2bag)
     if sparse:
@@ -80,7 +80,7 @@ def _embedding_bag_dense_backward(
     rows = in_format(grad)
     check_scalar_types("embedding_bag", TensorArg(rows, "grad_", 1), float16, bfloat16, float32, float64)
     if mode == MAX:
-        return _of_maxima(grad, bag_size, maximum_indices, num_weights)
+        return _max_mode_backward(grad, bag_size, maximum_indices, num_weights)
     result = ops.zeros.call((num_weights, rows._size[1]), rows._dtype, "strided", rows._device, None)
     indices, order = ops.sort.call(indices, -1, False)
     bags = ops.index_select.call(offset2bag, 0, order)._array
@@ -99,7 +99,7 @@ def _embedding_bag_dense_backward(
 
 
 def _frequencies(xp: Any, indices: Any) -> Any:
-    """Of sorted places, how often each counts as named.
+    """Of sorted indices, the frequency of each.
 
     PyTorch looks the k-th different one up at the k-th of all, which is another one after something was there twice.
     """
@@ -108,7 +108,7 @@ def _frequencies(xp: Any, indices: Any) -> Any:
     return (indices[:, None] == indices).sum(1)[rank]
 
 
-def _of_maxima(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_weights: int) -> Tensor:
+def _max_mode_backward(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_weights: int) -> Tensor:
     """Column by column, from bags that are not empty."""
     result = ops.zeros.call((num_weights, grad._size[1]), grad._dtype, "strided", grad._device, None)
 
@@ -139,7 +139,7 @@ def _embedding_bag_per_sample_weights_backward(
     check_contiguous("embedding_bag", TensorArg(indices, "indices", 1))
     if count and not numel(offset2bag._size):
         zeros = ops.zeros.call((count + 1,), offset2bag._dtype, "strided", offset2bag._device, None)
-        offset2bag = bag_of_each(offsets, zeros)
+        offset2bag = make_offset2bag(offsets, zeros)
         resize(offset2bag, (count,), (1,))
     else:
         _check_bags(offset2bag)

@@ -103,7 +103,7 @@ def check_fast_indices(weight: Tensor, indices: Tensor, offsets: Tensor, include
 
 
 def check_indices(weight: Tensor, indices: Tensor) -> None:
-    """RuntimeError for indices outside, in the words of the slow way."""
+    """RuntimeError for indices outside, with the message of the slow way."""
     wrong = (indices._array < 0) | (indices._array >= weight._size[0])
     if wrong.any():
         raise RuntimeError(

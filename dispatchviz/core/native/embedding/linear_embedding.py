@@ -65,7 +65,7 @@ def layer_norm_symint(
 def layer_norm(
     input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Each example less its mean, over its spread; with the mean and 1 / spread."""
+    """Each example less its mean, over its standard deviation; with mean and 1 / std."""
     check_layer_norm_inputs(normalized_shape, weight=weight, bias=bias)
     check_last_dimensions(input, tuple(normalized_shape), "*, ")
     rows, length = _rows(input, normalized_shape)
@@ -88,7 +88,7 @@ def _in_order(tensor: Tensor) -> Tensor:
 
 
 def _check_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> DType:
-    """The dtype of mean and spread. RuntimeError for dtypes that do not go together (``mixed_data_type.h``)."""
+    """The dtype of mean and rstd. RuntimeError for dtypes that do not go together (``mixed_data_type.h``)."""
     dtype = param_scalar_type(input, weight, bias)
     check_accessible((weight, bias), dtype)
     return dtype
@@ -111,7 +111,7 @@ def check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None)
 
 
 def check_last_dimensions(input: Tensor, shape: Size, others: str) -> None:
-    """RuntimeError unless it is the shape of the last dimensions; ``others``: how it tells of those before."""
+    """RuntimeError unless it is the shape of the last dimensions; ``others``: how the message calls those before."""
     if input._size[-len(shape) :] != shape:
         listed = ", ".join(map(str, shape))
         raise RuntimeError(
@@ -167,7 +167,7 @@ def layer_norm_backward(
     bias: Tensor | None,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias that are asked for."""
+    """The gradients of input, weight and bias that are requested."""
     shape = _rows(input, normalized_shape)
 
     def empty(like: Size) -> Tensor:

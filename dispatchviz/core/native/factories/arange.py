@@ -43,7 +43,7 @@ def arange_start_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From start until before end; integers give int64 if no dtype is asked for."""
+    """From start until before end; integers give int64 if no dtype is requested."""
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
     result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
@@ -110,7 +110,7 @@ def range_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """From start to end; the default dtype if none is asked for."""
+    """From start to end; the default dtype if none is requested."""
     result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
     return ops.range_out.call(start, end, step, result)
 

@@ -82,7 +82,7 @@ def _check_steps(steps: int) -> None:
 
 
 def _dtype(name: str, dtype: DType | None, start: Scalar, end: Scalar) -> DType | None:
-    """A complex end makes complex numbers. RuntimeError if others were asked for."""
+    """A complex end makes complex numbers. RuntimeError if others were requested."""
     if not (isinstance(start, complex) or isinstance(end, complex)):
         return dtype
     inferred = default_complex_dtype()

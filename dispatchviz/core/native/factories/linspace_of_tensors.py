@@ -1,7 +1,7 @@
 """``linspace`` and ``logspace`` with tensors as ends (``aten/src/ATen/native/RangeFactories.cpp``): they become
 numbers, then ``linspace_eye.py``.
 
-A 0-dim tensor may stand for start, end, or both.
+A 0-dim tensor may represent start, end, or both.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
 
 
 def _by_comparison(self: Tensor, num_classes: int) -> Tensor:
-    """Where there are no numbers to look at."""
+    """By ``eq`` with ``arange``, for tensors without values."""
     classes = ops.arange.call(num_classes, int64, "strided", self._device, None)
     same = ops.eq_Tensor.call(ops.unsqueeze.call(self, -1), classes)
     return ops.to_dtype.call(same, int64, False, False, None)

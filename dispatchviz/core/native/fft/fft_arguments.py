@@ -48,7 +48,7 @@ def norm_from_string(norm: str | None, forward: bool) -> int:
 
 
 def check_points(n: int) -> None:
-    """RuntimeError for a transform of nothing."""
+    """RuntimeError for a transform of no points."""
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
 

@@ -83,7 +83,7 @@ def _fft_r2c_mkl_out(self: Tensor, dim: Size, normalization: int, onesided: bool
 
 
 def _with_conjugate_symmetry(xp: Any, half: Any, axes: Size, points: int) -> Any:
-    """``_fft_fill_with_conjugate_symmetry_``: what lies opposite is the conjugate."""
+    """``_fft_fill_with_conjugate_symmetry_``: fills in the conjugates of a one-sided spectrum."""
     last = axes[-1]
     rest = xp.take(half, xp.arange((points - 1) // 2, 0, -1), axis=last)
     for axis in axes[:-1]:

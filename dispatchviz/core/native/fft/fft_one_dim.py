@@ -43,7 +43,7 @@ def fft_ifft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None,
 
 
 def fft_rfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """The first half of the spectrum of real numbers, which tells the other."""
+    """The first half of the spectrum of real numbers, which determines the other."""
     return _from_real("rfft", None, self, n, dim, norm, forward=True, onesided=True)
 
 

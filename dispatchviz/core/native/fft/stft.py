@@ -113,7 +113,7 @@ def _check_same_device(name: str, self: Tensor, window: Tensor | None) -> None:
 
 
 def _is_complex(self: Tensor, window: Tensor | None, wanted: bool | None) -> bool:
-    """Whether the result is. RuntimeError if nobody says so of real numbers."""
+    """Whether the result is. RuntimeError if ``return_complex`` is not given for a real input."""
     if wanted or (wanted is None and (self._dtype.is_complex or (window is not None and window._dtype.is_complex))):
         return True
     if wanted is None:
@@ -159,7 +159,7 @@ def _padded(signal: Tensor, n_fft: int, mode: str) -> Tensor:
 
 
 def _frames(signal: Tensor, n_fft: int, hop: int, length: int, aligned: bool, window: Tensor | None) -> Tensor:
-    """(batch, frame, place): views of the signal, times the window, which stands in the middle of n_fft places."""
+    """(batch, frame, sample): views of the signal, times the window, which stands in the middle of n_fft samples."""
     points, left = signal._size[1], (n_fft - length) // 2
     if length < n_fft:
         window = _centered(signal, n_fft, left, length, window)
@@ -227,7 +227,7 @@ def istft(
     spectra = real if len(real._size) == 4 else ops.unsqueeze.call(real, 0)
     norm = BY_ROOT_N if normalized else BY_N
     signals = _signals(_as_complex(ops.transpose_int.call(spectra, 1, 2)), n_fft, norm, half, window, return_complex)
-    added, envelope = _added_up(signals, weights, n_fft, hop)
+    added, envelope = _overlap_add(signals, weights, n_fft, hop)
     start, end = _signal_range(added._size[1], n_fft, center, length)
     trimmed = ops.slice_Tensor.call(added, 1, start, end, 1)
     envelope = ops.slice_Tensor.call(envelope, 1, start, end, 1)
@@ -313,7 +313,7 @@ def _signals(spectra: Tensor, n_fft: int, norm: int, half: bool, window: Tensor 
     return ops._fft_c2r.call(spectra, (2,), norm, n_fft)
 
 
-def _added_up(signals: Tensor, weights: Tensor, n_fft: int, hop: int) -> tuple[Tensor, Tensor]:
+def _overlap_add(signals: Tensor, weights: Tensor, n_fft: int, hop: int) -> tuple[Tensor, Tensor]:
     """The signals times the window, and the window's squares."""
     channels, frames, _ = signals._size
     points = n_fft + hop * (frames - 1)

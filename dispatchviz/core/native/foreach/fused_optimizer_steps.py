@@ -22,7 +22,7 @@ _VECTOR = 32
 
 @dataclass(frozen=True, slots=True)
 class AdamOptions:
-    """What ``_fused_adam_`` and ``_fused_adamw_`` are told; ``decoupled``: the second."""
+    """Hyperparameters of ``_fused_adam_`` and ``_fused_adamw_``; ``decoupled``: the second."""
 
     lr: float
     beta1: float
@@ -36,7 +36,7 @@ class AdamOptions:
 
 @dataclass(frozen=True, slots=True)
 class SgdOptions:
-    """What ``_fused_sgd_`` is told."""
+    """Hyperparameters of ``_fused_sgd_``."""
 
     weight_decay: float
     momentum: float
@@ -49,7 +49,7 @@ class SgdOptions:
 
 @dataclass(frozen=True, slots=True)
 class AdagradOptions:
-    """What ``_fused_adagrad_`` is told."""
+    """Hyperparameters of ``_fused_adagrad_``."""
 
     lr: float
     lr_decay: float
@@ -90,7 +90,7 @@ def in_loops(function: Callable[..., None], dtype: DType, arrays: list[Any], *re
 
 
 def _gradient(param: Any, grad: Any, scale: float | None, weight_decay: Any, maximize: bool) -> Any:
-    """The gradient by which to step: unscaled (which stays), turned around, with the parameter's share."""
+    """The gradient by which to step: unscaled (which stays), negated to maximize, with weight decay."""
     if scale is not None:
         grad /= param.dtype.type(scale)
     found = -grad if maximize else grad
@@ -98,7 +98,7 @@ def _gradient(param: Any, grad: Any, scale: float | None, weight_decay: Any, max
 
 
 def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, scale: float | None) -> None:
-    """Parameter, gradient, both means and, for ``amsgrad``, the largest second one; ``step`` counts from 1."""
+    """Parameter, gradient, both means and, for ``amsgrad``, the maximum of the second; ``step`` counts from 1."""
     param, grad, mean, square, *max_exp_avg_sqs = arrays
     number = loop.number
     decay = 0.0 if options.decoupled else options.weight_decay

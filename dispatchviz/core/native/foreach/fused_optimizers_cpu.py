@@ -31,7 +31,7 @@ Tensors = Sequence[Tensor]
 
 
 def check_true(condition: bool, text: str) -> None:
-    """RuntimeError in the words of a check that nobody has written words for."""
+    """RuntimeError: ``TORCH_CHECK`` of a condition without a message of its own."""
     if not condition:
         raise RuntimeError(f"Expected {text} to be true, but got false.  {IMPROVABLE}")
 
@@ -42,7 +42,7 @@ def _check_lengths(params: Tensors, **lists: Tensors) -> None:
 
 
 def skips(found_inf: Tensor | None) -> bool:
-    """Whether a gradient was not finite, so that nothing changes."""
+    """Whether ``found_inf`` is set, so that the step is skipped."""
     return found_inf is not None and bool(found_inf._array.reshape(-1)[0] == 1)
 
 

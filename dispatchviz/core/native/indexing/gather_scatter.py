@@ -32,8 +32,8 @@ def _check_dtype(name: str, index: Tensor) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
-def _too_large(index: Size, other: Size, but: int | None) -> bool:
-    """Whether an index has more places than there are, in a dimension other than ``but``."""
+def _is_too_large(index: Size, other: Size, but: int | None) -> bool:
+    """Whether an index is longer than allowed, in a dimension other than ``but``."""
     return any(dim != but and length > other[wrap_dim(dim, len(other))] for dim, length in enumerate(index))
 
 
@@ -48,7 +48,7 @@ def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None =
     indices, own = _nonempty(index._size), _nonempty(self._size)
     if len(indices) != len(own):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    wrong = _too_large(indices, own, dim) or (src is not None and _too_large(indices, _nonempty(src._size), None))
+    wrong = _is_too_large(indices, own, dim) or (src is not None and _is_too_large(indices, _nonempty(src._size), None))
     if src is not None and len(indices) != len(_nonempty(src._size)):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if wrong:
@@ -162,36 +162,36 @@ def _like_self(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tenso
 
 
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
-    """self with src written at the places"""
+    """self with src written at the indices"""
     grid, at = _scattered(self, dim, index, out)
     if grid is not None:
         out._array.reshape(_nonempty(out._size))[grid] = src._array.reshape(_nonempty(src._size))[at]
 
 
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> None:
-    """self with a number written at the places"""
+    """self with a number written at the indices"""
     grid, _ = _scattered(self, dim, index, out)
     if grid is not None:
         out._array.reshape(_nonempty(out._size))[grid] = convert(value, out._dtype)
 
 
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
-    """self with src added at the places"""
+    """self with src added at the indices"""
     if out is not self:
         ops.copy_.call(out, self, False)
     if _by_rows(out, dim, index, src):
         _reduce_rows(out, index, src, "sum", include_self=True)
         return
-    grid, at = _grid(out, dim, index)
+    grid, at = _index_grid(out, dim, index)
     if grid is not None:
-        _add_at(out, grid, src._array.reshape(_nonempty(src._size))[at])
+        _scatter_add(out, grid, src._array.reshape(_nonempty(src._size))[at])
 
 
-def _add_at(out: Tensor, key: Any, values: Any) -> None:
+def _scatter_add(out: Tensor, key: Any, values: Any) -> None:
     """Half and bfloat16 are added up in float32 (``create_acc_buffer``)."""
     within = accumulated(out._dtype)
     if within is out._dtype:
-        combine_at("add", out, key, values)
+        reduce_at("add", out, key, values)
         return
     wide = out
     if out._device.type == "cpu":
@@ -205,13 +205,13 @@ def _add_at(out: Tensor, key: Any, values: Any) -> None:
 
 
 def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any, Any]:
-    """Copies self; the places in it as one array per dimension, and the cut of the source that goes there."""
+    """Copies self; the indices into it as one array per dimension, and the part of the source that goes there."""
     if out is not self:
         ops.copy_.call(out, self, False)
-    return _grid(out, dim, index)
+    return _index_grid(out, dim, index)
 
 
-def _grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:
+def _index_grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:
     indices, dim = _indices_along(out, dim, index, by_rows)
     if indices is None:
         return None, None
@@ -227,8 +227,8 @@ _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply
 """How elements are put together, and NumPy's name for it. ``max`` and ``min`` are known to kernels, not to backward."""
 
 
-def combine_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
-    """Elements put together with what is at the places, one after the other."""
+def reduce_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
+    """Reduces values into the elements at the indices, unbuffered."""
     ufunc_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
 
 
@@ -241,7 +241,7 @@ def _check_old_reduce(reduce: str) -> None:
 
 
 def check_reduce(reduce: str) -> None:
-    """RuntimeError for a word that ``scatter_reduce`` does not know."""
+    """RuntimeError for an unknown ``reduce``."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin", "max", "min"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
 
@@ -275,23 +275,23 @@ def scatter_reduce_two_meta(
 
 
 def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> None:
-    """self with src added, or multiplied in, at the places"""
+    """self with src added, or multiplied in, at the indices"""
     grid, at = _scattered(self, dim, index, out)
     if grid is not None:
-        combine_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
+        reduce_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
 
 
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor) -> None:
-    """self with a number added, or multiplied in, at the places"""
+    """self with a number added, or multiplied in, at the indices"""
     grid, _ = _scattered(self, dim, index, out)
     if grid is not None:
-        combine_at(reduce, out, grid, out._dtype.numpy.type(convert(value, out._dtype)))
+        reduce_at(reduce, out, grid, out._dtype.numpy.type(convert(value, out._dtype)))
 
 
 def scatter_reduce_two(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> None:
-    """self with all that goes to one place put together there"""
+    """self with all values of one index reduced there"""
     dim = wrap_dim(dim, len(self._size))
     if out is not self:
         ops.copy_.call(out, self, False)
@@ -303,8 +303,8 @@ def scatter_reduce_two(
     if numel(index._size):
         if not include_self:
             ops.scatter__value.call(out, dim, index, first_value(reduce, out._dtype))
-        grid, at = _grid(out, dim, index)
-        combine_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
+        grid, at = _index_grid(out, dim, index)
+        reduce_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
     if reduce == "mean":
         ones = ops.ones_like.call(src, None, None, None, None, None)
         count = counting_from(out, include_self)
@@ -313,7 +313,7 @@ def scatter_reduce_two(
 
 def _reduce_rows(out: Tensor, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> None:
     """The same for whole rows: half and bfloat16 have a row of float32 to add up in, one for each thread."""
-    grid, at = _grid(out, 0, index, by_rows=True)
+    grid, at = _index_grid(out, 0, index, by_rows=True)
     values, within = src._array[at], accumulated(out._dtype)
     if within is not out._dtype:
         row = numel(out._size) // out._size[0]
@@ -330,7 +330,7 @@ def _reduce_rows(out: Tensor, index: Tensor, src: Tensor, reduce: str, include_s
 
 
 def first_value(reduce: str, dtype: DType) -> Scalar:
-    """What is there before the first element comes, if self does not count."""
+    """The initial value of the reduction, if ``include_self`` is False."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":

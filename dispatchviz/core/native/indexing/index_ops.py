@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured, broadcast_sizes, check_no_internal_overlap, resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.indexing.gather_scatter import combine_at, counting_from, divide_by_count, first_value
+from dispatchviz.core.native.indexing.gather_scatter import counting_from, divide_by_count, first_value, reduce_at
 from dispatchviz.core.native.indexing.ufunc_at import add_at, index_grid
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
@@ -67,7 +67,7 @@ def _listed(size: Size) -> str:
 
 
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> None:
-    """self with the source written at the places of a dimension"""
+    """self with the source written at the indices of a dimension"""
     if out is not self:
         ops.copy_.call(out, self, False)
     dim = wrap_dim(dim, len(self._size))
@@ -85,7 +85,7 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
 
 
 def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
-    """The tensor seen as one that stands still in a dimension, the index as one that broadcasts over the others."""
+    """``restride_dim``: the tensor with stride 0 along a dimension, the index broadcast over the others."""
     rank = len(self._size)
     still = tuple(0 if d == dim else step for d, step in enumerate(self._stride))
     alone = tuple(numel(index._size) if d == dim else 1 for d in range(rank))
@@ -99,12 +99,12 @@ def _restride(self: Tensor, dim: int, index: Tensor, size: Size) -> None:
 
 
 def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """A copy with a number at the places of a dimension."""
+    """A copy with a number at the indices of a dimension."""
     return ops.index_fill__int_Scalar.call(ops.clone.call(self, "preserve_format"), dim, index, value)
 
 
 def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    """A copy with the number of a 0-dim tensor at the places of a dimension."""
+    """A copy with the number of a 0-dim tensor at the indices of a dimension."""
     return ops.index_fill__int_Tensor.call(ops.clone.call(self, "preserve_format"), dim, index, value)
 
 
@@ -153,7 +153,7 @@ def _check_filled(self: Tensor, index: Tensor, value: Scalar) -> None:
 
 
 def check_indexed(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """``index_func_meta_impl``: what ``index_add`` and ``index_reduce`` want."""
+    """``index_func_meta_impl``: checks of ``index_add`` and ``index_reduce``."""
     dim = wrap_dim(dim, len(self._size))
     if len(index._size) > 1:
         raise IndexError(
@@ -195,7 +195,7 @@ def index_reduce_meta(
 def index_reduce_out(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> None:
-    """self with all that goes to one place of a dimension put together there"""
+    """self with all values of one index of a dimension reduced there"""
     if first_time("index_reduce"):
         warn_python(
             "index_reduce() is in beta and the API may change at any time.",
@@ -211,19 +211,19 @@ def index_reduce_out(
     if several and numel(index._size) and numel(self._size):
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
-    count = None if several else counting_from(out, include_self)  # a vector is counted whatever is asked for
+    count = None if several else counting_from(out, include_self)  # a vector is counted whatever is requested
     indices = index._array.reshape(-1)
     length = out._size[dim] if out._size else 1
     if ((indices < 0) | (indices >= length)).any():
         raise IndexError("index out of range in self")
     values = source._array if source._size else source._array.reshape(1)
-    combine_at(reduce, out, _whole(values, dim, indices), values)
+    reduce_at(reduce, out, _index_grid(values, dim, indices), values)
     if reduce == "mean":
         divide_by_count(out, _counted(out, dim, index, source, include_self, count))
 
 
-def _whole(values: Any, dim: int, indices: Any) -> tuple[Any, ...]:
-    """One array of places per dimension."""
+def _index_grid(values: Any, dim: int, indices: Any) -> tuple[Any, ...]:
+    """One array of indices per dimension."""
     shape = [-1 if d == dim else 1 for d in range(values.ndim)]
     return index_grid(values.shape, dim, indices.reshape(shape))
 
@@ -231,7 +231,7 @@ def _whole(values: Any, dim: int, indices: Any) -> tuple[Any, ...]:
 def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, count: Tensor | None) -> Tensor:
     """How many came to each place."""
     if count is not None:
-        combine_at("sum", count, (index._array.reshape(-1),), count._dtype.numpy.type(1))
+        reduce_at("sum", count, (index._array.reshape(-1),), count._dtype.numpy.type(1))
         return count
     count = counting_from(out, include_self)
     ones = ops.ones_like.call(source, None, None, None, None, None)
@@ -242,7 +242,7 @@ def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self:
 
 
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """Elements of the tensor seen as one vector."""
+    """Elements of the flattened tensor."""
     out = ops.empty_memory_format.call(index._size, self._dtype, "strided", self._device, None, None)
     return take_out(self, index, out)
 
@@ -277,7 +277,7 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    """A copy with elements of the tensor seen as one vector written."""
+    """A copy with elements of the flattened tensor written."""
     return ops.put_.call(ops.clone.call(self, "preserve_format"), index, source, accumulate)
 
 
@@ -321,7 +321,7 @@ def _check_put(self: Tensor, index: Tensor, source: Tensor) -> None:
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
-    """``gather`` of what is broadcast first; without a dimension both are seen as vectors."""
+    """``gather`` with broadcasting; without a dimension both are flattened."""
     if indices._dtype is not int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices._dtype.legacy}")
     if dim is None:

@@ -1,8 +1,8 @@
 """``index``, ``index_put``: advanced indexing with tensors of indices
 (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``IndexingUtils.h``).
 
-Masks become places with ``nonzero``; all places are broadcast together. The tensor is then seen as one whose indexed
-dimensions have stride 0, and each tensor of places as one that broadcasts over the others.
+Masks become indices with ``nonzero``; all indices are broadcast together. The tensor is then seen as one whose indexed
+dimensions have stride 0, and each tensor of indices as one that broadcasts over the others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def make_info(self: Tensor, indices: Indices) -> AdvancedIndex:
 
 
 def _expand_tensors(self: Tensor, indices: Indices) -> list[Tensor | None]:
-    """``expandTensors``: one tensor of places for each dimension of a mask."""
+    """``expandTensors``: one tensor of indices for each dimension of a mask."""
     found: list[Tensor | None] = []
     for index in indices:
         if index is None or index._dtype not in _MASKS:
@@ -138,7 +138,7 @@ def _advanced_index(self: Tensor, indices: Indices) -> AdvancedIndex:
 
 
 def _check_indices(info: AdvancedIndex) -> None:
-    """IndexError for the first place that is outside, counted among the tensors of places."""
+    """IndexError for the first index out of range, by its position among the index tensors."""
     wrong = [
         (index._array < -length) | (index._array >= length)
         for index, length in zip(info.indices, info.lengths, strict=True)
@@ -155,7 +155,7 @@ def _check_indices(info: AdvancedIndex) -> None:
 
 
 def index_Tensor_meta(op: Structured, self: Tensor, indices: Indices) -> AdvancedIndex:
-    """The broadcast shape of the indices in the place of the dimensions that they name, or in front of the others."""
+    """The broadcast shape of the indices in place of the dimensions that they index, or in front of the others."""
     _check_count(self, indices)
     if op.variant == "out" and op.output._dtype is not self._dtype:
         raise RuntimeError(

@@ -110,7 +110,7 @@ def _added(out: Tensor, dim: int, source: Tensor, indices: Any, factor: Any = 1)
 
 
 def nonzero(self: Tensor) -> Tensor:
-    """The places of what is not 0, one a row."""
+    """The indices of nonzero elements, one a row."""
     return nonzero_out(self, ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None))
 
 
@@ -134,7 +134,7 @@ def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
 
 
 def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
-    """As many places as said; those that are missing hold ``fill_value``."""
+    """The indices of ``size`` nonzero elements, filled up with ``fill_value``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     shape = (size, len(self._size))
@@ -159,7 +159,7 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
 
 
 def nonzero_numpy(self: Tensor) -> list[Tensor]:
-    """The places, one tensor per dimension; a 0-dim tensor counts as having one."""
+    """The indices, one tensor per dimension; a 0-dim tensor counts as having one."""
     source = self if self._size else ops.unsqueeze.call(self, 0)
     return ops.unbind_int.call(ops.nonzero.call(source), 1)
 

@@ -98,7 +98,7 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
 
 
 def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
-    """The result seen in the shape of the mask; where the loop is not serial, all places are counted."""
+    """The result expanded to the shape of the mask; where the loop is not serial, a cumsum counts the elements."""
     ops.as_strided.call(out, self._size, (0,) * len(self._size), None)
     if not (self._is_contiguous and mask._is_contiguous):
         indices = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
@@ -119,7 +119,7 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of source, one after the other, where the mask is true."""
+    """Consecutive elements of source where the mask is true."""
     fresh, where = _fresh(self, mask)
     return ops.masked_scatter_.call(fresh, where, source)
 

@@ -62,7 +62,7 @@ def apply_select(self: Tensor, dim: int, index: int, position: int) -> Tensor:
 
 
 def bool_as_tensor(self: Tensor, value: bool) -> Tensor:
-    """The index along a new dimension that a bool stands for: 0, or nothing."""
+    """The index along a new dimension for a bool: 0, or nothing."""
     size, device = (int(value),), self._device
     if value and device.type not in ("cpu", "cuda"):
         return ops.zeros.call(size, int64, "strided", device, None)
@@ -83,7 +83,7 @@ class MultiDimIndexing:
         self.result = self_
         self.tensors: Indices = []
         self._left_over = rank - specified_dims
-        """How many dimensions an ellipsis stands for."""
+        """How many dimensions an ellipsis covers."""
         self._dim = 0
 
     def handle(self, index: Index, position: int) -> None:

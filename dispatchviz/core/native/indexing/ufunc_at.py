@@ -17,7 +17,7 @@ ON_GPU = {"add": ("int32", "uint32", "uint64", "float16", "float32", "float64")}
 
 
 def ufunc_at(name: str, array: Any, indices: Any, values: Any) -> None:
-    """``array[place] = name(array[place], value)`` for each place in turn. ``name`` is NumPy's for a ufunc of two."""
+    """``array[index] = name(array[index], value)`` for each index in turn. ``name`` is NumPy's for a binary ufunc."""
     xp = module_of(array)
     if xp is numpy or array.dtype.name in ON_GPU.get(name, ()):
         getattr(xp, name).at(array, indices, values)
@@ -28,12 +28,12 @@ def ufunc_at(name: str, array: Any, indices: Any, values: Any) -> None:
 
 
 def add_at(array: Any, indices: Any, values: Any) -> None:
-    """``array[place] += value`` for each place in turn."""
+    """``array[index] += value`` for each index in turn."""
     ufunc_at("add", array, indices, values)
 
 
 def index_grid(size: Size, dim: int, indices: Any) -> tuple[Any, ...]:
-    """An index of a whole array, one array per dimension, whose places along ``dim`` are given (they broadcast)."""
+    """An index of a whole array, one array per dimension, with the given indices along ``dim`` (they broadcast)."""
     grid = list(module_of(indices).ogrid[tuple(slice(0, length) for length in size)])
     grid[dim] = indices
     return tuple(grid)

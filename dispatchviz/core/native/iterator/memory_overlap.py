@@ -49,7 +49,7 @@ def _overlap_at_all(a: Tensor, b: Tensor) -> bool:
 
 
 def _overlap_partly(a: Tensor, b: Tensor) -> bool:
-    """Dense tensors only: in others nobody looks (``MemOverlapStatus::TooHard``)."""
+    """Dense tensors only: others are not examined (``MemOverlapStatus::TooHard``)."""
     if 0 in a._size or 0 in b._size or not (is_dense(a._size, a._stride) and is_dense(b._size, b._stride)):
         return False
     begin_a, begin_b = _begin(a), _begin(b)

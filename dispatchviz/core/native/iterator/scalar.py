@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import empty_strided as allocate
 
 Scalar = bool | int | float | complex
 
-LARGEST = {
+MAXIMUM = {
     "float16": 65504.0,
     "bfloat16": 3.3895313892515355e38,
     "float32": 3.4028234663852886e38,
@@ -66,7 +66,7 @@ def opmath(value: Scalar, dtype: DType) -> Any:
 
 
 def _check_floating(value: Scalar, dtype: DType) -> None:
-    maximum = LARGEST.get(dtype.name, math.inf)
+    maximum = MAXIMUM.get(dtype.name, math.inf)
     for part in (float(value.real), float(value.imag)):
         if math.isfinite(part) and abs(part) > maximum:
             raise _overflow(dtype)

@@ -3,7 +3,7 @@ loop in the impl (``aten/src/ATen/TensorIterator.cpp``).
 
 Rule 1: on the CPU operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
 in a temporary and copied: both are calls of operators. On CUDA the loop casts each element as it goes.
-Rule 2: a structured kernel that is an iterator itself does so in its meta function, before the output is asked for
+Rule 2: a structured kernel that is an iterator itself does so in its meta function, before the output is requested
 (``compute_types``). Other kernels build iterators in their impl: there the loop casts as it begins.
 Rule 3: a loop is one call into the device's array library, in ``quiet``.
 """

@@ -36,7 +36,7 @@ def linalg_cross_meta(op: Structured, self: Tensor, other: Tensor, dim: int) -> 
 
 
 def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> None:
-    """What stands at a right angle on both."""
+    """The cross product along a dimension."""
     first = ops.expand.call(self, out._size, False)
     second = ops.expand.call(other, out._size, False)
     if self._dtype is bool_:

@@ -19,7 +19,7 @@ Outputs = tuple[Structured, ...]
 
 
 def _set_factors(lu: Structured, pivots: Structured, A: Tensor) -> None:
-    """What the backward wants: the factors, column-major, and the pivots."""
+    """Outputs for the backward: the LU factors, column-major, and the pivots."""
     lu.set_output_strided(A._size, column_major_strides(A._size), A._dtype, A._device)
     pivots.set_output_contiguous(A._size[:-1], int32, A._device)
 

@@ -92,7 +92,7 @@ def _eig_info(self: Tensor, values: Tensor, vectors: Tensor | None) -> None:
 
 
 def _eig_of_real(self: Tensor, values: Tensor, vectors: Tensor | None) -> None:
-    """Real and imaginary parts, put together; without imaginary parts the real ones are copied."""
+    """Complex values of real and imaginary parts; without imaginary parts the real ones are copied."""
     parts = _empty_like(self, (*self._size[:-2], 2 * self._size[-1]))
     real_vectors = vectors if vectors is None else ops.transpose_.call(_empty_like(self, self._size), -2, -1)
     found = _geev(self, vectors is not None)
@@ -133,7 +133,7 @@ def _geev(self: Tensor, compute_v: bool) -> tuple[lapack.Array, lapack.Array | N
 
 
 def linalg_eigvals(self: Tensor) -> Tensor:
-    """The eigenvalues alone; the vectors are computed if a derivative will want them."""
+    """The eigenvalues alone; the eigenvectors too if a gradient will need them."""
     return ops.linalg_eig.call(self)[0] if may_require_grad(self) else ops._linalg_eigvals.call(self)
 
 

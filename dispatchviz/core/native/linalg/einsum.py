@@ -141,7 +141,7 @@ def _refuse(text: str) -> None:
 
 
 def _covered(i: int, labels: list[str], rank: int) -> int:
-    """How many dimensions of operand ``i`` its ellipsis stands for. RuntimeError if the letters do not fit its rank."""
+    """How many dimensions of operand ``i`` its ellipsis covers. RuntimeError if the letters do not fit its rank."""
     letters = len(labels) - (ELLIPSIS in labels)
     if ELLIPSIS in labels:
         if letters > rank:
@@ -198,7 +198,7 @@ def _named(
 
 
 def _names_of(plan: Plan, i: int, rank: int) -> Iterator[Name]:
-    """Of an operand's dimensions; a shorter ellipsis stands for the last of those covered."""
+    """Of an operand's dimensions; a shorter ellipsis covers the last of those covered."""
     for label in plan.operands[i]:
         if label == ELLIPSIS:
             yield from range(plan.covered - (rank - len(plan.operands[i]) + 1), plan.covered)

@@ -34,10 +34,10 @@ def hermitian(a: Array) -> Array:
 
 def solve_triangular(a: Array, b: Array, upper: bool, unitriangular: bool = False) -> Array:
     """X with a @ X = b; only one triangle of a is read. A zero on the diagonal divides."""
-    return quiet.run(_substituted, a, b, upper, unitriangular)
+    return quiet.run(_substitution, a, b, upper, unitriangular)
 
 
-def _substituted(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array:
+def _substitution(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array:
     x, n = b.copy(), a.shape[-1]
     for row in reversed(range(n)) if upper else range(n):
         known = slice(row + 1, None) if upper else slice(0, row)
@@ -52,10 +52,10 @@ def _substituted(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array:
 
 def xgetrf(a: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """Both factors in one matrix, the rows that were swapped (from 1), info: the first zero on the diagonal."""
-    return quiet.run(_eliminated, a.copy(), pivot)  # type: ignore[no-any-return]
+    return quiet.run(_getrf, a.copy(), pivot)  # type: ignore[no-any-return]
 
 
-def _eliminated(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
+def _getrf(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
     xp, (m, n) = module_of(lu), lu.shape[-2:]
     pivots = xp.zeros((*lu.shape[:-2], min(m, n)), dtype=xp.int32)
     info = xp.zeros(lu.shape[:-2], dtype=xp.int32)
@@ -115,11 +115,11 @@ def xgetrs(lu: Array, pivots: Array, b: Array, transposed: bool) -> Array:
 
 def xpotrf(a: Array, upper: bool) -> tuple[Array, Array]:
     """The factor, and info: the order of the first leading minor that is not positive-definite."""
-    lower, info = quiet.run(_rooted, hermitian(a) if upper else a)
+    lower, info = quiet.run(_potrf, hermitian(a) if upper else a)
     return (hermitian(lower) if upper else lower), info
 
 
-def _rooted(a: Array) -> tuple[Array, Array]:
+def _potrf(a: Array) -> tuple[Array, Array]:
     """Column by column; what is above the diagonal stays as it was."""
     xp, low, n = module_of(a), a.copy(), a.shape[-1]
     info = xp.zeros(a.shape[:-2], dtype=xp.int32)
@@ -155,11 +155,11 @@ def xgeqrf(a: Array) -> tuple[Array, Array]:
         return reflectors.swapaxes(-1, -2), factors
     tau = xp.zeros((*a.shape[:-2], min(m, n)), dtype=a.dtype)
     for k in range(min(m, n)):
-        tau[..., k] = quiet.run(_reflected, a, k)
+        tau[..., k] = quiet.run(_larfg, a, k)
     return a, tau
 
 
-def _reflected(a: Array, k: int) -> Array:
+def _larfg(a: Array, k: int) -> Array:
     """Makes column k zero below its diagonal, in place, and turns the columns after it; the factor (``larfg``)."""
     xp = module_of(a)
     alpha, below = a[..., k, k].copy(), a[..., k + 1 :, k]

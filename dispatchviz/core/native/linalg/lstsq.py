@@ -205,7 +205,7 @@ def _call_driver(
 
 
 def _workspaces(self: Tensor, driver: str) -> None:
-    """Tensors that LAPACK writes to and nobody reads. NB: of one element, where LAPACK says how many it wants."""
+    """LAPACK workspaces. NB: of one element, where LAPACK says how many it wants."""
     kinds: list[Any] = [int32] if driver == "gelsy" else []
     kinds.append(self._dtype)
     if self._dtype.is_complex and driver != "gels":

@@ -32,7 +32,7 @@ def linalg_lu_factor_ex_meta(op: Outputs, A: Tensor, pivot: bool, check_errors: 
 def linalg_lu_factor_ex_out(
     A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> None:
-    """Both factors in LU. LinAlgError, if asked for, where the upper one is singular."""
+    """Both factors in LU. LinAlgError, if requested, where the upper one is singular."""
     if 0 in A._size:
         ops.zero_.call(info)
         return
@@ -111,7 +111,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> No
 
 
 def lu_unpack_meta(op: Outputs, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool) -> None:
-    """As ``linalg_lu``; what is not asked for has the size [0]."""
+    """As ``linalg_lu``; what is not requested has the size [0]."""
     if len(LU_data._size) < 2:
         raise RuntimeError(
             f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data._size)} instead"

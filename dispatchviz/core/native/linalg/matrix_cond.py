@@ -17,7 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def linalg_cond(self: Tensor, p: Scalar | None) -> Tensor:
-    """The largest singular value over the smallest one, or a norm times that of the inverse."""
+    """The maximum singular value over the minimum, or a norm times that of the inverse."""
     if len(self._size) < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     order = 2 if p is None else p

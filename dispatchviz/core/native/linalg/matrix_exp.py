@@ -158,7 +158,7 @@ def _nonzero_indices(mask: Tensor) -> Tensor:
 
 
 def _index_put(result: Tensor, indices: Tensor, found: Tensor) -> None:
-    """C++'s ``result.index_put_({places}, found)``, which takes leading ones off the values."""
+    """C++'s ``result.index_put_({indices}, found)``, which takes leading ones off the values."""
     ops.index_put_.call(result, [indices], ops.view.call(found, found._size[1:]), False)
 
 
@@ -283,7 +283,7 @@ DEGREES = (_degree_1, _degree_2, _degree_4, _degree_8, _degree_12)
 
 
 def _from_memory(coefficients: Any, like: Tensor) -> Tensor:
-    """Numbers as C++ lays them out, looked at as if they were of the real type of a tensor."""
+    """``_blob_to_Tensor``: numbers in memory, reinterpreted in the real dtype of a tensor."""
     memory: Any = numpy.array(coefficients, _scalar_type(like))
     dtype = real_type(like._dtype)
     return from_blob(memory.reshape(-1).view(dtype.numpy), memory.shape, contiguous_strides(memory.shape), dtype)

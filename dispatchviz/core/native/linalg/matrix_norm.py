@@ -17,7 +17,7 @@ from dispatchviz.core.thread.warning import warn_python_once
 
 
 def linalg_matrix_norm(self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None) -> Tensor:
-    """2 and -2: the largest and smallest singular value; 1, -1, inf and -inf: of the sums of columns or rows."""
+    """2 and -2: the maximum and minimum singular value; 1, -1, inf and -inf: of the sums of columns or rows."""
     if isinstance(ord, complex):
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     size = abs(float(ord))
@@ -38,7 +38,7 @@ def _number(ord: Scalar) -> str:
 
 
 def _amin_or_amax(values: Tensor, dim: int, keepdim: bool, ord: Scalar) -> Tensor:
-    """The largest or smallest of them. Of none the largest is 0; the smallest is refused."""
+    """The maximum or minimum of them. Of none the maximum is 0; the minimum is refused."""
     if float(ord) < 0:  # type: ignore[arg-type]
         return ops.amin.call(values, (dim,), keepdim)
     if values._size[dim]:
@@ -98,7 +98,7 @@ def _matrices_last(self: Tensor, dims: tuple[int, int], dtype: DType | None) -> 
 
 
 def _unmoved(result: Tensor, dims: tuple[int, int], rank: int, keepdim: bool) -> Tensor:
-    """The dimensions back in their places."""
+    """The dimensions moved back."""
     if not keepdim:
         return result
     back = [0] * rank

@@ -122,7 +122,7 @@ def ger(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements; conj bits are moved to where they cost nothing."""
+    """The sum of the products of two vectors' elements; conj bits go to the result or to ``vdot``."""
     if self._dtype.is_complex and (is_conj(self) or is_conj(tensor)):
         return _dot_of_conjugates(self, tensor)
     _check_dot("dot", self, tensor)

@@ -108,7 +108,7 @@ def linalg_svd_U(
 
 
 def linalg_svdvals(A: Tensor, driver: str | None) -> Tensor:
-    """S alone; the vectors are computed if a derivative will want them."""
+    """Singular values alone; the vectors too if a gradient will need them."""
     return ops._linalg_svd.call(A, False, may_require_grad(A), driver)[1]
 
 
@@ -203,7 +203,7 @@ def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tenso
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str) -> Tensor:
-    """The eigenvalues alone; the vectors are computed if a derivative will want them."""
+    """The eigenvalues alone; the eigenvectors too if a gradient will need them."""
     return ops._linalg_eigh.call(self, UPLO, may_require_grad(self))[0]
 
 

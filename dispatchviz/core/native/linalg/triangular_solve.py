@@ -54,7 +54,7 @@ def linalg_solve_triangular_out(
 
 
 def _resize(matrix: Tensor, right: Tensor, out: Tensor) -> None:
-    """Column-major, unless the matrix is best read as it lies."""
+    """Column-major, unless the matrix is row-major."""
     if ops.transpose_int.call(matrix, -2, -1)._is_contiguous and is_conj(matrix):
         if out._size != right._size:
             resize_output(out, right._size, contiguous_strides(right._size))

@@ -54,7 +54,7 @@ def _times_grad(grad_input: Tensor, gradient: Any, grad_output: Tensor, reductio
 def multi_margin_loss(
     self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """How far other classes come within ``margin`` of the target's, to the power of p (1 or 2), by class."""
+    """Mean over classes of max(0, margin - x[y] + x[i]) ** p, with p 1 or 2."""
     return multi_margin_loss_out(self, target, p, margin, weight, reduction, _empty(self))
 
 

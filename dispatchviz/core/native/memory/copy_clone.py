@@ -139,7 +139,7 @@ def _copy_by_temporaries(self: Tensor, src: Tensor, non_blocking: bool) -> None:
 
 
 def as_contiguous(tensor: Tensor) -> Tensor:
-    """``Tensor::contiguous`` looks before it dispatches."""
+    """``Tensor::contiguous``: itself if contiguous, without dispatch."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 

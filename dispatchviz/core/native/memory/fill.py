@@ -35,7 +35,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 
 def fill_meta_(self: Tensor, value: Scalar | Tensor) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     if isinstance(value, Tensor):
         _check_fill_value(value)
     return self
@@ -61,5 +61,5 @@ def zero_(self: Tensor) -> Tensor:
 
 
 def zero_meta_(self: Tensor) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     return self

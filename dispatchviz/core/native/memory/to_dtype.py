@@ -20,7 +20,7 @@ def to_dtype_layout(
     copy: bool,
     memory_format: str | None,
 ) -> Tensor:
-    """With other options; itself if nothing changes and no copy is asked for."""
+    """With other options; itself if nothing changes and no copy is requested."""
     device = None if device is None else concrete(device)
     same = dtype in (None, self._dtype) and device in (None, self._device)
     if same and not copy and memory_format in (None, "preserve_format", "contiguous_format"):

@@ -49,7 +49,7 @@ def _batch_norm_impl_index(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
     """By the native kernel, which is number 0; a copy that is scaled and shifted if there are no elements."""
     if not numel(input._size):
-        return _of_no_elements(input, weight, bias)
+        return _empty_batch_norm(input, weight, bias)
     features = input._size[1]
     given = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
     for name, tensor in given:
@@ -62,7 +62,7 @@ def _batch_norm_impl_index(
     return (*found, reserve, 0)
 
 
-def _of_no_elements(input: Tensor, weight: Optional, bias: Optional) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+def _empty_batch_norm(input: Tensor, weight: Optional, bias: Optional) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
     device = input._device
     reserve = ops.empty_memory_format.call((0,), uint8, "strided", device, None, None)
     kept = float64 if input._dtype is float32 and device.type == "cpu" else accumulated(input._dtype)

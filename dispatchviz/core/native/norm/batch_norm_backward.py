@@ -37,7 +37,7 @@ def batch_norm_backward_cpu(
     eps: float,
     output_mask: tuple[bool, ...],
 ) -> Three:
-    """The gradients of input, weight and bias that are asked for."""
+    """The gradients of input, weight and bias that are requested."""
     if not input._dtype.is_floating_point:
         raise not_implemented("batch_norm_backward_cpu", input._dtype)
     dtype = param_scalar_type(input, weight, running_mean, running_var, save_mean, save_invstd)

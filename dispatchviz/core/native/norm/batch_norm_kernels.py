@@ -36,7 +36,7 @@ def batch_norm_cpu(
     momentum: float,
     eps: float,
 ) -> Three:
-    """Each channel less its mean, over its spread; with the mean and 1 / spread of a batch in training."""
+    """Each channel less its mean, over its standard deviation; with mean and 1 / std of a batch in training."""
     parameters = (weight, bias, running_mean, running_var)
     dense = is_dense(input) and all(one is None or one._is_contiguous for one in parameters)
     memory_format = (CONTIGUOUS if input._is_contiguous else CHANNELS_LAST) if dense else suggested(input)
@@ -90,7 +90,7 @@ def _batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> Three:
-    """``native_batch_norm`` that says what it writes to."""
+    """``native_batch_norm`` whose schema marks the running statistics as written."""
     return batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -239,7 +239,7 @@ def _update_statistics(
     running: tuple[Optional, Optional],
     momentum: float,
 ) -> None:
-    """Mean and 1 / spread of the batch, and of what came before. RuntimeError for no elements."""
+    """Mean and 1 / std of the batch, and of what came before. RuntimeError for no elements."""
     if not numel(input._size):
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input._size)}")
     check_accessible((*saved, *running), dtype, 1)

@@ -62,7 +62,7 @@ def _format(input: Tensor) -> str:
 def native_group_norm(
     input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Each group of channels less its mean, over its spread; with the mean and 1 / spread."""
+    """Each group of channels less its mean, over its standard deviation; with mean and 1 / std."""
     _check_groups(input, C, group, weight, bias)
     if math.prod(input._size) != N * C * HxW:
         raise RuntimeError(f"Expected X.numel() == N * C * HxW to be true, but got false.  {IMPROVABLE}")
@@ -122,7 +122,7 @@ def native_group_norm_backward(
     group: int,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias that are asked for."""
+    """The gradients of input, weight and bias that are requested."""
     if input._dtype is not grad_out._dtype:
         raise RuntimeError("Expected scalar types of X and dY are same.")
     kept = param_scalar_type(input, mean, rstd)

@@ -24,7 +24,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def _regions(space: Size, output_size: Size) -> Iterator[tuple[Size, Any]]:
-    """Of each element of the result, the elements that it comes from; neighbours may share some."""
+    """The input region of each output element; regions may overlap."""
     for at in product(*map(range, output_size)):
         lengths = zip(at, space, output_size, strict=True)
         yield at, tuple(slice(i * n // count, -(-(i + 1) * n // count)) for i, n, count in lengths)
@@ -136,7 +136,7 @@ def _divided(total: Any, space: Size) -> Any:
 
 
 def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient divided, spread over each region"""
+    """The gradient divided, distributed over each region"""
     grad_input = empty_of(self)
     ops.resize_.call(grad_input, self._size, None)
     memory_format = suggested(self)
@@ -147,7 +147,7 @@ def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient divided, spread over each region"""
+    """The gradient divided, distributed over each region"""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     _distribute(in_format(grad_output), grad_input, 3)
     return grad_input
@@ -229,14 +229,14 @@ def adaptive_max_pool3d_backward_meta(op: Structured, grad_output: Tensor, self:
 
 
 def adaptive_max_pool2d_backward_out(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> None:
-    """Zeros with the gradient added at the places that were chosen"""
+    """Zeros with the gradient added at the maxima's indices"""
     memory_format = suggested(self)
     ops.zero_.call(grad_input)
     add_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
 
 
 def adaptive_max_pool3d_backward_out(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> None:
-    """Zeros with the gradient added at the places that were chosen"""
+    """Zeros with the gradient added at the maxima's indices"""
     contiguous = in_format(grad_output)
     ops.zero_.call(grad_input)
     add_at_indices(grad_input, in_format(indices), contiguous, 3)

@@ -182,7 +182,7 @@ def avg_pool2d_backward_out(
     divisor_override: int | None,
     grad_input: Tensor,
 ) -> None:
-    """The gradient divided, spread over each window"""
+    """The gradient divided, distributed over each window"""
     ops.zero_.call(grad_input)
     grad = in_format(grad_output, suggested(self))
     windows = windows_of("avg_pool2d", 2, kernel_size, stride, padding)
@@ -200,7 +200,7 @@ def avg_pool3d_backward_out(
     divisor_override: int | None,
     grad_input: Tensor,
 ) -> None:
-    """The gradient divided, spread over each window"""
+    """The gradient divided, distributed over each window"""
     grad = in_format(grad_output)
     ops.zero_.call(grad_input)
     windows = windows_of("avg_pool3d", 3, kernel_size, stride, padding)

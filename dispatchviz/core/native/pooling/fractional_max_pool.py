@@ -170,7 +170,7 @@ def _window_indices(xp: Any, starts: list[Any], space: Size, kernel_size: Size) 
 
 
 def _argmax(xp: Any, values: Any) -> Any:
-    """The first of the largest, but the last that is no number if there is one."""
+    """The first maximum, or the last nan if there is one."""
     missing = values != values
     last = values.shape[-1] - 1 - xp.argmax(missing[..., ::-1], -1)
     return xp.where(missing.any(-1), last, quiet.run(xp.argmax, values, -1))

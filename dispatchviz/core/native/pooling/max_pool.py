@@ -26,7 +26,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def max_pool1d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool) -> Tensor:
-    """With indices if a gradient will need them or somebody looks on, else at once."""
+    """With indices if a gradient or a tensor subclass needs them, else without."""
     length = _checked_length(self, kernel_size, stride, padding, dilation, ceil_mode)
     if self._device.type != "cpu" or _needs_gradient(self):
         return ops.max_pool1d_with_indices.call(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -171,14 +171,14 @@ def max_pool2d_with_indices_backward_out(
     indices: Tensor,
     grad_input: Tensor,
 ) -> None:
-    """Zeros with the gradient added at the places that were chosen"""
+    """Zeros with the gradient added at the maxima's indices"""
     ops.zero_.call(grad_input)
     memory_format = suggested(self)
     add_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
 
 
 def add_at_indices(grad_input: Tensor, indices: Tensor, grad_output: Tensor, dims: int) -> None:
-    """Adds a gradient to the elements that were the largest, within each plane."""
+    """Adds a gradient at the flat indices of each plane."""
     xp: Any = array_module(grad_input._device.type)
     found = xp.zeros(grad_input._size, grad_input._array.dtype)
     scattered(xp, found, xp.ascontiguousarray(indices._array), xp.ascontiguousarray(grad_output._array), dims)
@@ -222,7 +222,7 @@ def max_pool3d_with_indices_backward(
     ceil_mode: bool,
     indices: Tensor,
 ) -> Tensor:
-    """Zeros with the gradient added at the places that were chosen"""
+    """Zeros with the gradient added at the maxima's indices"""
     grad_input = empty_of(self)
     ops.resize_.call(grad_input, self._size, None)
     ops.zero_.call(grad_input)

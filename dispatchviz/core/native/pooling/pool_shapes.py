@@ -66,7 +66,7 @@ _SIDES = {2: ("H", "W"), 3: ("T", "H", "W")}
 
 
 def check_pooled(self: Tensor, windows: Windows, space: Size, function: str = "") -> None:
-    """``pool2d_shape_check``, ``pool3d_shape_check``: RuntimeError in PyTorch's words; they may name ``function``."""
+    """``pool2d_shape_check``, ``pool3d_shape_check``: RuntimeError; the message may name ``function``."""
     dims = len(space)
     rules = (("kernel size", "k", windows.kernel), ("stride", "d", windows.stride))
     for name, letter, lengths in (*rules, ("dilation", "dilation", windows.dilation)):

@@ -28,7 +28,7 @@ def padded(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> An
 
 
 def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]]:
-    """Of each place of the window: where it is, and the elements of the extended array that it meets."""
+    """Of each kernel position: its coordinates, and the elements of the extended array that it meets."""
     for at in product(*map(range, windows.kernel)):
         slices = (
             slice(index * by, index * by + stride * (count - 1) + 1, stride)
@@ -38,7 +38,7 @@ def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]
 
 
 def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple[Any, Any]:
-    """For each place of the window: the flat number of the element it meets, and whether there is one."""
+    """For each kernel position: the flat index of the element it meets, and whether there is one."""
     numbers, inside = [], []
     for at in product(*map(range, windows.kernel)):
         number: Any = 0
@@ -54,7 +54,7 @@ def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple
 
 
 def max_with_indices(xp: Any, array: Any, windows: Windows, space: Size) -> tuple[Any, Any]:
-    """The largest element of each window and its number: the first of several, the last nan."""
+    """The maximum of each window and its flat index: the first of several, the last nan."""
     lengths = array.shape[array.ndim - len(space) :]
     whole = padded(xp, array, windows, space, lower_bound(array.dtype, xp))
     stacked = xp.stack([whole[window] for _, window in kernel_positions(windows, space)])

@@ -42,7 +42,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
 
 
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    """1 with a probability of each element's own, drawn in float64 if p is, else in float32."""
+    """1 with a probability of each element's own, by samples in float64 if p is, else in float32."""
     if not numel(self._size):
         return self
     check_no_internal_overlap(self)

@@ -1,7 +1,7 @@
 """``_sample_dirichlet``, ``_dirichlet_grad`` (``aten/src/ATen/native/Distributions.h``).
 
-A draw changes with its concentration as a beta draw does: series near 0 and 1, an expansion for large concentrations, a
-rational approximation between.
+A sample changes with its concentration as a beta sample does: series near 0 and 1, an expansion for large
+concentrations, a rational approximation between.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Number = Any
 
 
 def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
-    """self holds the concentrations, along the last dimension: gamma draws in doubles, divided by their sum."""
+    """self holds the concentrations, along the last dimension: gamma samples in doubles, divided by their sum."""
     result = ops.zeros.call(self._size, self._dtype, "strided", self._device, None)
     if self._dtype not in (float32, float64):
         raise not_implemented("dirichlet", self._dtype)
@@ -37,14 +37,14 @@ def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
     total = ops.expand.call(ops.sum_dim_IntList.call(gamma, (-1,), True, None), self._size, False)
     if result._array is not None:
         dtype = rounded_type(self)
-        shares = (gamma._array / total._array).astype(dtype)
+        samples = (gamma._array / total._array).astype(dtype)
         below = numpy.nextafter(dtype(1), dtype(0))
-        store(result, shares.clip(numpy.finfo(dtype).tiny, below))
+        store(result, samples.clip(numpy.finfo(dtype).tiny, below))
     return result
 
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The draws, their concentrations, the concentrations' sums."""
+    """The samples, their concentrations, the concentrations' sums."""
     result = ops.empty_memory_format.call(x._size, x._dtype, "strided", x._device, None, None)
     if x._dtype not in (float32, float64):
         raise not_implemented("_dirichlet_grad_cpu", x._dtype)
@@ -106,9 +106,9 @@ def _of_large(x: float, alpha: float, beta: float) -> float:
     mean, std = alpha / total, math.sqrt(alpha * beta / (total + 1)) / total
     if mean - 0.1 * std <= x <= mean + 0.1 * std:
         return _at_mean(x, alpha, beta)
-    shares = alpha * (x - 1) + beta * x
+    deviation = alpha * (x - 1) + beta * x
     first = (2 * (alpha * alpha) * (x - 1) + alpha * beta * (x - 1) - x * (beta * beta)) / (
-        math.sqrt(2 * alpha / beta) * total**1.5 * shares * shares
+        math.sqrt(2 * alpha / beta) * total**1.5 * deviation * deviation
     )
     third = math.sqrt(8 * alpha * beta / total) / (beta * x + alpha * (x - 1))
     fourth = (beta * math.log(beta / (total * (1 - x))) + alpha * math.log(alpha / (total * x))) ** -1.5

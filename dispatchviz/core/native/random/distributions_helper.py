@@ -22,7 +22,7 @@ MANY_NUMBERS = 1 << 28
 
 
 def uniform(generator: Generator, count: int, wide: bool) -> Any:
-    """From [0, 1): 53 bits of two words as float64 (wide), or 24 bits of one word as float32."""
+    """From [0, 1): 53 bits of ``random64`` as float64 (wide), or 24 bits of ``random`` as float32."""
     if wide:
         outputs = generator.engine.random64(count) & numpy.uint64((1 << 53) - 1)
         return outputs.astype(numpy.float64) * 2.0**-53
@@ -40,7 +40,7 @@ def uniform_between(generator: Generator, count: int, wide: bool, low: float, hi
 
 
 def normal(generator: Generator, count: int, mean: float, std: float) -> Any:
-    """Float64 numbers, one at a time: two are made at once and the second is kept for later."""
+    """Float64 numbers, one at a time: Box-Muller makes two, the second is cached in the generator."""
     kept = generator.next_double_normal_sample
     taken = [] if kept is None or not count else [kept]
     missing = count - len(taken)
@@ -58,7 +58,7 @@ def _pairs(numbers: Any) -> Any:
 
 
 def many_normal(generator: Generator, count: int, wide: bool, mean: float, std: float, rest: bool) -> Any:
-    """16 or more numbers: blocks of 16. If some are left over, 16 more are drawn for the last 16 places.
+    """16 or more numbers: blocks of 16. If some are left over, 16 more are sampled for the last 16 elements.
 
     ``rest``: those left over are drawn first and thrown away, as float32 and float64 do it.
     """
@@ -83,7 +83,7 @@ def cauchy(generator: Generator, count: int, median: float, sigma: float) -> Any
 
 
 def log_normal(generator: Generator, count: int, mean: float, std: float) -> Any:
-    """Float64 numbers; normal ones come from the same store as those of ``normal``."""
+    """Float64 numbers; the normal ones share the cache of ``normal``."""
     return by_c_library(_exp, normal(generator, count, mean, std))
 
 

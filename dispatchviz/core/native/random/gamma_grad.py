@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
-    """self holds the concentrations, output the draws."""
+    """self holds the concentrations, output the samples."""
     result = ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None)
     if self._dtype not in (float32, float64):
         raise not_implemented("_standard_gamma_grad_cpu", self._dtype)

@@ -1,7 +1,7 @@
 """``torch.Generator``, ``manual_seed`` (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
 
-A generator is a stream of words, and one normal number that was made and not yet used. ``distributions_helper.py``
-turns words into numbers. NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called;
+A generator is a stream of random 32-bit outputs, and one cached normal sample. ``distributions_helper.py``
+makes samples of them. NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called;
 here each process starts from one seed, so that a program gives the same trace each time. NB: in PyTorch, CUDA
 generators are Philox, whose numbers a GPU's threads draw; here they draw as CPU generators do.
 """
@@ -67,7 +67,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return self._seed
 
     def seed(self) -> int:
-        """Starts over from a seed that nobody knows; returns it."""
+        """Seeds from the operating system's randomness; returns the seed."""
         import secrets  # which loads OpenSSL
 
         return self.manual_seed(secrets.randbits(64)).initial_seed()
@@ -114,7 +114,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
         return self
 
     def clone_state(self) -> Generator:
-        """A generator of its own that draws the same numbers."""
+        """A new generator with the same state."""
         generator = Generator(self.device)
         generator.restore(self.state_bytes())
         return generator

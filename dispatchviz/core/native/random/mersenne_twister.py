@@ -11,11 +11,11 @@ from typing import Any
 import numpy
 
 STATE_SIZE = 624
-"""Words of state; they are made anew when all were drawn."""
+"""Words of the state; regenerated when all were used."""
 
 
 class MersenneTwister:
-    """A stream of 32-bit words."""
+    """A stream of random 32-bit outputs."""
 
     __slots__ = ("_fresh", "_source")
 
@@ -26,18 +26,18 @@ class MersenneTwister:
         self._fresh = True
 
     def random32(self, count: int) -> Any:
-        """The next words, as an array of uint64 below 2**32."""
+        """The next 32-bit outputs (``random()``), as an array of uint64 below 2**32."""
         self._fresh = self._fresh and count == 0
         return self._source.random_raw(count)
 
     def random64(self, count: int) -> Any:
-        """The next 64-bit words: of two words each, the first is the upper half."""
+        """The next 64-bit outputs (``random64()``): of two 32-bit ones each, the first is the upper half."""
         outputs = self.random32(2 * count)
         return outputs[::2] << numpy.uint64(32) | outputs[1::2]
 
     @property
     def state(self) -> tuple[int, Any]:
-        """How many of the 624 words were drawn, and the words; 0 if none was drawn since the seeding."""
+        """The position in the 624 state words, and these; 0 if there was no output since the seeding."""
         inside: Any = self._source.state["state"]
         return 0 if self._fresh else int(inside["pos"]), inside["key"]
 

@@ -25,7 +25,7 @@ _WRONG_ENTRY = "invalid multinomial distribution (encountering probability entry
 
 
 def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    """Indices of columns, drawn for each row."""
+    """Indices of columns, sampled for each row."""
     result = ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None)
     return multinomial_out(self, num_samples, replacement, generator, result)
 
@@ -91,7 +91,7 @@ def _without_replacement(self: Tensor, num_samples: int, generator: Generator | 
 
 
 def _with_replacement(self: Tensor, num_samples: int, generator: Generator | None, out: Tensor) -> Tensor:
-    """Each draw is looked up among the running sums of its row."""
+    """Each uniform sample is searched in the cumulative sums of its row."""
     sums = accumulated(self._dtype)
     ops.empty_memory_format.call(self._size[-1:], sums, "strided", self._device, None, None)
     source = generator_of(self, generator)

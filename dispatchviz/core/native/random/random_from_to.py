@@ -39,7 +39,7 @@ def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
 
 
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    """From [from, to), or up to the largest number of the dtype. RuntimeError for bounds that the dtype cannot hold."""
+    """From [from, to), or up to the maximum of the dtype. RuntimeError for bounds that the dtype cannot hold."""
     check_no_internal_overlap(self)
     if to is None and from_ == _INT64_LOWEST:
         return _any_integers(self, generator)
@@ -65,7 +65,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 
 def random_meta_(self: Tensor, *bounds_and_generator: Any) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     return self
 
 
@@ -82,7 +82,7 @@ def _any_integers(self: Tensor, generator: Generator | None) -> Tensor:
 
 
 def _max_integer(dtype: DType) -> int:
-    """The largest whole number that is drawn: ``2**digits`` of a floating dtype."""
+    """The maximum sample: ``2**digits`` of a floating dtype."""
     if dtype.is_floating_point:
         return 1 << _DIGITS[dtype.name]
     if dtype.is_complex:

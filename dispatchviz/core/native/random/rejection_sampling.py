@@ -150,7 +150,7 @@ _SQUEEZE = single(0.0331)
 
 
 def gamma(alpha: float, generator: Generator, rounded: Rounding) -> float:
-    """With scale 1; below 1 it is drawn for alpha + 1 and scaled."""
+    """With scale 1; below 1 it is sampled for alpha + 1 and scaled."""
     scale = 1.0
     if alpha < 1:
         if alpha == 0:

@@ -45,7 +45,7 @@ def fill(self: Tensor, numbers: Any) -> Tensor:
 
 
 def in_memory_order(numbers: Any, size: Size, strides: list[Size]) -> Any:
-    """Flat numbers in a shape; they follow the order in which a loop goes through memory of these strides."""
+    """Flat numbers as an array of a shape, in the order in which TensorIterator visits memory of these strides."""
     slowest_first = memory_order(size, strides)[::-1]
     there = numbers.reshape([size[dim] for dim in slowest_first])
     return there.transpose(sorted(range(len(size)), key=slowest_first.__getitem__))
@@ -76,7 +76,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator
 
 
 def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     return self
 
 
@@ -110,7 +110,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator 
 
 
 def _fill_normal(self: Tensor, mean: float, std: float, generator: Generator | None) -> None:
-    """Fewer than 16 numbers, or such that do not lie side by side, are drawn one at a time, in float64."""
+    """Fewer than 16 numbers, or such that do not lie side by side, are sampled one at a time, in float64."""
     if not self._dtype.can_require_grad:
         raise not_implemented("normal_kernel_cpu", self._dtype)
     source, count = generator_of(self, generator), numel(self._size)
@@ -123,7 +123,7 @@ def _fill_normal(self: Tensor, mean: float, std: float, generator: Generator | N
 
 
 def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """There is nothing to fill."""
+    """No-op: meta tensors have no data."""
     check_std(std)
     return self
 

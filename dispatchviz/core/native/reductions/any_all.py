@@ -1,6 +1,6 @@
 """``any``, ``all`` (``aten/src/ATen/native/ReduceOps.cpp``).
 
-A reduction, as sums are (``reductions.py``): it writes into a view of its output that has the reduced
+A reduction, as sums are (``sum_mean.py``): it writes into a view of its output that has the reduced
 dimensions with a stride of 0.
 """
 

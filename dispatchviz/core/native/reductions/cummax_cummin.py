@@ -18,13 +18,13 @@ ValuesAndIndices = tuple[Tensor, Tensor]
 
 
 def cummax(self: Tensor, dim: int) -> ValuesAndIndices:
-    """The largest so far, and the last place of it."""
+    """Cumulative maximum, and its last index."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.cummax_out.call(self, dim, values, indices)
 
 
 def cummin(self: Tensor, dim: int) -> ValuesAndIndices:
-    """The smallest so far, and the last place of it."""
+    """Cumulative minimum, and its last index."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.cummin_out.call(self, dim, values, indices)
 
@@ -93,7 +93,7 @@ def _loop(self: Tensor, values: Tensor, indices: Tensor, dim: int, name: str) ->
 
 
 def _cumulative_extrema(name: str, array: Any, dim: int) -> Any:
-    """The largest or smallest so far. CuPy accumulates sums and products only: the host does it for it."""
+    """``ufunc.accumulate``. CuPy accumulates sums and products only: the host does it for it."""
     return module_of(array).asarray(getattr(numpy, name).accumulate(on_host(array), dim))
 
 

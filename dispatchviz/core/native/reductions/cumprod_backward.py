@@ -13,7 +13,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-    """The running sum of output * grad from the other end, over input.
+    """The reversed cumsum of output * grad, over input.
 
     Zeros are not divided by: the running sum serves up to the first one of a row, at which the products after it
     count; or, where this is to be differentiated again, each element's products are multiplied without it.
@@ -29,7 +29,7 @@ def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> T
     if not ops.item.call(ops.any.call(is_zero)):
         return ops.div_Tensor.call(_reversed_cumsum(weighted, dim), factors)
     if thread.state.grad_mode:
-        return _without_each(grad, factors, dim)
+        return _products_without_each(grad, factors, dim)
     zeros = ops.zeros.call(input._size, grad._dtype, "strided", grad._device, None)
     return _up_to_the_first_zero(grad, factors, products, weighted, ops.cumsum.call(is_zero, dim, None), zeros, dim)
 
@@ -60,8 +60,8 @@ def _up_to_the_first_zero(
     return ops.where_self.call(first_mask, ops.mul__Tensor.call(total, until), grad_input)
 
 
-def _without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
-    """For each element the products that it is part of, without it, each time anew."""
+def _products_without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
+    """For each element the products that it is part of, without it, multiplied again each time."""
     length = factors._size[dim]
     grad_input = ops.zeros.call(factors._size, grad._dtype, "strided", grad._device, None)
     one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
@@ -75,7 +75,7 @@ def _without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
 
 
 def _omitted_products(factors: Tensor, ones: Tensor, dim: int, index: int, length: int) -> Tensor:
-    """The running products from a place on, without its own factor."""
+    """The cumulative products from an index on, without its own factor."""
     if index == 0:
         rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, 1, None, 1), dim, None)
         return ops.cat.call([ones, rest], dim)

@@ -143,7 +143,7 @@ def logsumexp(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 
 def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    """Into out. The largest is taken out of the sum, so that nothing overflows."""
+    """Into out. The maximum is subtracted first, against overflow."""
     if not out._dtype.can_require_grad:
         raise RuntimeError(f"logsumexp(): Expected floating point type for result tensor, but got: {out._dtype.legacy}")
     if not self._dtype.can_require_grad:
@@ -175,7 +175,7 @@ def linalg_vector_norm_meta(
 
 
 def _check_has_norm(self: Tensor, ord: Scalar, dims: Size) -> None:
-    """RuntimeError where nothing is asked for its largest element or a negative power."""
+    """RuntimeError for the infinity or a negative norm of no elements."""
     order = float(ord)  # type: ignore[arg-type]
     if numel(self._size) or not (order < 0 or order == math.inf):
         return

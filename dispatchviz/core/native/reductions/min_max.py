@@ -179,12 +179,12 @@ def _arg_meta(op: Structured, name: str, self: Tensor, dim: int | None, keepdim:
 
 
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
-    """The place of the largest; the first one of several"""
+    """The index of the maximum; the first one of several"""
     _arg_out("argmax", self, dim, keepdim, out)
 
 
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
-    """The place of the smallest; the first one of several"""
+    """The index of the minimum; the first one of several"""
     _arg_out("argmin", self, dim, keepdim, out)
 
 
@@ -204,12 +204,12 @@ def _arg_out(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tenso
 
 
 def max_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
-    """Values and int64 places, without the dimension."""
+    """Values and int64 indices, without the dimension."""
     _values_and_indices_meta(op, "max", self, dim, keepdim)
 
 
 def min_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
-    """Values and int64 places, without the dimension."""
+    """Values and int64 indices, without the dimension."""
     _values_and_indices_meta(op, "min", self, dim, keepdim)
 
 
@@ -225,12 +225,12 @@ def _values_and_indices_meta(
 
 
 def max_out_dim_max(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
-    """The largest along a dimension, and the first place of it"""
+    """The maximum along a dimension, and its first index"""
     _values_and_indices("argmax", self, dim, keepdim, values, indices)
 
 
 def min_out_dim_min(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
-    """The smallest along a dimension, and the first place of it"""
+    """The minimum along a dimension, and its first index"""
     _values_and_indices("argmin", self, dim, keepdim, values, indices)
 
 
@@ -259,7 +259,7 @@ def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, va
 def value_selecting_reduction_backward_symint(
     grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool
 ) -> Tensor:
-    """Zeros with the gradient at the places that were chosen."""
+    """Zeros with the gradient at the selected indices."""
     if not keepdim and sizes:
         grad, indices = ops.unsqueeze.call(grad, dim), ops.unsqueeze.call(indices, dim)
     zeros = ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
@@ -270,7 +270,7 @@ def value_selecting_reduction_backward_symint(
 
 
 def aminmax_meta(op: tuple[Structured, Structured], self: Tensor, dim: int | None, keepdim: bool) -> None:
-    """The smallest and the largest, of all or along a dimension."""
+    """Minimum and maximum, of all or along a dimension."""
     if dim is not None:
         check_not_empty("aminmax", self, dim)
         dims: Dims = (dim,)

@@ -1,7 +1,7 @@
 """``segment_reduce``: reductions of consecutive segments (``aten/src/ATen/native/SegmentReduce.cpp``).
 
 ``lengths`` says how long they are, or ``offsets`` where each begins and the last one ends; both have a row for each
-place of the dimensions before ``axis``.
+index of the dimensions before ``axis``.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def segment_reduce_kernel(
     unsafe: bool,
     initial: Scalar | None,
 ) -> Tensor:
-    """One row for each segment; of an empty one ``initial``, or what changes nothing, or nan for a mean.
+    """One row for each segment; of an empty one ``initial``, or the identity, or nan for a mean.
 
-    RuntimeError for another word, for lengths that do not fill ``axis`` (unless ``unsafe``), for segments that run
+    RuntimeError for another reduction, for lengths that do not fill ``axis`` (unless ``unsafe``), for segments that run
     backwards, and where ``axis`` is not the last dimension of the segments.
     """
     axis = wrap_dim(axis, len(data._size))
@@ -187,7 +187,7 @@ def _segment_reduce_backward_kernel(
 
 
 def _gradient(xp: Any, reduce: str, grad: Any, output: Any, rows: Any, initial: Scalar | None) -> Any:
-    """Of one segment. Equal extremes share what is positive; PyTorch gives each of them all of what is negative."""
+    """Of one segment. Ties divide a positive gradient; as in PyTorch, each gets all of a negative one."""
     if reduce == "sum":
         return grad
     if reduce == "mean":
@@ -201,7 +201,7 @@ def _gradient(xp: Any, reduce: str, grad: Any, output: Any, rows: Any, initial: 
 
 
 def _of_products(xp: Any, grad: Any, output: Any, rows: Any, initial: Scalar) -> Any:
-    """Where a number is zero or nan, the others are multiplied anew."""
+    """Where a number is zero or nan, the others are multiplied again."""
     found = (grad * output) / rows
     for j in range(len(rows)):
         others = xp.full_like(grad, initial)

@@ -112,7 +112,7 @@ def grid_sampler_2d_backward(
     align_corners: bool,
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Tensor]:
-    """Of the input if it is asked for, and of the grid."""
+    """Of the input if it is requested, and of the grid."""
     _check(input, grid, 2, interpolation_mode)
     grad_input = _zeros_like(input) if output_mask[0] else None
     grad_grid = ops.empty_like.call(grid, None, None, None, None, "contiguous_format")
@@ -167,7 +167,7 @@ def _gradients(grad_output: Tensor, input: Tensor, grid: Tensor, mode: Mode, of_
 
 
 def affine_grid_generator(theta: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """(N, *space, places): each place of a base grid, times theta. RuntimeError for other sizes than of 4 or 5."""
+    """(N, *space, coordinates): each point of a base grid, times theta. RuntimeError for other sizes than of 4 or 5."""
     space, dims = _space(size)
     base = _base_grid(theta, size, align_corners)
     rows = ops.view.call(base, (size[0], numel(space), dims + 1))
@@ -192,7 +192,7 @@ def _space(size: Size) -> tuple[Size, int]:
 
 
 def _base_grid(like: Tensor, size: Size, align_corners: bool) -> Tensor:
-    """(N, *space, coordinates and 1): places from -1 to 1."""
+    """(N, *space, coordinates and 1): from -1 to 1."""
     space, dims = _space(size)
     base = _empty((size[0], *space, dims + 1), like)
     for d in range(dims):

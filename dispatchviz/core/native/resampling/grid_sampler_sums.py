@@ -37,7 +37,7 @@ class Samples(NamedTuple):
         return tuple(self.values.shape[2:])
 
     def at(self, element: Element) -> Any:
-        """The element of every sample, as (N, C, *places); 0 where it is outside."""
+        """The element of every sample, as (N, C, *output size); 0 where it is outside."""
         found = self.values[self.positions(element)]
         kept = self.xp.where(element.inside, found, found.dtype.type(0))
         return kept.astype(found.dtype, copy=False)  # CuPy chooses among float32 numbers for bfloat16
@@ -59,7 +59,7 @@ def samples(xp: Any, values: Any, grid: Any, mode: Mode) -> Samples:
 
 
 def sampled(given: Samples) -> Any:
-    """(N, C, *places)"""
+    """(N, C, *output size)"""
     if given.mode[0] != BICUBIC:
         return reduce(add, (given.at(each) * each.weight for each in elements(given.by_dim, given.space)))
     height, width = given.by_dim
@@ -123,7 +123,7 @@ def _count(shape: Size) -> int:
 
 
 def grid_gradient(given: Samples, grad: Any) -> Any:
-    """(N, *places, dimensions), width first."""
+    """(N, *output size, dimensions), width first."""
     if given.mode[0] == NEAREST:
         found = [given.xp.zeros_like(grad[:, 0]) for _ in given.by_dim]
     elif len(given.space) == 3:

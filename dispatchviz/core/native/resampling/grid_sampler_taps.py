@@ -26,7 +26,7 @@ class Tap(NamedTuple):
     index: Any
     weight: Any
     derivative: Any
-    """Of the weight, by the sample's place."""
+    """Of the weight, by the sample's coordinate."""
 
 
 class Taps(NamedTuple):
@@ -34,7 +34,7 @@ class Taps(NamedTuple):
 
     taps: list[Tap]
     scale: Any
-    """What a step of the grid's coordinate changes of the place; 0 where padding holds it still."""
+    """What a step of the grid's coordinate changes of the sample's; 0 where padding clips it."""
 
 
 def taps(xp: Any, coordinate: Any, size: int, mode: tuple[int, int, bool], dims: int) -> Taps:
@@ -48,9 +48,9 @@ def taps(xp: Any, coordinate: Any, size: int, mode: tuple[int, int, bool], dims:
     if dims == 3:
         position = xp.where(xp.isfinite(position), position, position.dtype.type(-100))
     if interpolation == NEAREST:
-        return Taps([Tap(_whole(xp, xp.rint(position)), xp.ones_like(position), xp.zeros_like(position))], scale)
+        return Taps([Tap(_to_indices(xp, xp.rint(position)), xp.ones_like(position), xp.zeros_like(position))], scale)
     low = xp.floor(position)
-    after, one, first = position - low, xp.ones_like(position), _whole(xp, low)
+    after, one, first = position - low, xp.ones_like(position), _to_indices(xp, low)
     return Taps([Tap(first, 1 - after, -one), Tap(first + 1, after, one)], scale * factor)
 
 
@@ -67,7 +67,7 @@ def _unnormalized(coordinate: Any, size: int, corners: bool, dims: int) -> Any:
 
 
 def _padded(xp: Any, coordinate: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
-    """The place after padding, and the factor of its slope."""
+    """The coordinate after padding, and the factor of its derivative."""
     factor = xp.ones_like(coordinate)
     if padding == ZEROS:
         return coordinate, factor
@@ -85,8 +85,8 @@ def _reflected(xp: Any, coordinate: Any, size: int, corners: bool) -> tuple[Any,
     beyond = coordinate - kind(low)
     extra = xp.abs(beyond) - xp.trunc(xp.abs(beyond) / kind(twice)) * kind(twice)
     back = kind(twice) - extra
-    turned = (extra > back) ^ (beyond < 0)
-    return xp.minimum(extra, back) + kind(low), xp.where(turned, kind(-1), kind(1))
+    is_reversed = (extra > back) ^ (beyond < 0)
+    return xp.minimum(extra, back) + kind(low), xp.where(is_reversed, kind(-1), kind(1))
 
 
 def _cubic_taps(xp: Any, coordinate: Any, size: int, padding: int, corners: bool) -> list[Tap]:
@@ -95,7 +95,7 @@ def _cubic_taps(xp: Any, coordinate: Any, size: int, padding: int, corners: bool
     t = coordinate - low
     made = []
     for step, (weight, derivative) in zip((-1, 0, 1, 2), _cubic(t), strict=True):
-        made.append(Tap(_whole(xp, _padded(xp, low + step, size, padding, corners)[0]), weight, derivative))
+        made.append(Tap(_to_indices(xp, _padded(xp, low + step, size, padding, corners)[0]), weight, derivative))
     return made
 
 
@@ -123,7 +123,7 @@ def _numbers(like: Any, *numbers: float) -> list[Any]:
     return [like.dtype.type(number) for number in numbers]
 
 
-def _whole(xp: Any, coordinates: Any) -> Any:
+def _to_indices(xp: Any, coordinates: Any) -> Any:
     """As integers; what is no number, or too large, is outside."""
     fits = xp.isfinite(coordinates) & (xp.abs(coordinates) < 2**31)
     return xp.where(fits, coordinates, -100).astype("int64")

@@ -77,15 +77,15 @@ def _select_each(input: Tensor, output: Tensor) -> None:
 
 
 def _windows(size: Size, dilation: Size, stride: Size, blocks: Size) -> Any:
-    """For each place of a kernel, the elements that it meets."""
+    """For each kernel position, the elements that it meets."""
     for y in range(size[0]):
         for x in range(size[1]):
             starts = (y * dilation[0], x * dilation[1])
-            cuts = (
+            slices = (
                 slice(start, start + step * (count - 1) + 1, step)
                 for start, step, count in zip(starts, stride, blocks, strict=True)
             )
-            yield (y, x), (..., *cuts)
+            yield (y, x), (..., *slices)
 
 
 def _columns(input: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size, blocks: Size) -> Any:

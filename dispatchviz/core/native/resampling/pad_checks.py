@@ -70,7 +70,7 @@ def check_gradient(name: str, grad_output: Tensor, self: Tensor, padding: Size) 
     count, rank = len(padding) // 2, len(self._size)
     if name == "reflection_pad3d" and len(grad_output._size) != rank:
         raise RuntimeError(f"Expected grad_output.dim() == input.dim() to be true, but got false.  {IMPROVABLE}")
-    word = "grad_output" if name in ("reflection_pad1d", "reflection_pad3d") else "gradOutput"
+    argument = "grad_output" if name in ("reflection_pad1d", "reflection_pad3d") else "gradOutput"
     comma = "" if name == "replication_pad1d" else ","
     dims = [(what, rank - 1 - i) for i, what in enumerate(("width", "height", "depth")[:count])]
     if name == "replication_pad3d":
@@ -78,4 +78,4 @@ def check_gradient(name: str, grad_output: Tensor, self: Tensor, padding: Size) 
     for what, dim in dims:
         found = grad_output._size[wrap_dim(dim, len(grad_output._size))]
         if found != whole[dim]:
-            raise RuntimeError(f"{word} {what} unexpected. Expected: {whole[dim]}{comma} Got: {found}")
+            raise RuntimeError(f"{argument} {what} unexpected. Expected: {whole[dim]}{comma} Got: {found}")

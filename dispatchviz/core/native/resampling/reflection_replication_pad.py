@@ -30,7 +30,7 @@ def _sources(xp: Any, name: str, length: int, left: int, right: int) -> Any:
 
 
 def _grid(xp: Any, name: str, size: Size, padding: Size) -> Any:
-    """The places of ``_sources`` along all padded dimensions, to index with."""
+    """The indices of ``_sources`` along all padded dimensions (``numpy.ix_``)."""
     rank, count = len(size), len(padding) // 2
     each = [_sources(xp, name, size[rank - 1 - i], *padding[2 * i : 2 * i + 2]) for i in range(count)]
     return (..., *xp.ix_(*reversed(each)))

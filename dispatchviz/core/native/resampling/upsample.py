@@ -187,7 +187,7 @@ def put_upsampled(
 
 
 def _resized_bytes(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
-    """With weights of 15 bits, as many behind the point as the largest one leaves (``compute_index_ranges_int16``)."""
+    """With weights of 15 bits, as many fractional ones as the maximum leaves (``compute_index_ranges_int16``)."""
     if taps[0][1] is None:
         return xp.take(values, taps[0][0], axis)
     taps = _merged(xp, taps)
@@ -257,7 +257,7 @@ def _scatter_add_taps(xp: Any, values: Any, axis: int, length: int, taps: Taps) 
 
 
 def real_type(xp: Any, dtype: DType) -> Any:
-    """In what places and weights are computed."""
+    """The dtype of source coordinates and weights."""
     return xp.float64 if dtype in (float64, uint8) else xp.float32
 
 

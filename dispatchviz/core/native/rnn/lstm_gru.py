@@ -259,7 +259,7 @@ def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:
 
 
 def gather_params(params: Tensors, has_biases: bool, has_projections: bool = False) -> list[CellParams]:
-    """The flat list cut into cells. RuntimeError unless it comes out even."""
+    """The flat parameters as CellParams. RuntimeError unless the number fits."""
     each = (4 if has_biases else 2) + has_projections
     if len(params) % each:
         raise RuntimeError("got an incorrect number of RNN parameters")

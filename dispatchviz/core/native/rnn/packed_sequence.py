@@ -77,7 +77,7 @@ def _check_packable(padded: Tensor, lengths: list[int]) -> None:
 def _pack_padded_sequence_backward_symint(
     grad: Tensor, input_size: Size, batch_sizes: Tensor, batch_first: bool
 ) -> Tensor:
-    """The gradient put back into its places; zeros elsewhere."""
+    """The gradient padded with zeros."""
     first, second, *rest = input_size
     size = (second, first, *rest) if batch_first else tuple(input_size)
     padded = ops.zeros.call(size, grad._dtype, "strided", grad._device, None)

@@ -23,7 +23,7 @@ Layer = Callable[[Cell, Any, Any, Any], tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Packed:
-    """Sequences one after the other in time: all first steps, all second steps of those that have one, ..."""
+    """A PackedSequence: all first time steps, then all second ones of the sequences that have one, ..."""
 
     data: Tensor
     batch_sizes: Tensor
@@ -131,7 +131,7 @@ def packed_layer(cell: Cell, input: Packed, hidden: Hidden, params: CellParams) 
 
 
 def _reversed_packed_layer(cell: Cell, input: Packed, given: Hidden, params: CellParams) -> tuple[Packed, Hidden]:
-    """From the last step to the first; more and more sequences come in."""
+    """From the last time step to the first, with a growing batch size."""
     outputs, offset = [], input.data._size[0]
     lengths = input.lengths()
     before = lengths[-1]

@@ -2,7 +2,7 @@
 (``aten/src/ATen/native/mkldnn/RNN.cpp``).
 
 NB: oneDNN's own rounding is not modelled; the workspace, which nobody but oneDNN can read, has the size that it has for
-small layers on a processor with AVX-512, and the backward kernel computes the forward one anew.
+small layers on a processor with AVX-512, and the backward kernel computes the forward one again.
 """
 
 from __future__ import annotations

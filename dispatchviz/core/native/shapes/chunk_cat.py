@@ -21,7 +21,7 @@ def _chunk_cat_out(tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor
 
 
 def _chunks(tensor: Tensor, dim: int, num_chunks: int) -> Tensor:
-    """``_pad_chunk``: with zeros at the end until it can be cut; a dimension of chunks in the place of ``dim``."""
+    """``_pad_chunk``: with zeros at the end until it can be chunked; a dimension of chunks in place of ``dim``."""
     length = tensor._size[dim]
     padded = (length + num_chunks - 1) // num_chunks * num_chunks
     if padded != length:

@@ -46,7 +46,7 @@ def diagflat(self: Tensor, offset: int) -> Tensor:
 
 
 def fill_diagonal_(self: Tensor, fill_value: Scalar, wrap: bool) -> Tensor:
-    """The main diagonal becomes one number; ``wrap``: of a tall matrix it begins anew at its end."""
+    """The main diagonal becomes one number; ``wrap``: in a tall matrix it begins again after its end."""
     if len(self._size) < 2:
         raise RuntimeError("dimensions must larger than 1")
     height, width = self._size[:2]

@@ -32,7 +32,7 @@ def atleast_2d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def atleast_3d(self: Tensor) -> Tensor:
-    """With three dimensions; a vector lies in the middle one."""
+    """At least three dimensions; a vector becomes (1, n, 1)."""
     if not self._size:
         return ops.reshape.call(self, (1, 1, 1))
     if len(self._size) == 1:
@@ -49,7 +49,7 @@ def atleast_3d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def hstack(tensors: list[Tensor]) -> Tensor:
-    """Along the second dimension; vectors one after the other."""
+    """Concatenates along the second dimension; vectors along the first."""
     parts, dim = _side_by_side(tensors)
     return ops.cat.call(parts, dim)
 

@@ -84,7 +84,7 @@ def combinations(self: Tensor, r: int, with_replacement: bool) -> Tensor:
 
 
 def _rising(self: Tensor, dims: int, with_replacement: bool) -> Tensor:
-    """``_triu_mask``: where the places grow from dimension to dimension."""
+    """``_triu_mask``: where the indices grow from dimension to dimension."""
     indices = ops.arange.call(numel(self._size), int64, "strided", self._device, None)
     grids = ops.meshgrid_indexing.call([indices] * dims, "ij")
     mask = ops.full.call(grids[0]._size, True, bool_, "strided", self._device, None)

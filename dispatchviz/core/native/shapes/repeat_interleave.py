@@ -38,7 +38,7 @@ def repeat_interleave(repeats: Tensor, output_size: int | None) -> Tensor:
 def repeat_interleave_symint_self_Tensor(
     self: Tensor, repeats: Tensor, dim: int | None, output_size: int | None
 ) -> Tensor:
-    """Each index of a dimension as often as a tensor says."""
+    """Repeats each index of a dimension by its count in a tensor."""
     source = ops.flatten_using_ints.call(self, 0, -1) if dim is None else self
     dim = dim or 0
     length = source._size[wrap_dim(dim, len(source._size))] if source._size else 1
@@ -109,7 +109,7 @@ def unfold_backward(grad_in: Tensor, input_sizes: Size, dim: int, size: int, ste
 
 
 def _prepare(grad: Tensor, grad_in: Tensor, dim: int, size: int, step: int) -> None:
-    """``_make_unfold_backward_iter_over_grad_out``: all seen so that one loop goes over the input's places."""
+    """``_make_unfold_backward_iter_over_grad_out``: views by which one loop goes over the input's elements."""
     dim = wrap_dim(dim, len(grad._size))
     count = min(grad._size[dim], (grad_in._size[dim] - 1) * step + size)
     ops.as_strided.call(grad, (*grad._size[:dim], count, *grad._size[dim + 1 :]), grad._stride, None)

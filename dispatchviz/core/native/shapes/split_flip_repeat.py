@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, num
 
 
 def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """The elements whose places in two dimensions differ by ``offset``, as a last dimension."""
+    """The elements whose indices in two dimensions differ by ``offset``, as a last dimension."""
     rank = len(self._size)
     first, second = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
     if first == second:
@@ -131,14 +131,14 @@ def flip(self: Tensor, dims: Size) -> Tensor:
         return out if out._array is None else ops.copy_.call(out, self, False)
     if self._device.type == "cpu":
         ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
-    out._array[...] = self._array[tuple(slice(None, None, -1 if turned else None) for turned in mask)]
+    out._array[...] = self._array[tuple(slice(None, None, -1 if flipped else None) for flipped in mask)]
     return out
 
 
 def _is_flip_needed(self: Tensor, mask: Sequence[bool]) -> bool:
-    """Whether anything is to be turned: some dimension with several elements in memory."""
+    """Whether anything is to be flipped: some dimension with several elements in memory."""
     parts = zip(mask, self._size, self._stride, strict=True)
-    return numel(self._size) > 1 and any(turned and length > 1 and step for turned, length, step in parts)
+    return numel(self._size) > 1 and any(flipped and length > 1 and step for flipped, length, step in parts)
 
 
 def repeat(self: Tensor, repeats: Size) -> Tensor:
@@ -204,7 +204,7 @@ def _row_and_column_indices(self: Tensor) -> tuple[Any, Any]:
 
 
 def _masked(self: Tensor, indices: Any) -> Any:
-    """Zeros elsewhere, also in the place of nan."""
+    """Zeros elsewhere, also in place of nan."""
     source = _batch_contiguous(self) if self._device.type == "cpu" and 0 not in self._size else self
     return array_module(self._device.type).where(indices, source._array, self._dtype.numpy.type(0))
 

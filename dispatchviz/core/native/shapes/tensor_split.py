@@ -19,12 +19,12 @@ def split_symint(self: Tensor, split_size: Size, dim: int) -> list[Tensor]:
 
 def unsafe_split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
     """``split`` whose pieces count their writes each for itself, and are no views to autograd."""
-    return _on_their_own(split(self, split_size, dim))
+    return _with_own_version_counters(split(self, split_size, dim))
 
 
 def unsafe_split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
     """``split_with_sizes``, likewise."""
-    return _on_their_own(split_with_sizes(self, split_sizes, dim))
+    return _with_own_version_counters(split_with_sizes(self, split_sizes, dim))
 
 
 def unsafe_chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
@@ -35,7 +35,7 @@ def unsafe_chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
     return ops.unsafe_split_Tensor.call(self, split_size, dim)
 
 
-def _on_their_own(pieces: list[Tensor]) -> list[Tensor]:
+def _with_own_version_counters(pieces: list[Tensor]) -> list[Tensor]:
     for piece in pieces:
         piece._version_counter = VersionCounter()
     return pieces

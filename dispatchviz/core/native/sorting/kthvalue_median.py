@@ -52,7 +52,7 @@ def _without_unit_dim(values: Tensor, indices: Tensor, dim: int, keepdim: bool) 
 
 
 def _put(values: Tensor, indices: Tensor, self: Tensor, positions: Any, dim: int) -> None:
-    """Writes what is at the places, which have the reduced dimension."""
+    """Gathers values by indices, which have the reduced dimension."""
     xp: Any = array_module(self._device.type)
     values._array[...] = xp.take_along_axis(self._array, positions, dim).reshape(values._size)
     indices._array[...] = positions.reshape(indices._size)
@@ -62,7 +62,7 @@ def _put(values: Tensor, indices: Tensor, self: Tensor, positions: Any, dim: int
 
 
 def kthvalue(self: Tensor, k: int, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """The k-th smallest along a dimension, nan last, and one of its places."""
+    """The k-th smallest along a dimension, nan last, and one of its indices."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return ops.kthvalue_values.call(self, k, dim, keepdim, values, indices)
 
@@ -205,7 +205,7 @@ def _dim_to_last(tensor: Tensor, dim: int) -> Tensor:
 
 
 def mode(self: Tensor, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """The most frequent one along a dimension, the smallest of several, and its place that sorting brings last."""
+    """The most frequent one along a dimension, the smallest of several, and its index that sorting brings last."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return mode_out(self, dim, keepdim, values, indices)
 

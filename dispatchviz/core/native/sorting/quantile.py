@@ -14,7 +14,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, num
 
 
 def quantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    """The numbers below which a share q of the elements lies; nan if there is one."""
+    """The q-th quantiles, q being probabilities; nan if there is one."""
     _check(self, q)
     return _computed(self, q, dim, keepdim, interpolation, ignore_nan=False)
 
@@ -146,7 +146,7 @@ def _check_q(q: Tensor) -> None:
 
 
 def is_scalar_tensor_true(tensor: Tensor) -> bool:
-    """Whether a 0-dim bool tensor is true, asked by ``equal``."""
+    """Whether a 0-dim bool tensor is true, by ``equal``."""
     return ops.equal.call(tensor, ops.new_ones.call(tensor, (), bool_, "strided", tensor._device, None))
 
 

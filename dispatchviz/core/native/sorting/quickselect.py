@@ -7,7 +7,7 @@ from typing import Any
 
 
 def index_of_rank(row: Any, rank: int) -> int:
-    """Where the element of a rank is in a 1-dim array; nan counts as larger than all numbers."""
+    """The index of the k-th smallest element of a 1-dim array; nan counts as larger than all numbers."""
     order = row.argsort(kind="stable")
     index = int(order[rank])
     if (row == row[index]).sum() == 1:
@@ -16,7 +16,7 @@ def index_of_rank(row: Any, rank: int) -> int:
 
 
 def _selected(values: list[Any], indices: list[int], rank: int) -> int:
-    """Partitions both lists until the rank's element stands where it belongs; gives its place."""
+    """Partitions both lists until the element of the rank is at its position; returns its index."""
     left, right = 0, len(values) - 1
     while right > left + 1:
         low, high = _partition(values, indices, left, right)

@@ -20,7 +20,7 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
 
 def sort(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """By the overload that says whether equal elements keep their order."""
+    """``sort.stable`` with stable=False."""
     return ops.sort_stable.call(self, False, dim, descending)
 
 
@@ -32,7 +32,7 @@ def sort_out(self: Tensor, dim: int, descending: bool, values: Tensor, indices: 
 def sort_stable_meta(
     op: tuple[Structured, Structured], self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> None:
-    """Values and int64 places in the shape and strides of self, without gaps."""
+    """Values and int64 indices in the shape and strides of self, without gaps."""
     wrap_dim(dim, len(self._size))
     _refuse_complex(" Sort", self)
     stride = dense_strides_like(self._size, self._stride)
@@ -40,7 +40,7 @@ def sort_stable_meta(
         resized = each.variant == "out" and each.output._size != self._size
         each.set_output_raw_strided(self._size, stride, dtype, self._device)
         if resized and stride == contiguous_strides(self._size):
-            ops.as_strided_.call(each.output, self._size, stride, None)  # strides were asked for, if the usual ones
+            ops.as_strided_.call(each.output, self._size, stride, None)  # strides were requested, if the usual ones
 
 
 def _refuse_complex(name: str, self: Tensor) -> None:
@@ -68,7 +68,7 @@ def sort_stable_out(
 
 
 def _fill_indices(indices: Tensor, axis: int) -> None:
-    """The places as they are before sorting."""
+    """``arange`` along the dimension, before sorting."""
     positions = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
     size = tuple(length if dim == axis else 1 for dim, length in enumerate(indices._size))
     stride = tuple(int(dim == axis) for dim in range(len(indices._size)))
@@ -76,7 +76,7 @@ def _fill_indices(indices: Tensor, axis: int) -> None:
 
 
 def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
-    """The places in order; equal elements keep theirs also when the order is turned round."""
+    """A stable argsort, descending too."""
     xp: Any = array_module(self._device.type)
     if not descending:
         return xp.argsort(self._array, axis=axis, kind="stable")
@@ -85,7 +85,7 @@ def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
 
 
 def _argsort_like_std_sort(self: Tensor, axis: int, descending: bool, indices: Any) -> Any:
-    """The same, but where there are equal elements in a row that is long enough to move them about."""
+    """The same as ``std::sort`` has it, for rows with equal elements that are long enough."""
     if self._size[axis] <= std_sort.SHORT:
         return indices
     rows = numpy.moveaxis(self._array, axis, -1).reshape(-1, self._size[axis])
@@ -115,12 +115,12 @@ def ranks_of(row: Any, descending: bool = False) -> list[int]:
 
 
 def argsort(self: Tensor, dim: int, descending: bool) -> Tensor:
-    """The places that ``sort`` gives."""
+    """The indices that ``sort`` gives."""
     return ops.sort.call(self, dim, descending)[1]
 
 
 def argsort_stable(self: Tensor, stable: bool, dim: int, descending: bool) -> Tensor:
-    """The places that ``sort`` gives, which can be asked to leave equal elements in their order."""
+    """The indices that ``sort`` gives, stable if requested."""
     return ops.sort_stable.call(self, stable, dim, descending)[1]
 
 
@@ -177,7 +177,7 @@ def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values
 
 
 def _topk_indices(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) -> Any:
-    """Places of the first k, row by row as the CPU takes them."""
+    """Indices of the first k, row by row as the CPU takes them."""
     length = self._size[axis]
     rows = numpy.moveaxis(self._array, axis, -1)
     found = [_first_k(ranks_of(row, largest), k, sorted) for row in rows.reshape(-1, length)]

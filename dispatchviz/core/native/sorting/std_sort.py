@@ -1,7 +1,7 @@
 """``std::sort``, ``std::nth_element`` and ``std::partial_sort`` of GCC's C++ library: the order that they give equal
 elements, with which PyTorch's CPU sorts; none of them is stable.
 
-All work on a list of places, compared by their ``ranks``.
+All work on a list of indices, compared by their ``ranks``.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ SHORT = 16
 
 
 def standard_sort(indices: Indices, ranks: Ranks, end: int | None = None) -> None:
-    """``std::sort`` of the first ``end`` places."""
+    """``std::sort`` of the first ``end`` elements."""
     end = len(indices) if end is None else end
     _introsort(indices, ranks, 0, end, 2 * (end.bit_length() - 1))
     indices[:end] = sorted(indices[:end], key=ranks.__getitem__)
 
 
 def sorted_indices(ranks: Ranks) -> Indices:
-    """All places, sorted."""
+    """An argsort by ``std::sort``."""
     indices = list(range(len(ranks)))
     standard_sort(indices, ranks)
     return indices
 
 
 def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
-    """What belongs at ``nth`` is put there, nothing larger before it."""
+    """``std::nth_element``: the nth element in sorted position, nothing larger before it."""
     first, last = 0, len(indices)
     depth = 2 * (last.bit_length() - 1)
     while last - first > 3:
@@ -45,7 +45,7 @@ def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
 
 
 def standard_partial_sort(indices: Indices, ranks: Ranks, middle: int) -> None:
-    """The smallest ones in order, then the others."""
+    """``std::partial_sort``: the first ``middle`` elements sorted, then the others."""
     _partial_sort(indices, ranks, 0, middle, len(indices))
 
 
@@ -61,7 +61,7 @@ def _introsort(indices: Indices, ranks: Ranks, first: int, last: int, depth: int
 
 
 def _partition(indices: Indices, ranks: Ranks, first: int, last: int) -> int:
-    """Round the median of the second, the middle and the last place, which goes to the front."""
+    """Around the median of the second, the middle and the last element, which is swapped to the front."""
     _swap(indices, first, _median(indices, ranks, first + 1, first + (last - first) // 2, last - 1))
     pivot, low, high = ranks[indices[first]], first + 1, last
     while True:

@@ -18,7 +18,7 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 
 def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    """Each element once, in order whether that is asked for or not; where each one of the input is among them."""
+    """Each element once, sorted whether that is requested or not; with the inverse indices."""
     output, inverse, _ = _unique2(self, sorted, return_inverse, return_counts=False)
     return output, inverse
 
@@ -52,7 +52,7 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
 
 
 def _in_order(self: Tensor) -> tuple[Any, Any]:
-    """The places of elements in order, and the number of the group of equal ones that each belongs to."""
+    """An argsort, and the number of the group of equal ones that each belongs to."""
     flat = self._array.reshape(-1)
     order = flat.argsort(kind="stable")
     return order, _groups(flat[order])

@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def logit(self: Tensor, eps: float | None) -> Tensor:
-    """log(self / (1 - self)), of self kept between eps and 1 - eps"""
+    """log(self / (1 - self)), of self clamped to [eps, 1 - eps]"""
     (operand,) = cast_operands(float_type(self._dtype), self)
     return _logit(operand, eps, new_output(operand))
 

@@ -44,7 +44,7 @@ def _whole(n: Array) -> Array:
 
 
 class _Kind(NamedTuple):
-    """What tells the four kinds apart."""
+    """One of the four kinds of Chebyshev polynomials."""
 
     waves_from: tuple[int, int]
     """The degree from which on there are sines and cosines, plain and shifted."""

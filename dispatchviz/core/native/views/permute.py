@@ -1,6 +1,6 @@
 """``permute``, ``movedim`` (``aten/src/ATen/native/TensorShape.cpp``).
 
-Swapping two dimensions is in ``views.py``.
+Swapping two dimensions is in ``view_ops.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def permute(self: Tensor, dims: Size) -> Tensor:
 
 
 def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
-    """One dimension to another place; the others keep their order."""
+    """Moves one dimension to another position; the others keep their order."""
     return ops.movedim_intlist.call(self, (source,), (destination,))
 
 

@@ -10,7 +10,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 
 def clone_preserve_strides(self: Tensor) -> Tensor:
-    """A copy of all that the memory holds, seen in the same way."""
+    """A copy of all elements in memory, with the same strides."""
     if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
         return ops.clone.call(self, None)
     last = sum((length - 1) * step for length, step in zip(self._size, self._stride, strict=True))
@@ -68,6 +68,6 @@ def diagonal_scatter(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: in
 def as_strided_scatter_symint(
     self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    """With what ``as_strided`` sees overwritten."""
+    """A copy with the elements of an ``as_strided`` view overwritten."""
     output = clone_preserve_strides(self)
     return _written(output, ops.as_strided.call(output, size, stride, storage_offset), src)

@@ -349,6 +349,6 @@ def narrow_copy_dense_cpu_out(self: Tensor, dim: int, start: int, length: int, o
 
 
 def _check_condition(holds: bool, condition: str) -> None:
-    """``TORCH_CHECK`` of a condition that nobody described."""
+    """``TORCH_CHECK`` of a condition without a message of its own."""
     if not holds:
         raise RuntimeError(f"Expected {condition} to be true, but got false.  {IMPROVABLE}")

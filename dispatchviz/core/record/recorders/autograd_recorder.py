@@ -47,7 +47,7 @@ class AutogradRecorder(RecorderBase):
         if tensor is None:
             self._emit(ev.VariableSaved, self._node(node), name, None, -1, is_output)
             return
-        saved._told = self._node_serial(node), name
+        saved._recorded_as = self._node_serial(node), name
         counter = self._counter(tensor) - self.first_counter
         version, packed = tensor._version_counter.value, hasattr(saved, "_packed")
         self._emit(ev.VariableSaved, self._node(node), name, self._tensor(tensor), version, is_output, counter, packed)
@@ -60,7 +60,7 @@ class AutogradRecorder(RecorderBase):
         self, kind: ev.SavedTensorHookKind, function: str, saved: SavedVariable, tensor: Tensor, packed: str
     ) -> None:
         """A tensor was packed or unpacked."""
-        node, name = getattr(saved, "_told", (-1, ""))
+        node, name = getattr(saved, "_recorded_as", (-1, ""))
         number = self._tensor(tensor)
         if node >= self.first_node:
             self._emit(ev.SavedTensorHookRan, kind, function, number, packed, node - self.first_node, name)

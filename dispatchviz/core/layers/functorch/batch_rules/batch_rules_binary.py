@@ -81,7 +81,7 @@ def binary_pointwise(name: str) -> BatchRule:
 
 
 def comparison_pointwise(name: str) -> BatchRule:
-    """``comparison_pointwise_batch_rule``: ``other`` has no say in the result's dtype, so nothing is cast.
+    """``comparison_pointwise_batch_rule``: the result's dtype does not depend on ``other``, so nothing is cast.
 
     Also ``masked_fill_scalar_batch_rule`` of BatchRulesScatterOps.cpp.
     """

@@ -22,7 +22,7 @@ from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 class ConvOptions(NamedTuple):
-    """What a convolution is told besides its tensors."""
+    """A convolution's parameters besides its tensors."""
 
     stride: Size
     padding: Size
@@ -46,38 +46,38 @@ def convolution(
     weight_bdim: int | None,
     bias: Tensor | None,
     bias_bdim: int | None,
-    *how: object,
+    *options: object,
 ) -> Batched:
     """A bias that is batched, or meets a batched weight, is added afterwards."""
-    told = ConvOptions(*how)  # type: ignore[arg-type]
+    conv_options = ConvOptions(*options)  # type: ignore[arg-type]
     separate = bias is not None and (weight_bdim is not None or bias_bdim is not None)
-    result = _convolution((input, input_bdim), (weight, weight_bdim), None if separate else bias, told)
+    result = _convolution((input, input_bdim), (weight, weight_bdim), None if separate else bias, conv_options)
     if not separate or bias is None:
         return result
     first, second = move_batch_dim_to_front(*result), move_batch_dim_to_front(bias, bias_bdim)
-    for _ in told.stride:
+    for _ in conv_options.stride:
         second = ops.unsqueeze.call(second, -1)
     second = maybe_pad_to_logical_rank(second, bias_bdim, rank_without_batch_dim(*result))
     return ops.add_Tensor.call(first, second, 1), 0
 
 
-def _convolution(input: Batched, weight: Batched, bias: Tensor | None, how: ConvOptions) -> Batched:
+def _convolution(input: Batched, weight: Batched, bias: Tensor | None, options: ConvOptions) -> Batched:
     (x, x_bdim), (w, w_bdim) = input, weight
     if w_bdim is None:
         if x_bdim is None:
-            return ops.convolution.call(x, w, bias, *how), None
-        out = ops.convolution.call(reshape_dim_into(x_bdim, 0, x), w, bias, *how)
+            return ops.convolution.call(x, w, bias, *options), None
+        out = ops.convolution.call(reshape_dim_into(x_bdim, 0, x), w, bias, *options)
         return reshape_dim_outof(0, x._size[x_bdim], out), 0
     size = w._size[w_bdim]
     if x_bdim is not None:
         channels = reshape_dim_into(x_bdim, 1, x)
         kernels = reshape_dim_into(w_bdim, 0, w)
-        return reshape_dim_outof(1, size, ops.convolution.call(channels, kernels, bias, *how.times(size))), 1
-    if how.groups == 1:
-        kernels = reshape_dim_into(w_bdim, 1 if how.transposed else 0, w)
-        return reshape_dim_outof(1, size, ops.convolution.call(x, kernels, bias, *how)), 1
-    kernels = reshape_dim_into(w_bdim, 1, w) if how.transposed else _grouped_kernels(w, w_bdim, how.groups)
-    out = reshape_dim_outof(1, how.groups, ops.convolution.call(x, kernels, bias, *how))  # N(GBO) -> NG(BO)
+        return reshape_dim_outof(1, size, ops.convolution.call(channels, kernels, bias, *options.times(size))), 1
+    if options.groups == 1:
+        kernels = reshape_dim_into(w_bdim, 1 if options.transposed else 0, w)
+        return reshape_dim_outof(1, size, ops.convolution.call(x, kernels, bias, *options)), 1
+    kernels = reshape_dim_into(w_bdim, 1, w) if options.transposed else _grouped_kernels(w, w_bdim, options.groups)
+    out = reshape_dim_outof(1, options.groups, ops.convolution.call(x, kernels, bias, *options))  # N(GBO) -> NG(BO)
     return reshape_dim_into(1, 2, reshape_dim_outof(2, size, out)), 1  # NGBO -> NB(GO)
 
 
@@ -105,12 +105,12 @@ def convolution_backward_plumbing(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """One call if all are batched, otherwise one for each gradient; that of the bias is a sum."""
-    how = ConvOptions(stride, padding, dilation, transposed, output_padding, groups)
+    options = ConvOptions(stride, padding, dilation, transposed, output_padding, groups)
     level = current_layer().level
     tensors = (grad_output, input, weight)
     if not any(is_batched_at_level(tensor, level) for tensor in tensors):
         with exclude_batched():
-            return ops.convolution_backward.call(grad_output, input, weight, bias_sizes, *how, output_mask)
+            return ops.convolution_backward.call(grad_output, input, weight, bias_sizes, *options, output_mask)
     grad, x, w = (unwrap_at_level(tensor, level) for tensor in tensors)
     grad_bias = None
     if output_mask[2]:
@@ -118,17 +118,17 @@ def convolution_backward_plumbing(
         grad_bias = ops.sum_dim_IntList.call(grad_output, dims, False, None)
     if grad[1] is not None and x[1] is not None and w[1] is not None:
         with exclude_batched():
-            return (*_all_batched(grad, x, w, how, output_mask, level), grad_bias)
+            return (*_all_batched(grad, x, w, options, output_mask, level), grad_bias)
     results: list[Tensor | None] = [None, None]
     for index, rule in enumerate((_input_gradient, _weight_gradient)):
         if output_mask[index]:
             with exclude_batched():
-                results[index] = make_batched(*rule(grad, x, w, how), level)
+                results[index] = make_batched(*rule(grad, x, w, options), level)
     return results[0], results[1], grad_bias
 
 
 def _all_batched(
-    grad: Batched, x: Batched, w: Batched, how: ConvOptions, output_mask: tuple[bool, ...], level: int
+    grad: Batched, x: Batched, w: Batched, options: ConvOptions, output_mask: tuple[bool, ...], level: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """BNO, BNI, BOI -> N(BO), N(BI), (BO)I"""
     assert grad[1] is not None
@@ -138,13 +138,13 @@ def _all_batched(
     size = w[0]._size[w[1]]
     inputs, kernels = reshape_dim_into(x[1], 1, x[0]), reshape_dim_into(w[1], 0, w[0])
     mask = (*output_mask[:2], False)
-    found = ops.convolution_backward.call(channels, inputs, kernels, None, *how.times(size), mask)
+    found = ops.convolution_backward.call(channels, inputs, kernels, None, *options.times(size), mask)
     first = make_batched(reshape_dim_outof(1, size, found[0]), 1, level) if output_mask[0] else None
     return first, make_batched(reshape_dim_outof(0, size, found[1]), 0, level) if output_mask[1] else None
 
 
 def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
-    """``make_dummy``: only its shape is asked for: that of an example, ``dim`` times as long."""
+    """``make_dummy``: only its shape is used: that of an example, ``dim`` times as long."""
     one = tensor if bdim is None else ops.select_int.call(tensor, bdim, 0)
     length = one._size[dim]
     one = ops.slice_Tensor.call(one, dim, 0, 1, 1)
@@ -152,61 +152,63 @@ def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
     return ops.expand.call(ops.new_empty.call(one, (), None, None, None, None), shape, False)
 
 
-def _for_input(grad: Tensor, dummy: Tensor, weight: Tensor, how: ConvOptions) -> Tensor:
-    return ops.convolution_backward.call(grad, dummy, weight, None, *how, (True, False, False))[0]
+def _for_input(grad: Tensor, dummy: Tensor, weight: Tensor, options: ConvOptions) -> Tensor:
+    return ops.convolution_backward.call(grad, dummy, weight, None, *options, (True, False, False))[0]
 
 
-def _for_weight(grad: Tensor, input: Tensor, dummy: Tensor, how: ConvOptions) -> Tensor:
-    return ops.convolution_backward.call(grad, input, dummy, None, *how, (False, True, False))[1]
+def _for_weight(grad: Tensor, input: Tensor, dummy: Tensor, options: ConvOptions) -> Tensor:
+    return ops.convolution_backward.call(grad, input, dummy, None, *options, (False, True, False))[1]
 
 
-def _input_gradient(grad: Batched, x: Batched, w: Batched, how: ConvOptions) -> Batched:
+def _input_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions) -> Batched:
     """``convolution_backward_input_batch_rule``"""
     (g, g_bdim), (weight, w_bdim) = grad, w
     if w_bdim is None:
         if g_bdim is None:
-            return _for_input(g, _dummy(*x, 0, 1), weight, how), None
+            return _for_input(g, _dummy(*x, 0, 1), weight, options), None
         size = g._size[g_bdim]
         moved = reshape_dim_into(g_bdim, 0, g)
-        return reshape_dim_outof(0, size, _for_input(moved, _dummy(*x, 0, size), weight, how)), 0
+        return reshape_dim_outof(0, size, _for_input(moved, _dummy(*x, 0, size), weight, options)), 0
     size = weight._size[w_bdim]
     if g_bdim is not None:
         moved, kernels = reshape_dim_into(g_bdim, 1, g), reshape_dim_into(w_bdim, 0, weight)
-        return reshape_dim_outof(1, size, _for_input(moved, _dummy(*x, 1, size), kernels, how.times(size))), 1
-    if how.groups == 1:
-        kernels = reshape_dim_into(w_bdim, 0 if how.transposed else 1, weight)
-        return reshape_dim_outof(1, size, _for_input(g, _dummy(*x, 1, size), kernels, how)), 1
-    if how.transposed:
-        kernels = reshape_dim_outof(1, how.groups, move_batch_dim_to_front(weight, w_bdim))
+        return reshape_dim_outof(1, size, _for_input(moved, _dummy(*x, 1, size), kernels, options.times(size))), 1
+    if options.groups == 1:
+        kernels = reshape_dim_into(w_bdim, 0 if options.transposed else 1, weight)
+        return reshape_dim_outof(1, size, _for_input(g, _dummy(*x, 1, size), kernels, options)), 1
+    if options.transposed:
+        kernels = reshape_dim_outof(1, options.groups, move_batch_dim_to_front(weight, w_bdim))
         kernels = ops.flatten_using_ints.call(ops.transpose_int.call(kernels, 0, 1), 0, 2)  # (GBI)O
     else:
         kernels = reshape_dim_into(w_bdim, 1, weight)
-    found = reshape_dim_outof(1, how.groups, _for_input(g, _dummy(*x, 1, size), kernels, how))  # NG(BI)
+    found = reshape_dim_outof(1, options.groups, _for_input(g, _dummy(*x, 1, size), kernels, options))  # NG(BI)
     found = ops.transpose_int.call(reshape_dim_outof(2, size, found), 1, 2)  # NBGI
     return reshape_dim_into(2, 2, found), 1
 
 
-def _weight_gradient(grad: Batched, x: Batched, w: Batched, how: ConvOptions) -> Batched:
+def _weight_gradient(grad: Batched, x: Batched, w: Batched, options: ConvOptions) -> Batched:
     """``convolution_backward_weight_batch_rule``"""
     (g, g_bdim), (inputs, x_bdim) = grad, x
     if g_bdim is not None and x_bdim is not None:
         size = inputs._size[x_bdim]
         moved, channels = reshape_dim_into(g_bdim, 1, g), reshape_dim_into(x_bdim, 1, inputs)
-        return reshape_dim_outof(0, size, _for_weight(moved, channels, _dummy(*w, 0, size), how.times(size))), 0
+        return reshape_dim_outof(0, size, _for_weight(moved, channels, _dummy(*w, 0, size), options.times(size))), 0
     if g_bdim is None and x_bdim is None:
-        return _for_weight(g, inputs, _dummy(*w, 0, 1), how), None
+        return _for_weight(g, inputs, _dummy(*w, 0, 1), options), None
     batched = grad if x_bdim is None else x
     assert batched[1] is not None
     size = batched[0]._size[batched[1]]
     # the weight's dimension that the batched one's channels are: those of the output, or those of the input
-    side = 0 if (x_bdim is None) is not how.transposed else 1
-    moved = reshape_dim_into(batched[1], 1, batched[0]) if how.groups == 1 else _groups_first(batched, how.groups)
+    side = 0 if (x_bdim is None) is not options.transposed else 1
+    moved = (
+        reshape_dim_into(batched[1], 1, batched[0]) if options.groups == 1 else _groups_first(batched, options.groups)
+    )
     pair = (moved, inputs) if x_bdim is None else (g, moved)
-    found = _for_weight(*pair, _dummy(*w, side, size), how)
-    if how.groups == 1 or side == 1:
+    found = _for_weight(*pair, _dummy(*w, side, size), options)
+    if options.groups == 1 or side == 1:
         return reshape_dim_outof(side, size, found), side
     # NB: in PyTorch, the operator unflatten.int is called, which does the same
-    split = ops.reshape.call(found, (how.groups, size, found._size[0] // how.groups // size, *found._size[1:]))
+    split = ops.reshape.call(found, (options.groups, size, found._size[0] // options.groups // size, *found._size[1:]))
     return ops.flatten_using_ints.call(ops.transpose_int.call(split, 0, 1), 1, 2), 0
 
 

@@ -27,7 +27,7 @@ def move_batch_dim_to_front(tensor: Tensor, bdim: int | None) -> Tensor:
 
 
 def rank_without_batch_dim(tensor: Tensor, bdim: int | None) -> int:
-    """How many dimensions the user sees."""
+    """``rankWithoutBatchDim``: the logical rank."""
     return len(tensor._size) - (bdim is not None)
 
 

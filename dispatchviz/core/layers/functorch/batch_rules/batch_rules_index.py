@@ -41,7 +41,7 @@ def _leading_nones(indices: Sequence[BatchedIndex]) -> int:
 
 
 def _max_rank(indices: Sequence[BatchedIndex]) -> int:
-    """The highest rank of an index, as the user sees it."""
+    """The maximum logical rank of an index."""
     return max((rank_without_batch_dim(index, bdim) for index, bdim in indices if index is not None), default=-1)
 
 

@@ -209,8 +209,8 @@ def bernoulli_with_tensor(ks: int, self: Tensor, p: Tensor, *extra: Any) -> Tens
         value, probabilities = aligned(own, other)
         _check_not_broadcast(randomness, own[1])
         if randomness == "same" and own[1] is not None:
-            drawn = ops.empty_memory_format.call(self._size, self._dtype, None, self._device, None, None)
-            ops.copy_.call(self, ops.bernoulli__Tensor.call(drawn, probabilities, *extra), False)
+            samples = ops.empty_memory_format.call(self._size, self._dtype, None, self._device, None, None)
+            ops.copy_.call(self, ops.bernoulli__Tensor.call(samples, probabilities, *extra), False)
         else:
             ops.bernoulli__Tensor.call(value, probabilities, *extra)
         return self

@@ -212,7 +212,7 @@ def view(self: Tensor, bdim: int | None, size: Size) -> Batched:
 
 
 def _unsafe_view(self: Tensor, bdim: int | None, size: Size) -> Batched:
-    """Copies first if the strides forbid it: nobody else uses the tensor."""
+    """Copies first if the strides forbid it: the tensor has no other user."""
     moved = move_batch_dim_to_front(self, bdim)
     wanted = physical_size(moved, size)
     if compute_stride(moved._size, moved._stride, infer_size(wanted, numel(moved._size))) is None:

@@ -133,7 +133,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def as_strided(self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    """Every example is looked at that way. RuntimeError if that leaves the example's own memory."""
+    """``as_strided`` of each example. RuntimeError if that leaves the example's own memory."""
     physical = _physical(self)
     if len(size) != len(stride):
         raise RuntimeError(
