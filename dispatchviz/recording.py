@@ -18,6 +18,7 @@ from msgspec import Struct
 from dispatchviz import core
 from dispatchviz.call_sites import Base, is_base, is_users, shown_file, suspends, user_frame, user_place, user_places
 from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.autograd.engine.engine_recording import is_node_run
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.device.array_library import cuda_state
 from dispatchviz.core.kernel.recorded_calls import is_recorded_call
@@ -98,8 +99,8 @@ class ProgramRecorder(Recorder):
         """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
         self._found_way: Way = ()
         self._entered: dict[int, int] = {}
-        """``id`` of frames of calls, bindings and backwards that were entered from there, with that of their code: a
-        frame that is over leaves its ``id`` to another one."""
+        """``id`` of frames of calls, bindings, backwards and Nodes that were entered from there, with that of their
+        code: a frame that is over leaves its ``id`` to another one."""
         self._kinds: dict[int, int] = {}
         """What a code object is, by its ``id``: the hash of a code object is that of all it holds."""
         self._codes: list[CodeType] = []
@@ -168,8 +169,8 @@ class ProgramRecorder(Recorder):
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
         """Looks for the user's frame, unless something nearer was entered from where it stood last.
 
-        That is a call, a backward, a binding that has ``parsed`` its arguments or, where one may run (``in_kernel``), a
-        kernel.
+        That is a call, a backward, a Node, a binding that has ``parsed`` its arguments or, where one may run
+        (``in_kernel``), a kernel.
         """
         kinds, top, entered = self._kinds, self._top, self._entered
         passed: dict[int, int] = {}
@@ -194,7 +195,7 @@ class ProgramRecorder(Recorder):
 
     def _kind(self, code: CodeType) -> int:
         self._codes.append(code)
-        entered = code in _ENTERED_FROM_THERE or is_recorded_call(code)
+        entered = code in _ENTERED_FROM_THERE or is_recorded_call(code) or is_node_run(code)
         kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
         self._kinds[id(code)] = kind
         if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
