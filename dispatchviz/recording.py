@@ -7,8 +7,9 @@ Not here: how events are made (``core/notes.py``), running a whole script on the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -358,7 +359,7 @@ class Recording(Trace):
 
     def finish(self) -> None:
         """The recording has ended: nothing is added from now on."""
-        value = {"events": self.events, "header": self.header, "notice": self.notice}
+        value = {"events": self.events, "notice": self.notice, "_make_header": self._header_so_far()}
         vars(self).clear()
         vars(self).update(value)
         object.__setattr__(self, "__class__", Trace)
@@ -375,15 +376,13 @@ class Recording(Trace):
         return self._source.events[at]
 
     @property
-    def header(self) -> Header:  # type: ignore[override]
+    def header(self) -> Header:
         """With the text of the files that the events so far are in."""
+        return self._header_so_far()()
+
+    def _header_so_far(self) -> Callable[[], Header]:
         self._source.settle()
-        return Header(
-            cuda=str(cuda_state()),
-            program=self._program,
-            arguments=self._arguments,
-            sources=dict(sorted(self._source.sources.items())),
-        )
+        return partial(_header, self._program, self._arguments, dict(sorted(self._source.sources.items())))
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -396,6 +395,10 @@ class Recording(Trace):
     def nesting(self) -> Nesting:
         """Of the events so far."""
         return Nesting(self.events)
+
+
+def _header(program: str, arguments: tuple[str, ...], sources: dict[str, str]) -> Header:
+    return Header(cuda=str(cuda_state()), program=program, arguments=arguments, sources=sources)
 
 
 @contextmanager
