@@ -52,6 +52,8 @@ class _Site(Struct, gc=False):
     second: int
     way: Way | None
     """From where the function that it is in was called; None if its code announces its lines."""
+    arrival: Arrival | None = None
+    """What was noted of ``way``, once it has been."""
     note: Any = None
     """The BindingCalledAgain to emit if it does so again, once it has."""
 
@@ -248,8 +250,17 @@ class ProgramRecorder(Recorder):
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
         """The same instruction, with other tensors."""
         self._last_error = None
-        self.note(self._arrival(frame))
-        if site.way is not None:
+        if site.way is None:
+            self.note(self._arrival(frame))
+        elif site.arrival is not None and _same_way(frame, site.way):
+            self._top, self._top_code = id(frame), frame.f_code
+            self._entered.clear()
+            self._found, self._found_way = (id(frame), frame.f_lasti), site.way
+            self.note(site.arrival)
+            self._name_locals(frame, args)
+        else:
+            site.arrival = self._arrival(frame)
+            self.note(site.arrival)
             self._name_locals(frame, args)
             site.way = self._found_way
         first = self.first_tensor
