@@ -7,8 +7,9 @@ Not here: how events are made (``core/record``), running a whole script on the m
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from dispatchviz.call_sites import (
     user_locations,
 )
 from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.autograd.engine.engine_recording import is_node_run
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.device.array_library import cuda_state
 from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
@@ -59,6 +61,8 @@ class _Site(Struct, gc=False):
     second: int
     way: Way | None
     """From where the function that it is in was called; None if its code announces its lines."""
+    arrival: Arrival | None = None
+    """What was noted of ``way``, once it has been."""
     note: Any = None
     """The BindingCalledAgain to emit if it does so again, once it has."""
 
@@ -107,8 +111,8 @@ class ProgramRecorder(Recorder):
         """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
         self._found_way: Way = ()
         self._entered: dict[int, int] = {}
-        """``id`` of frames of calls, bindings and backwards that were entered from there, with that of their code: a
-        frame that is over leaves its ``id`` to another one."""
+        """``id`` of frames of calls, bindings, backwards and Nodes that were entered from there, with that of their
+        code: a frame that is over leaves its ``id`` to another one."""
         self._kinds: dict[int, int] = {}
         """What a code object is, by its ``id``: the hash of a code object is that of all it holds."""
         self._codes: list[CodeType] = []
@@ -177,8 +181,8 @@ class ProgramRecorder(Recorder):
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
         """Looks for the user's frame, unless something nearer was entered from where it stood last.
 
-        That is a call, a backward, a binding that has ``parsed`` its arguments or, where one may run (``in_kernel``), a
-        kernel.
+        That is a call, a backward, a Node, a binding that has ``parsed`` its arguments or, where one may run
+        (``in_kernel``), a kernel.
         """
         kinds, top, entered = self._kinds, self._top, self._entered
         passed: dict[int, int] = {}
@@ -203,7 +207,7 @@ class ProgramRecorder(Recorder):
 
     def _kind(self, code: CodeType) -> int:
         self._codes.append(code)
-        entered = code in _ENTERED_FROM_THERE or is_recorded_call(code)
+        entered = code in _ENTERED_FROM_THERE or is_recorded_call(code) or is_node_run(code)
         kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
         self._kinds[id(code)] = kind
         if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
@@ -255,8 +259,17 @@ class ProgramRecorder(Recorder):
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
         """The same instruction, with other tensors."""
         self._last_error = None
-        self.note(self._arrival(frame))
-        if site.way is not None:
+        if site.way is None:
+            self.note(self._arrival(frame))
+        elif site.arrival is not None and _same_way(frame, site.way):
+            self._top, self._top_code = id(frame), frame.f_code
+            self._entered.clear()
+            self._found, self._found_way = (id(frame), frame.f_lasti), site.way
+            self.note(site.arrival)
+            self._name_locals(frame, args)
+        else:
+            site.arrival = self._arrival(frame)
+            self.note(site.arrival)
             self._name_locals(frame, args)
             site.way = self._found_way
         first = self.first_tensor
@@ -366,7 +379,7 @@ class Recording(Trace):
 
     def finish(self) -> None:
         """The recording has ended: nothing is added from now on."""
-        value = {"events": self.events, "header": self.header, "notice": self.notice}
+        value = {"events": self.events, "notice": self.notice, "_make_header": self._header_so_far()}
         vars(self).clear()
         vars(self).update(value)
         object.__setattr__(self, "__class__", Trace)
@@ -383,15 +396,13 @@ class Recording(Trace):
         return self._source.events[at]
 
     @property
-    def header(self) -> Header:  # type: ignore[override]
+    def header(self) -> Header:
         """With the text of the files that the events so far are in."""
+        return self._header_so_far()()
+
+    def _header_so_far(self) -> Callable[[], Header]:
         self._source.settle()
-        return Header(
-            cuda=str(cuda_state()),
-            program=self._program,
-            arguments=self._arguments,
-            sources=dict(sorted(self._source.sources.items())),
-        )
+        return partial(_header, self._program, self._arguments, dict(sorted(self._source.sources.items())))
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -404,6 +415,10 @@ class Recording(Trace):
     def nesting(self) -> Nesting:
         """Of the events so far."""
         return Nesting(self.events)
+
+
+def _header(program: str, arguments: tuple[str, ...], sources: dict[str, str]) -> Header:
+    return Header(cuda=str(cuda_state()), program=program, arguments=arguments, sources=sources)
 
 
 @contextmanager

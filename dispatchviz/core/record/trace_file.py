@@ -13,7 +13,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -102,9 +102,10 @@ class Trace:
     from, or empty. Two traces are the same only if they are one object.
     """
 
-    header: Header
     events: tuple[AnyEvent, ...]
     notice: str
+    _make_header: Callable[[], Header]
+    """Of a trace that was made without its header."""
 
     def __init__(self, header: Header, events: Iterable[AnyEvent], notice: str = "") -> None:
         vars(self).update(header=header, events=tuple(events), notice=notice)
@@ -127,6 +128,11 @@ class Trace:
     def __getitem__(self, at: slice) -> Sequence[AnyEvent]: ...
     def __getitem__(self, at: int | slice) -> AnyEvent | Sequence[AnyEvent]:
         return self.events[at]
+
+    @cached_property
+    def header(self) -> Header:
+        """Of a trace that was recorded here it is made when it is first needed: what ``cuda`` is, a GPU has to say."""
+        return self._make_header()
 
     @cached_property
     def nesting(self) -> Nesting:

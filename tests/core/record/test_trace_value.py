@@ -6,6 +6,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
+from dispatchviz.core.device.array_library import cuda_state
 from dispatchviz.core.record.events import Printed
 from dispatchviz.core.record.trace_file import Header
 from dispatchviz.trace import Trace
@@ -28,6 +29,15 @@ def test_a_finished_recording_is_a_trace_that_nobody_can_change() -> None:
         trace.header.sources["x.py"] = ""  # type: ignore[index]
     with pytest.raises(AttributeError):
         trace.header.program = "other.py"  # type: ignore[misc]
+
+
+def test_the_end_of_a_recording_does_not_look_for_a_gpu() -> None:
+    cuda_state.cache_clear()
+    with dispatchviz.record("p.py") as trace:
+        torch.ones(1, requires_grad=True).sum().backward()
+    assert cuda_state.cache_info().currsize == 0  # a backward would be prepared for Nodes of a GPU from now on
+    assert (trace.header.program, trace.header.cuda) == ("p.py", str(cuda_state()))
+    assert trace.header is trace.header
 
 
 def test_children_and_ancestors_of_interleaved_events() -> None:

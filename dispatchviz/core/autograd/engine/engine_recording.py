@@ -8,6 +8,7 @@ Rule 1: a step looks for the recorder again, since it may have stopped in the me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import CodeType
 
 from dispatchviz.core.autograd.engine import input_buffer
 from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
@@ -73,6 +74,11 @@ def recorded_call(call_function: CallFunction) -> CallFunction:
     return call
 
 
+def is_node_run(code: CodeType) -> bool:
+    """Whether a function's code is that of the recorded run of a Node."""
+    return code.co_name == "call" and code.co_filename == __file__
+
+
 def recorded_capture(capture: Capture) -> Capture:
     """Which gradients ``grad`` has taken, and whether that was all that was to do at the Node."""
 
@@ -96,7 +102,11 @@ def recorded_push(push: Push) -> Push:
         push(queue, ready)
         rec = recorder.active
         if rec is not None:
-            rec.node_queued(ready.node, queue.nodes_in_order())
+            node = ready.node
+            if len(queue) == 1 and node._number >= rec.first_node:
+                rec.note(("node_queued_alone", node._number, node.sequence_nr, node.input_metadata))
+            else:
+                rec.node_queued(node, queue.nodes_in_order())
 
     return run
 
@@ -108,13 +118,27 @@ def recorded_decrement(decrement: Decrement) -> Decrement:
         left = decrement(task, node, gradient)
         rec = recorder.active
         if rec is not None:
-            pruned = bool(task.exec_info) and not task.should_execute(node)
-            rec.dependency_met(node, left, gradient is not None, pruned)
+            if gradient is not None and not task.exec_info and node._number >= rec.first_node:
+                rec.note(("dependency_met", node._number, left))
+            else:
+                pruned = bool(task.exec_info) and not task.should_execute(node)
+                rec.dependency_met(node, left, gradient is not None, pruned)
         return left
 
     return run
 
 
 def recorded_add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """Without the short way of a first gradient: ``input_buffer.add`` notes what becomes of each."""
-    input_buffer.add(buffer, position, gradient, node)
+    """``input_buffer.add`` notes what becomes of each; of a first gradient, as most are, that is known here."""
+    rec = recorder.active
+    if (
+        rec is None
+        or gradient is None
+        or buffer[position] is not None
+        or node._number < rec.first_node
+        or gradient._number < rec.first_tensor
+    ):
+        input_buffer.add(buffer, position, gradient, node)
+    else:
+        buffer[position] = gradient
+        rec.note(("gradient_buffered", node._number, position, gradient._number, "stored", input_buffer.FIRST))

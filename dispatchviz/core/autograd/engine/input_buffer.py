@@ -8,7 +8,7 @@ Rule 1: nobody else's gradient changes: memory is only reused if the buffer is i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from dispatchviz.core.autograd.engine.gradient_ownership import holds_only_reference_to_memory
 from dispatchviz.core.autograd.engine.graph_task import Buffer
@@ -23,6 +23,9 @@ from dispatchviz.core.thread.thread_state import thread
 if TYPE_CHECKING:
     from dispatchviz.core.record.events.gradient_events import BufferMethod, BufferReason
 
+FIRST: Final = "it is the first gradient for this input"
+"""Why it is stored."""
+
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
     """Puts a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
@@ -32,7 +35,7 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
     why: BufferReason
     if buffer[position] is None:
         buffer[position] = gradient
-        how, why = "stored", "it is the first gradient for this input"
+        how, why = "stored", FIRST
     else:
         how, why = _accumulate(cast("list[Tensor]", buffer), position, gradient)
     if recorder.active is not None:

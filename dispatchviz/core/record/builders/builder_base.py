@@ -21,6 +21,19 @@ Fields = TypeVarTuple("Fields")
 Reader = Callable[..., None]
 
 
+class _Readers(dict[str, tuple[Reader, int]]):
+    """The method that reads a note, and the length of the note; looked up once for each name."""
+
+    def __init__(self, builder: BuilderBase) -> None:
+        super().__init__()
+        self._builder = builder
+
+    def __missing__(self, name: str) -> tuple[Reader, int]:
+        reader = getattr(self._builder, name)
+        found = self[name] = reader, reader.__func__.__code__.co_argcount
+        return found
+
+
 class BuilderBase:
     """The events built so far, and which of them are open."""
 
@@ -32,50 +45,37 @@ class BuilderBase:
         """The program is on another line than the last SourceLine says; that comes before the next event."""
         self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         """The serial numbers from which this recording counts."""
-        self._open: dict[int, int | None] = {}
-        """The innermost open event of each thread."""
-        self._readers: dict[str, tuple[Reader, int]] = {}
+        self.open: int | None = None
+        """The innermost open event of the thread."""
+        self._open_elsewhere: dict[int, int | None] = {}
+        """That of each other thread."""
+        self._readers = _Readers(self)
         self._node_classes: dict[int, type[Node]] = {}
         """Of each Node, by serial number."""
         self._last: dict[object, Any] = {}
 
     def read(self, notes: list[Any]) -> None:
         """Builds the events of the notes and forgets those."""
-        at, end = 0, len(notes)
+        at, end, readers = 0, len(notes), self._readers
         try:
             while at < end:
-                reader, facts = self._reader(notes[at])
-                first, at = at + 1, at + 1 + facts
+                reader, length = readers[notes[at]]
+                first, at = at + 1, at + length
                 reader(*notes[first:at])
         finally:
             del notes[:end]
 
-    def _reader(self, name: str) -> tuple[Reader, int]:
-        """A method, and how many facts it takes."""
-        known = self._readers.get(name)
-        if known is None:
-            reader = getattr(self, name)
-            known = self._readers[name] = (reader, reader.__func__.__code__.co_argcount - 1)
-        return known
-
     # -- nesting ------------------------------------------------------------------------------------------------------
-
-    @property
-    def open(self) -> int | None:
-        """The innermost open event of the thread."""
-        return self._open.get(self.thread)
-
-    @open.setter
-    def open(self, seq: int | None) -> None:
-        self._open[self.thread] = seq
 
     def on_thread(self, ident: int) -> None:
         """What follows happened on a thread."""
-        self.thread = ident
+        self._open_elsewhere[self.thread] = self.open
+        self.thread, self.open = ident, self._open_elsewhere.get(ident)
 
     def continues_thread(self, ident: int) -> None:
         """The thread works on what another has open."""
-        self.open = self._open.get(ident)
+        if ident != self.thread:
+            self.open = self._open_elsewhere.get(ident)
 
     def event(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
         """An event that is its note."""
@@ -95,15 +95,17 @@ class BuilderBase:
         """Appends an event."""
         if self.moved:
             self.line_event()
-        self.events.append(kind(len(self.events), self._open.get(self.thread), *fields))
+        events = self.events
+        events.append(kind(len(events), self.open, *fields))
 
     def _span(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
         """Appends an event that is open from now on."""
         if self.moved:
             self.line_event()
-        seq = len(self.events)
-        self.events.append(kind(seq, self._open.get(self.thread), *fields))
-        self._open[self.thread] = seq
+        events = self.events
+        seq = len(events)
+        events.append(kind(seq, self.open, *fields))
+        self.open = seq
 
     def line_event(self) -> None:
         """Appends the line that the program is on; a builder of the user's lines overrides this."""

@@ -111,9 +111,14 @@ class CallBuilder(PythonBuilder):
 
     def _call_over(self) -> None:
         """The kernel is over, and so is the call, and the binding if that was all it had to do."""
-        self.leave()
-        self.leave()
-        self.leave_unless_over()
+        seq, events = self.open, self.events
+        if seq is not None:
+            seq = events[seq].parent
+        if seq is not None:
+            seq = events[seq].parent
+        self.open = seq
+        if seq in self._over_with_call:
+            self.leave_unless_over()
 
     def no_node_made(self, why: ev.NoNodeReason) -> None:
         """The autograd kernel that runs records nothing."""

@@ -41,9 +41,11 @@ class AutogradRecorder(RecorderBase):
     # -- saved variables ----------------------------------------------------------------------------------------------
 
     def variable_saved(
-        self, node: Node, name: str, saved: SavedVariable, tensor: Tensor | None, is_output: bool
+        self, node: Node, name: str, saved: SavedVariable, tensor: Tensor | None, is_output: bool, /
     ) -> None:
         """A tensor was kept."""
+        if self.finds_callers:
+            self.find_caller()
         if tensor is None:
             self._emit(ev.VariableSaved, self._node(node), name, None, -1, is_output)
             return

@@ -132,8 +132,10 @@ class EngineRecorder(RecorderBase):
         """An error came up in a Node, in anomaly mode."""
         self._emit(ev.AnomalyFound, self._node(node), lines)
 
-    def variables_released(self, node: Node) -> None:
+    def variables_released(self, node: Node, /) -> None:
         """Saved variables are gone."""
+        if self.finds_callers:
+            self.find_caller()
         self._emit(ev.VariablesReleased, self._node(node))
 
     # -- gradients ----------------------------------------------------------------------------------------------------
