@@ -42,9 +42,9 @@ ORDER = {
 HEAD = """\
 # Call chains
 
-What a statement sets in motion, dispatch by dispatch, as PyTorch 2.13 does it. A line is what a debug build of PyTorch
+What a statement dispatches, call by call, as PyTorch 2.13 does it. A line is what a debug build of PyTorch
 prints under `TORCH_SHOW_DISPATCH_TRACE=1`, and what `dispatchviz trace --format torch` prints; behind it are the key
-set that picks the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's
+set that selects the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's
 state; `redispatch` is given one by the kernel above. `dispatchviz run examples/chains/add.py` steps through the first
 program, with the reasons.
 

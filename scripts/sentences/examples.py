@@ -62,7 +62,7 @@ UNSEEN = {
     "cell: why ambiguous": "an operator whose library has a composite beside a kernel for a backend of AutogradOther",
     "table: full": "an operator with a kernel in each of the 137 cells",
     "change: cell stays": "a registration that another one outranks",
-    "change: composite takes apart": "a kernel that stands before a composite at an autograd key, taken away",
+    "change: composite decomposes": "a kernel at an autograd key that precedes a composite, removed",
     "meta checks": "a meta function that is interrupted before it asks for its output",
 }
 """Kinds that no program or command below comes to, and what would."""

@@ -12,7 +12,8 @@ A check is a function of a module ``check_*.py`` of this folder, for one class o
         return difference(claim.message, found)
 
 ``question.pytorch`` is a run that all questions about one statement share: it must not be changed. A claim holds for
-the moment when its top-level statement has run; what it states of the engine holds for the calls in that statement.
+the moment when its top-level statement has run; what it says of the engine holds for the engine's calls in that
+statement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What PyTorch's engine did in a statement: more than ``pytorch_runs`` notes, by hooks where a check needs them.
+"""What PyTorch's engine did in a statement, by hooks: more than ``pytorch_runs`` notes.
 
 What is noted of gradients is what can be kept without keeping a gradient: who holds one decides what becomes of it.
 """

@@ -90,7 +90,7 @@ def _keeper(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> st
 
 
 def changed_by(trace: Trace, node: int, at: int) -> str:
-    """Why a Node raises on unpacking what it saved: which line saved it, which changed it; empty if nothing did."""
+    """Why a Node raises on unpacking: which line saved what, which changed it; empty if nothing was changed."""
     changes: dict[int, list[ev.VariableSaved]] = defaultdict(list)
     for saved, change in invalidated_of(trace, node, at):
         changes[change.seq].append(saved)

@@ -4,7 +4,7 @@ A saved tensor is valid as long as its version counter has the version at which 
 at the step that writes in place, long before a backward pass raises.
 
 No version is compared of what a hook has packed, nor of what a Node has released: neither is listed here. Nor can
-writes be detected that bump another counter, ``x.data.add_(1)``. Traces that did not record counters have none.
+writes be detected that bump another counter, ``x.data.add_(1)``. Old traces without counters have no answers.
 """
 
 from __future__ import annotations

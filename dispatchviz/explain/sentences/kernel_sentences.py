@@ -135,7 +135,7 @@ def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason
         return _fallback(trace, event, call)
     if operator in ("detach", "detach_"):
         whose = "the tensor itself" if operator == "detach_" else "the result"
-        text = f"It is written by hand: {whose} has no history, so no Node is made."
+        text = f"It is written by hand: {whose} must have no history, so no Node is made."
         return Statement("autograd kernel: detach", text)
     if _writes_out(call.operator):
         text = "It checks that nothing has to be recorded (out= has no derivative) and redispatches."

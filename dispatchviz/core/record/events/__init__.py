@@ -2,8 +2,8 @@
 
 An event holds numbers and text, never a live object. ``seq`` is the order of happening and the event's name everywhere;
 ``parent`` is the ``seq`` of the event during which it happened (None at the top). Events that can have children are
-listed in ``CONTAINERS``. What can be computed from these facts (sentences, trees, key names, tables) is computed when
-somebody looks, in ``explain`` and ``render``.
+listed in ``CONTAINERS``. What can be computed from these facts (sentences, trees, key names, tables) is computed on
+demand, in ``explain`` and ``render``.
 
 Numbers: tensors, Nodes, storages, version counters and graph tasks are counted from 0 in the order in which the
 recording met them. A key set is a 64-bit number, ``DispatchKeySet::raw_repr``. Positions and indices count from 0,
@@ -13,7 +13,7 @@ Text: a field whose values form a closed vocabulary is a ``Literal``. An event o
 opened as ``Unknown``.
 
 One module for each subject; ``docs/events.md`` is written from them (``python -m scripts.events_page``).
-Not here: who writes events (``recorder.py``), the value that holds them (``trace.py``).
+Not here: what makes events of what was recorded (``event_builder.py``), the value that holds them (``trace_file.py``).
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class AutocastCast(Event, frozen=True):
 
 
 class AutocastCacheCleared(Event, frozen=True):
-    """The outermost autocast ended, or the cache was cleared by hand: the kept casts are gone (``clear_cache``)."""
+    """The outermost autocast ended, or the cache was cleared by hand: its casts are dropped (``clear_cache``)."""
 
     casts: int
     """How many casts were in the cache."""

@@ -36,7 +36,7 @@ class Dispatched(Event, frozen=True):
     operator: str
     """Qualified name of the operator, with its overload: ``aten::add.Tensor``."""
     key_set: int
-    """The effective key set, as a 64-bit number; its highest key picks the cell, unless the call names a key."""
+    """The effective key set, as a 64-bit number; its highest key selects the cell, unless the call names a key."""
     key: str
     """The highest runtime key of ``key_set``: ``AutogradCUDA``."""
 
@@ -89,7 +89,7 @@ class FallthroughSkipped(Event, frozen=True):
 
 
 class KernelSelected(Event, frozen=True):
-    """The cell of the operator's table that was picked, and why it holds what it holds."""
+    """The cell of the operator's table that was selected, and why it holds what it holds."""
 
     operator: str
     """Qualified name of the operator: ``aten::add.Tensor``."""

@@ -57,20 +57,22 @@ class ExecInfoPopulated(Event, frozen=True):
     """(node, input_nr, index): what ``grad`` takes out of a Node's input buffer, and its index in the result, from 0.
     """
     pruned: tuple[tuple[int, PruneReason], ...]
-    """Nodes that were found and shall not execute: Node number, and what says so."""
+    """Nodes that were found and do not execute: Node number, and the reason. ``topological_nr``: it is below the
+    smallest of those requested, so that nothing behind it is looked at. ``should_execute``: no edge leads on to what
+    was requested."""
 
 
 class DependencyMet(Event, frozen=True):
-    """An edge into a Node is done: its gradient came, defined or not (``GraphTask::dependencies_``)."""
+    """An edge into a Node is done: its gradient arrived, defined or not (``GraphTask::dependencies_``)."""
 
     node: int
     """Number of the Node."""
     left: int
-    """Number of edges still to come; at 0 the Node is queued."""
+    """Number of edges whose gradient has not arrived; at 0 the Node is queued."""
     defined: bool = True
     """There was a gradient; an undefined one counts as well."""
     skipped: bool = False
-    """``should_execute`` is false: what came is dropped, and the Node is never queued."""
+    """``should_execute`` is false: its gradient is dropped, and the Node is never queued."""
 
 
 class NodeQueued(Event, frozen=True):

@@ -30,20 +30,20 @@ class DynamicLayerPushed(Event, frozen=True):
     transform: Transform
     """Kind of the transform."""
     why: PushReason
-    """The transform begins, or it is back after a call has gone on below it."""
+    """The transform begins, or it is pushed again after a call was handled below it."""
     included: int
     """The thread's included key set from here on, as a 64-bit number."""
 
 
 class DynamicLayerPopped(Event, frozen=True):
-    """A transform left the stack; the last one takes the keys of Front and Back out of the included set."""
+    """A transform was popped off the stack; the last one removes the keys of Front and Back from the included set."""
 
     level: int
     """Level of the transform: from 1, the outermost."""
     transform: Transform
     """Kind of the transform."""
     why: PopReason
-    """The transform is over, or a call goes on below it."""
+    """The transform ends, or a call is handled below it."""
     included: int
     """The thread's included key set from here on, as a 64-bit number."""
 

@@ -1,4 +1,4 @@
-"""Events of gradients on their way: reduced, summed in an input buffer, accumulated in ``.grad``, captured."""
+"""Events of gradients between Nodes: reduced, summed in an input buffer, accumulated in ``.grad``, captured."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GradientBuffered(Event, frozen=True):
     how: BufferMethod
     """It is the first one for this input, or it was added to what was there."""
     why: BufferReason
-    """Why so."""
+    """The reason."""
 
 
 class GradientAccumulated(Event, frozen=True):
@@ -62,7 +62,7 @@ class GradientAccumulated(Event, frozen=True):
     how: AccumulationMethod
     """Without a ``.grad`` the gradient became it, as it is or as a copy; else it was added to it."""
     why: str
-    """Why so: ``.grad exists and grad mode is off: it stays the same tensor``. Strides that are the reason are named.
+    """The reason: ``.grad exists and grad mode is off: it stays the same tensor``. Strides are named if they decide.
     """
 
 

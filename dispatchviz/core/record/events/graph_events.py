@@ -53,7 +53,7 @@ class EdgesCollected(Event, frozen=True):
 
 
 class AttributeSaved(Event, frozen=True):
-    """A Node keeps a plain value."""
+    """A Node saved a plain value."""
 
     node: int
     """Number of the Node."""
@@ -64,7 +64,7 @@ class AttributeSaved(Event, frozen=True):
 
 
 class VariableSaved(Event, frozen=True):
-    """A Node keeps a tensor for its formula (``SavedVariable``)."""
+    """A Node saved a tensor for its formula (``SavedVariable``)."""
 
     node: int
     """Number of the Node."""

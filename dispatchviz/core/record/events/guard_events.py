@@ -25,7 +25,7 @@ class GuardEntered(Event, frozen=True):
 
 
 class GuardLeft(Event, frozen=True):
-    """The guard wrote the saved sets back. ``parent`` is its ``GuardEntered``."""
+    """The guard restored the saved sets. ``parent`` is its ``GuardEntered``."""
 
     guard: str
     """Name of the guard's class, as in its ``GuardEntered``."""

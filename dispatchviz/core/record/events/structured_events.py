@@ -48,7 +48,7 @@ class OutputAllocated(Event, frozen=True):
 
 
 class ProxyCopied(Event, frozen=True):
-    """The impl has written a proxy; the call of ``copy_`` that follows brings the numbers into the output."""
+    """The impl has written a proxy; the call of ``copy_`` that follows copies the data into the output."""
 
     proxy: int
     """Number of the proxy."""

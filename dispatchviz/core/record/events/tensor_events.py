@@ -61,7 +61,7 @@ class VersionBumped(Event, frozen=True):
     after: int
     """Version from here on."""
     counter: int = -1
-    """Number of the version counter, from 0: tensors that share one notice each other's changes. -1 in traces of older
+    """Number of the version counter, from 0: tensors that share one detect each other's changes. -1 in traces of older
     versions."""
 
 
