@@ -56,10 +56,12 @@ def exists(name: str) -> bool:
 
 def missing(token: str) -> list[str]:
     """Of what a token names, that which is not there."""
+    if "pytest " in token:
+        return [name for name in token.split() if "/" in name and not name.startswith(".venv") and not exists(name)]
     command = re.match(r"(?:\S*python\d? -m |make )([\w.]+)", token)
     if command and not token.startswith("make "):
         module = command[1].replace(".", "/")
-        return [] if module == "pytest" or exists(f"{module}.py") or exists(f"{module}/__main__.py") else [module]
+        return [] if exists(f"{module}.py") or exists(f"{module}/__main__.py") else [module]
     if command:
         return [] if re.search(rf"^{command[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE) else [token]
     if token.startswith("pytest "):
@@ -77,8 +79,15 @@ def test_what_a_page_names_exists(page: Path) -> None:
 def test_what_is_gone_would_be_found() -> None:
     assert missing("core/notes.py") == ["core/notes.py"]
     assert missing("python -m scripts.record_torch") == ["scripts/record_torch"]
+    assert missing("pytest tests/gone.py tests/core") == ["tests/gone.py"]
     assert missing("make everything") == ["make everything"]
     assert missing("Recorder.notes_of_old") == ["notes_of_old"]
+
+
+def test_every_example_has_its_row() -> None:
+    named = set(re.findall(r"^\| `(.*?)`", (ROOT / "examples" / "README.md").read_text("utf-8"), re.MULTILINE))
+    shipped = [path.relative_to(ROOT / "examples") for path in (ROOT / "examples").rglob("*.py")]
+    assert named == {path.as_posix() for path in shipped if "chains" not in path.parts}
 
 
 # -- rooms ------------------------------------------------------------------------------------------------------------
