@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
-	@echo "make quick        under a minute: lint, types, import contract, and of each test that is not long three cases"
+	@echo "make quick        under a minute: lint, types, import contract, and of each test that is not long two cases"
 	@echo "make test         lint, types, import contract, tests"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
 	@echo "make conformance-more  three times as many of PyTorch's samples per operator"
@@ -29,7 +29,7 @@ run: $(VENV)/.installed
 	@$(BIN)/dispatchviz run examples/forum.py
 
 quick: lint types
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu and not long" --sample 3
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu and not long" --sample 2
 
 test: lint types
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu"
