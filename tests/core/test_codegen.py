@@ -111,7 +111,7 @@ DEVICES = """\
 def test_cpu_and_cuda_share_what_is_the_same_on_both(tmp_path: Path) -> None:
     functions = ADD.replace("CPU, CUDA: ufunc_add", "CPU: ufunc_add_CPU\n    CUDA: ufunc_add_CUDA") + DEVICES
     (tmp_path / "functions.yaml").write_text(functions)
-    (tmp_path / "derivatives.yaml").write_text("")
+    (tmp_path / "derivatives.yaml").write_text(DERIVATIVE)
     texts = dict(registers.texts(load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml")))
     shared, cpu, cuda = texts["register_cpu_cuda"], texts["register_cpu"], texts["register_cuda"]
     assert '"""wrapper_CPU_add_Tensor and wrapper_CUDA_add_Tensor."""' in shared

@@ -40,7 +40,9 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(kernel, "__code__", as_written(kernel.__code__))
     laid_out = functools.cache(lambda file, function, events, skipped: lines_of(file, function, events, skipped))
 
-    def once(file: str, function: ast.FunctionDef, events: list[ev.AnyEvent], skipped: frozenset[int]) -> list[int]:
+    def once(
+        file: str, function: ast.FunctionDef, events: list[ev.AnyEvent], skipped: frozenset[int] = frozenset()
+    ) -> list[int]:
         return laid_out(file, function, tuple(events), skipped)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(event_lines, "lines_of", once)

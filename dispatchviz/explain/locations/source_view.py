@@ -106,7 +106,8 @@ def _running(trace: Trace, seq: int, code: Code) -> _Running:
     numbers = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
     around = {seq, *(event.seq for event in takewhile(lambda e: e.seq != code.seq, trace.ancestors(seq)))}
     line = _line_of(around, events, numbers)
-    found = _forward_mode_function(code.file, function, line)
+    in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
+    found = _forward_mode_function(code.file, function, line) if in_formula else None
     if found is None:
         return whole._replace(line=line)
     within = [event for event, number in zip(events, numbers, strict=True) if number == line]
