@@ -111,7 +111,7 @@ def test_keys() -> None:
         "value": 46,
         "bit": 61,
         "cells": "136",
-        "meaning": "hands every call to a dispatcher written in Python",
+        "meaning": "passes every call to a dispatcher written in Python",
     }
     assert order["backends"][15] == {"bit": 15, "name": "Meta"}
     assert [alias["keys"] for alias in order["aliases"]] == [18, 103, 1, 17, 69, 47]

@@ -275,16 +275,18 @@ def test_the_call_chain() -> None:
 
 def test_sentences() -> None:
     on, off = sentences(events.AutocastChanged)
-    assert on.startswith("Autocast for cpu is on: the thread no longer keeps AutocastCPU out.")
-    assert off.startswith("Autocast for cpu is off: the thread keeps AutocastCPU out again")
+    assert on.startswith("Autocast for cpu is on: the thread no longer excludes AutocastCPU.")
+    assert off.startswith("Autocast for cpu is off: the thread excludes AutocastCPU again")
     kept, cast, again = sentences(events.AutocastCast)
-    assert "is a leaf that requires grad, a weight: the cast is kept" in kept
-    assert "takes its place among the arguments, from float32." in cast
+    assert "is a leaf that requires grad, a weight: the cast is cached" in kept
+    assert "replaces it among the arguments, from float32." in cast
     assert "is used again" in again
     (cleared,) = sentences(events.AutocastCacheCleared)
-    assert "one kept cast is dropped" in cleared
+    assert "one cached cast is dropped" in cleared
     assert any(
         "Its cast policy is lower_precision_fp: every floating argument is cast" in text
         for text in sentences(events.KernelEntered)
     )
-    assert any("keeps out AutocastCPU: autocast has had its turn" in text for text in sentences(events.GuardEntered))
+    assert any(
+        "excludes AutocastCPU: autocast has already been handled" in text for text in sentences(events.GuardEntered)
+    )

@@ -109,13 +109,13 @@ def test_every_step_is_explained() -> None:
     given, copied = (next(event for event in trace if isinstance(event, kind)) for kind in (STEPS[1], STEPS[3]))
     assert label(trace, given.seq) == "set_output_strided: t1 [2, 2] float32 (out, proxy t0)"
     assert why_here(trace, given.seq) == (
-        "The meta function asks for its output (set_output_strided: the kernel needs just these strides). The caller "
-        "gave the memory with out=: t1 has the right size already. t1 has other strides, so a proxy stands in for it: "
-        "the kernel writes t0, which is copied later."
+        "The meta function declares its output (set_output_strided: the kernel needs exactly these strides). The "
+        "caller passed out=: t1 already has the right size. t1 has other strides, so a proxy replaces it for the "
+        "kernel: it writes t0, which is copied later."
     )
     assert label(trace, copied.seq) == "proxy t0 → t1"
     assert why_here(trace, copied.seq) == (
-        "The kernel wrote the proxy t0; now copy_ brings the numbers into t1, in its own strides."
+        "The kernel wrote the proxy t0; now copy_ copies the data into t1, which keeps its own strides."
     )
 
 
@@ -236,4 +236,4 @@ def test_the_composite_default_runs_meta_and_calls_the_out_operator(
     assert kernels[0] == f"wrapper_CompositeExplicitAutogradNonFunctional_{operator.replace('.', '_')}"
     given = next(event for event in trace if isinstance(event, ev.OutputAllocated))
     assert given.variant == ("in-place" if base.endswith("_") else "default backend")
-    assert ("That form comes next." in why_here(trace, given.seq)) == (given.variant == "default backend")
+    assert ("The out form is called next." in why_here(trace, given.seq)) == (given.variant == "default backend")

@@ -112,7 +112,7 @@ def test_the_forward_is_told_as_the_users_own_function() -> None:
     ]
     assert inside[0] == "aten::mul.Tensor"
     assert created.seq < entered.seq
-    assert "its backward is the whole history" in why_here(trace, entered.seq)
+    assert "only its backward is recorded" in why_here(trace, entered.seq)
     assert [frame.title for frame in call_stack(trace, entered.seq)][-2:] == ["THPFunction_apply", "Square.forward"]
 
 
