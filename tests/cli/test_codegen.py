@@ -101,6 +101,7 @@ def test_every_operator_of_ours_has_its_kernels_and_its_node() -> None:
     assert node_of("cat") == "CatBackward0"
 
 
+@pytest.mark.long
 def test_every_generated_function_is_shown_for_some_operator() -> None:
     shown = {(f.here.file, f.here.line) for name in names(FUNCTIONS) for f in card(name).functions}
     for file in {file for files in TABLES.values() for file in files}:

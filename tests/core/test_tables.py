@@ -102,6 +102,7 @@ def test_masks(name: str, mask: int) -> None:
     assert pytorch().operators[name].mask == mask
 
 
+@pytest.mark.long
 def test_no_operator_of_pytorch_needs_masks_per_backend() -> None:
     assert not any(op.masks.differ for op in pytorch().operators.values())
 

@@ -80,6 +80,7 @@ def test_every_line_of_the_founding_program_is_the_one_that_runs(monkeypatch: py
     assert wrong == []
 
 
+@pytest.mark.long
 def test_the_lines_of_many_programs_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: Counter[str] = Counter()
     wrong: list[str] = []

@@ -13,6 +13,8 @@ from tests.steps import line, step, steps
 from .screens import SIZES, Reader, read
 from .synthetic import forum
 
+pytestmark = pytest.mark.long
+
 SHOWN = (10, 20, 30)
 """A filter may show any steps."""
 

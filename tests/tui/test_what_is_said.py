@@ -18,6 +18,8 @@ from .programs import cat, example, the_call
 from .screens import SIZES, Reader, read
 from .synthetic import forum, raising
 
+pytestmark = pytest.mark.long
+
 MESSAGE = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: "
     "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. Hint: enable "
