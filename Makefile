@@ -10,12 +10,17 @@ TORCH := torch==2.13.0
 CUDA ?= 12
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run quick test conformance conformance-more gpu lint types format generate bench build clean help
+# The Pythons that `make bounds` tries; those that a machine does not have are skipped.
+PYTHONS ?= python3.11 python3.12 python3.13
+BOUNDS_TESTS := tests/core tests/render tests/cli tests/tui tests/test_recording.py tests/test_imports.py
+
+.PHONY: run quick test bounds conformance conformance-more gpu lint types format generate bench build clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
 	@echo "make quick        under a minute: lint, types, import contract, and of each test that is not long two cases"
 	@echo "make test         lint, types, import contract, tests"
+	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
 	@echo "make conformance-more  three times as many of PyTorch's samples per operator"
 	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
@@ -33,6 +38,9 @@ quick: lint types
 
 test: lint types
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu"
+
+bounds: $(VENV)/.installed-dev
+	@PIP_INSTALL="$(PIP_INSTALL)" BIN=$(BIN) scripts/bounds.sh "$(PYTHONS)" $(BOUNDS_TESTS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -73,7 +81,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TORCH_VENV) .venv-bounds-* dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " \
@@ -87,7 +95,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	@echo "installing dispatchviz and its checks into $(VENV) (once)"
-	$(BIN)/python $(PIP_INSTALL) -e '.[dev,png]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 $(TORCH_VENV)/.installed: pyproject.toml

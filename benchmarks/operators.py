@@ -35,7 +35,7 @@ ROUNDS, BATCH = often(15), often(20)
 TRACED_ROUNDS, TRACED_BATCH = often(5), often(40)
 BARS = {
     "forward, of HIPS autograd": 2.2,
-    "both ways, of HIPS autograd": 3.0,
+    "both ways, of HIPS autograd": 2.8,
     "recorded, of PyTorch under DebugMode": 0.9,
     "seconds of the traced block": 1.0,
 }

@@ -1,6 +1,10 @@
-"""How soon the commands that look something up answer, beside NumPy's import and bare Python.
+"""How soon things start: the commands that look something up, the namespace, a program in the stepper.
 
     python -m benchmarks.start
+
+The commands are beside NumPy's import and bare Python; ``import dispatchviz.torch`` beside ``import torch``, where a
+PyTorch is installed (``.venv-torch/bin/python -m benchmarks.start``); ``run examples/forum.py``, from the start of the
+interpreter to the last row of the first screen, beside an empty Textual app on the same pseudo terminal.
 
 Each contestant is a process of its own; they take turns, and a contestant's number is the smallest of its rounds (what
 disturbs a process only makes it slower). Ratios mean more than times: they travel between machines. On a busy machine
@@ -12,8 +16,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 from benchmarks.sizes import QUICK, often
+from benchmarks.tui import EMPTY, first_paint
 
 ROUNDS = often(15)
 LOOKING_UP = 1.3
@@ -21,7 +27,13 @@ LOOKING_UP = 1.3
 HELP = 3.0
 """The bar of ``--help``: times ``python -c pass``."""
 
+IMPORTED = 0.25
+"""The bar of ``import dispatchviz.torch``: times ``import torch``."""
+PAINTED = 1.8
+"""The bar of the first screen of ``run examples/forum.py``: times an empty Textual app."""
+
 NUMPY, BARE = "import numpy", "pass"
+MODEL, PYTORCH = "import dispatchviz.torch", "import torch"
 COMMANDS = {
     "--help": (["--help"], BARE, HELP),
     "keys": (["keys"], NUMPY, LOOKING_UP),
@@ -48,7 +60,28 @@ def main() -> int:
         missed |= ratio > bar and not QUICK
         against = "bare Python" if rival == BARE else "import numpy"
         print(f"  {name:<24} {times[name] * 1000:4.0f} ms, {ratio:.2f} times {against} (bar {bar})")
+    ratios = ((_of_pytorch(), IMPORTED), (_of_an_empty_app(), PAINTED))
+    missed |= any(ratio is not None and ratio > bar for ratio, bar in ratios) and not QUICK
     return int(missed)
+
+
+def _of_pytorch() -> float | None:
+    """The namespace's import, as a part of PyTorch's; None where there is none."""
+    if find_spec("torch") is None:
+        print(f"  {MODEL}: no PyTorch is installed here to compare it with")
+        return None
+    times = smallest({code: [sys.executable, "-c", code] for code in (MODEL, PYTORCH)})
+    ratio = times[MODEL] / times[PYTORCH]
+    print(f"  {MODEL} {times[MODEL] * 1000:.0f} ms, {ratio:.2f} times {PYTORCH} (bar {IMPORTED})")
+    return ratio
+
+
+def _of_an_empty_app() -> float:
+    """The first screen of a program's run, as a multiple of an empty Textual app's."""
+    pairs = [(first_paint(START, "run", "examples/forum.py"), first_paint(EMPTY)) for _ in range(ROUNDS)]
+    run, empty = (min(times) for times in zip(*pairs, strict=True))
+    print(f"  run examples/forum.py {run:.0f} ms, {run / empty:.2f} times an empty Textual app (bar {PAINTED})")
+    return run / empty
 
 
 def smallest(processes: dict[str, list[str]]) -> dict[str, float]:

@@ -76,6 +76,12 @@ class Terminal:
         os.write(self._main, key)
         return time.perf_counter()
 
+    def peak(self) -> float:
+        """The most memory that it has had, in KB; 0 where the system does not tell."""
+        status = Path(f"/proc/{self._process.pid}/status")
+        found = re.search(r"VmHWM:\s+(\d+)", status.read_text()) if status.exists() else None
+        return float(found[1]) if found else 0.0
+
     def close(self) -> None:
         """Ends the program."""
         os.killpg(self._process.pid, signal.SIGKILL)

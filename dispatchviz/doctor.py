@@ -12,13 +12,13 @@ import sys
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
 from dispatchviz.explain.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
-from dispatchviz.tui.terminal import can_run
+from dispatchviz.tui.terminal.support import can_run
 
 Facts = dict[str, str | bool | None]
 
 LIBRARIES = (
     "numpy",
-    "array-api-compat",
+    "ml_dtypes",
     "msgspec",
     "textual",
     "rich",
@@ -46,7 +46,10 @@ def examine() -> dict[str, Facts]:
         "pictures": _pictures(),
         "terminal": _terminal(),
         "libraries": {name: version(name) or "missing: install dispatchviz again" for name in LIBRARIES},
-        "optional": {"torch": version("torch") or "not installed (not needed)"},
+        "optional": {
+            "torch": version("torch") or "not installed (not needed)",
+            "pyarrow": version("pyarrow") or "not installed: pip install 'dispatchviz[parquet]'",
+        },
     }
 
 

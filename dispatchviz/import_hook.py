@@ -12,12 +12,17 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from dispatchviz.call_sites import is_users_file
 from dispatchviz.torch._lazy_modules import when_loaded
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # importing the real one loads ten modules more
 
 _MODEL = "dispatchviz."
 """In front of ``torch.nn`` it names the module that stands in for it."""
@@ -38,6 +43,13 @@ def torch_is_the_model() -> Iterator[None]:
         sys.meta_path.remove(finder)
         _forget_torch()
         sys.modules.update({name: module for name, module in before.items() if _is_torch(name)})
+
+
+def stay_the_model() -> None:
+    """From now on ``torch`` and all below it are the model's, as long as the process lives."""
+    _forget_torch()
+    sys.meta_path.insert(0, _Finder())
+    when_loaded.append(_count_as_imported)
 
 
 @contextmanager
@@ -63,7 +75,7 @@ def _forget_torch() -> None:
         del sys.modules[name]
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Raises ModuleNotFoundError for a module of torch that the model does not have."""
         if not _is_torch(name):

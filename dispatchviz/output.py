@@ -6,20 +6,28 @@ trace, a log for a log, and a picture for a picture. Not here: how a kind is mad
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dispatchviz.core.record.file_replacement import check_writable, write_whole
+from dispatchviz.core.record.file_replacement import check_writable, replacing, write_whole
 from dispatchviz.core.record.trace_file import Trace, encode, looks_like_trace
+from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.terminal_output import chunks, print_json_lines, print_lines
+
+if TYPE_CHECKING:
+    from dispatchviz.render.table.parquet import Run
 
 PICTURES = (".svg", ".dot", ".png", ".pdf")
-TRACES = (".jsonl", ".jsonl.gz")
-BINARY = (".png", ".pdf", ".jsonl.gz")
+TRACES = SUFFIXES
+TABLES = (".parquet",)
+BINARY = (".png", ".pdf", ".dvtrace", ".jsonl.gz", *TABLES)
 STANDARD_OUTPUT = "-"
 
 BEGINNING = 1 << 16
@@ -30,17 +38,23 @@ LOG = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+\] 
 
 
 def suffix_of(path: str | Path) -> str:
-    """The suffix of a picture or a trace; empty for all others."""
+    """The suffix of a picture, a trace or a table; empty for all others."""
     name = Path(path).name.lower()
-    return next((suffix for suffix in (*TRACES, *PICTURES) if name.endswith(suffix)), "")
+    return next((suffix for suffix in (*TRACES, *PICTURES, *TABLES) if name.endswith(suffix)), "")
 
 
 def check_suffix(path: str | Path) -> str:
     """The suffix of a file to write. Raises DispatchvizError, listing what there is, for any that means nothing."""
     if suffix := suffix_of(path):
         return suffix
-    known = f"a picture is {', '.join(PICTURES)}, a trace is {' or '.join(TRACES)}"
+    known = f"a picture is {', '.join(PICTURES)}, a trace is {_either(TRACES)}, a table is {_either(TABLES)}"
     raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
+
+
+def _either(suffixes: Sequence[str]) -> str:
+    """``.a, .b or .c``."""
+    *others, last = suffixes
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 # -- before a program runs --------------------------------------------------------------------------------------------
@@ -49,7 +63,7 @@ def check_suffix(path: str | Path) -> str:
 def check_save(path: str) -> None:
     """Raises DispatchvizError if a trace cannot be saved there, or would replace a file that is no trace."""
     if suffix_of(path) not in TRACES:
-        raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {' or '.join(TRACES)}")
+        raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {_either(TRACES)}")
     check_trace(path)
 
 
@@ -78,9 +92,25 @@ def check_export(path: str, form: str) -> None:
             raise DispatchvizError(f"{form} is no text for a terminal: give a file with -o, or a pipe")
     elif form in TRACES:
         check_trace(path)
+    elif form in TABLES:
+        check_table(path)
     else:
         with _writing(path):
             check_writable(path)
+
+
+def check_table(path: str) -> None:
+    """Raises DispatchvizError if a table cannot be written there, or would replace a file that is none of ours."""
+    from dispatchviz.render.table.parquet import check_parquet, is_ours
+
+    check_parquet()
+    with _writing(path):
+        check_writable(path)
+    if not os.path.isfile(path):
+        return
+    with _reading(path), open(path, "rb") as stream:
+        if stream.read(1) and not is_ours(stream):
+            raise DispatchvizError(f"{path} is there and is no table of traces: it is not overwritten")
 
 
 def _beginning(path: str) -> bytes:
@@ -94,26 +124,59 @@ def _beginning(path: str) -> bytes:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def export(trace: Trace, path: str | Path, form: str = "") -> None:
+def export(
+    trace: Trace, path: str | Path, form: str = "", folded: bool | None = None, expand: Collection[str] = ()
+) -> str:
     """Writes the file that ``form``, else its own suffix, names; to standard output for ``-``.
 
+    ``folded`` and ``expand`` are those of ``BackwardGraph.render``. Gives what should be said of the file, if anything.
     Raises DispatchvizError or RenderError if that cannot be done.
     """
-    data = exported(trace, form or check_suffix(path))
+    form = form or check_suffix(path)
+    if str(path) == STANDARD_OUTPUT and form == ".jsonl":
+        write_log(trace, "jsonl", None)
+        return ""
+    if form in TRACES and suffix_of(path) == form:
+        save_trace(trace, path)
+        return ""
+    data, note = exported(trace, form, folded, expand)
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     else:
         _write(path, data)
+    return note
 
 
-def exported(trace: Trace, suffix: str) -> bytes:
-    """The content of a file of that suffix. Raises RenderError if it cannot be rendered."""
+def export_table(runs: Iterable[Run], path: str | Path) -> None:
+    """Writes some traces as one table; to standard output for ``-``. Raises DispatchvizError if that cannot be done."""
+    from dispatchviz.render.table.parquet import write
+
+    if str(path) == STANDARD_OUTPUT:
+        data = io.BytesIO()
+        write(runs, data)
+        sys.stdout.buffer.write(data.getvalue())
+        sys.stdout.flush()
+        return
+    with _writing(path), replacing(path) as stream:
+        write(runs, stream)
+
+
+def run_name(source: str | Path) -> str:
+    """What the run of a program's or a trace's file is called in a table: its name without its suffix."""
+    name = Path(source).name
+    return name[: -len(suffix)] if (suffix := suffix_of(name)) in TRACES else Path(name).stem
+
+
+def exported(trace: Trace, suffix: str, folded: bool | None = None, expand: Collection[str] = ()) -> tuple[bytes, str]:
+    """The content of a file of that suffix, and what to say of it. Raises RenderError if it cannot be rendered."""
     if suffix in TRACES:
-        return trace.encoded(compressed=suffix.endswith(".gz"))
+        return trace.encoded(suffix), ""
     from dispatchviz.render.graph.graph_picture import backward_graph, picture
 
-    return picture(backward_graph(trace), suffix)
+    drawn = picture(backward_graph(trace), suffix, folded, expand)
+    more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all of them"
+    return drawn.data, f"{drawn.note}; {more}" if drawn.is_folded else drawn.note
 
 
 def save_trace(trace: Trace, path: str | Path) -> None:
@@ -127,14 +190,12 @@ def write_log(trace: Trace, form: str, path: str | None) -> None:
     if path and form == "jsonl":
         save_trace(trace, path)
     elif path:
-        _write(path, "".join(f"{line}\n" for line in log_lines(trace, form)).encode())
+        _write(path, "".join(chunks(log_lines(trace, form))).encode())
     else:
-        for line in log_lines(trace, form):
-            print(line)
-        sys.stdout.flush()
+        (print_json_lines if form == "jsonl" else print_lines)(log_lines(trace, form))
 
 
-def log_lines(trace: Trace, form: str) -> Iterator[str]:
+def log_lines(trace: Trace, form: str) -> Iterable[str]:
     """The lines of a log, without line ends."""
     if form == "jsonl":
         return (encode(part).decode() for part in (trace.header, *trace.events))

@@ -9,7 +9,7 @@ those without modes: the next program does not pay for what another one used.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -26,6 +26,7 @@ from dispatchviz.core.tensor.dtype import default_dtype, float32, set_default_dt
 from dispatchviz.core.thread import warning
 from dispatchviz.core.thread.context import Context, exchange_context
 from dispatchviz.core.thread.thread_state import State, several_alive, thread
+from dispatchviz.lazy_modules import is_unloaded
 from dispatchviz.torch import _tensor_str, compiler
 from dispatchviz.torch._functorch import forward_transforms
 from dispatchviz.torch._library.libraries import registrations_undone
@@ -48,13 +49,23 @@ _SWITCHES: tuple[tuple[ModuleType, str, Any], ...] = (
 
 @contextmanager
 def _switches_as_new() -> Iterator[None]:
-    before = [getattr(module, name) for module, name, _ in _SWITCHES]
-    for module, name, value in _SWITCHES:
-        setattr(module, name, value)
+    before = [(module, name, _switch(module, name, first)) for module, name, first in _SWITCHES]
+    _set_switches(_SWITCHES)
     try:
         yield
     finally:
-        for (module, name, _), value in zip(_SWITCHES, before, strict=True):
+        _set_switches(before)
+
+
+def _switch(module: ModuleType, name: str, first: Any) -> Any:
+    """Its value; of a module that is not loaded yet, the first."""
+    return first if is_unloaded(module) else getattr(module, name)
+
+
+def _set_switches(values: Iterable[tuple[ModuleType, str, Any]]) -> None:
+    """A module that is not loaded yet has its first values when it is."""
+    for module, name, value in values:
+        if not is_unloaded(module):
             setattr(module, name, value)
 
 

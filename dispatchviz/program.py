@@ -1,29 +1,38 @@
 """Runs a user's script on the model and records it: the program cannot notice that it is not PyTorch that it imports,
 nor that its lines, its variables and its output are recorded.
 
-Not here: how lines are announced (``instrumented_source.py``), what ``import torch`` means (``import_hook.py``),
-commands (``cli``).
+Not here: how lines are announced (``instrumented_source.py``), what ``import torch`` means (``import_hook.py``), how a
+program's process ends, writes and forks (``process``), commands (``cli``).
 """
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import io
 import os
 import sys
 import tokenize
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
+from dispatchviz.core.record.event_filter import Only
 from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.import_hook import modules_forgotten, torch_is_the_model
 from dispatchviz.instrumented_source import compile_instrumented
+from dispatchviz.process.children import Family, in_family
+from dispatchviz.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
+from dispatchviz.process.interpreter_state import put_back_afterwards
+from dispatchviz.process.program_end import End, clear_main, run_to_its_end
+from dispatchviz.process.progress import progress_of
+from dispatchviz.process.standard_output import told_of_writes
+from dispatchviz.process.tracebacks import message_of
 from dispatchviz.process_state import clean_process_state
 from dispatchviz.recording import ProgramRecorder, Recording
 from dispatchviz.trace import Trace
@@ -40,6 +49,8 @@ class Outcome:
     """What left the program, if anything did."""
     location: tuple[str, int] = ("", 0)
     """The user's file and line that it came from; line 0 if there is none."""
+    signal: int = 0
+    """The signal by which the program's process would have ended."""
 
     @property
     def error_message(self) -> str:
@@ -50,20 +61,46 @@ class Outcome:
         where = f"{file}, line {line}" if line else self.trace.header.program
         if isinstance(self.error, KeyboardInterrupt):
             return f"{where}: interrupted"
-        message = next(iter(str(self.error).splitlines()), "")
+        message = next(iter(message_of(self.error).splitlines()), "")
         return f"{where}: {type(self.error).__name__}{message and ': '}{message}"
 
 
 STANDARD_INPUT = "-"
 """Instead of a script's name: its text is given, as ``python -`` reads it."""
 
+Keeping = Callable[[Recording], Keeper]
+"""Makes what keeps a recording if the process ends early."""
 
-def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, stdin_source: bytes = b"") -> Outcome:
+
+@dataclass(frozen=True)
+class _Program:
+    """A program before it runs."""
+
+    path: str
+    """Its name in the code object."""
+    argv: list[str]
+    code: CodeType
+    output: TextIO | None
+    """Where it writes to, if not to standard output."""
+    shows_errors: bool
+
+
+def run(
+    script: str,
+    args: Sequence[str] = (),
+    output: TextIO | None = None,
+    stdin_source: bytes = b"",
+    *,
+    shows_errors: bool = False,
+    keeping: Keeping | None = None,
+    only: Only | None = None,
+) -> Outcome:
     """Runs a Python file as ``python script args`` would, on the model, and records it.
 
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
-    leaves it, Ctrl+C included, ends the trace and is in the result. ``-`` as the script means the program
-    ``stdin_source``.
+    leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
+    as the script means the program ``stdin_source``; ``only`` selects what is kept.
+    A child that the program forks does not return from here: it ends.
     Raises DispatchvizError if the file cannot be read or is not Python.
     """
     text = _read(script, stdin_source)
@@ -72,22 +109,81 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, std
     path, shown = _names(script)
     watcher.announced[path] = shown
     watcher.sources[shown] = text
-    trace = Recording(shown, watcher, args)
+    trace = Recording(shown, watcher, args, only)
     code = _compile(text, path, shown, watcher)
     importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
+    keeper = keeping(trace) if keeping is not None else NoKeeper()
+    program = _Program(path, [script, *args], code, output, shows_errors)
     try:
-        with clean_process_state(), _as_main_program(path, [script, *args]) as space, _recorded(watcher, output):
-            exec(code, space)
-        return Outcome(trace, 0)
-    except SystemExit as error:
-        return Outcome(trace, _exit_status(error))
-    except BaseException as error:
-        location = watcher.raised(error)
-        status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-        return Outcome(trace, status, error.with_traceback(None), location)
+        end, location = _run_recorded(program, watcher, trace, keeper)
     finally:
         recorder.stop(watcher)
-        trace.finish()
+        with finished_first(keeper):
+            trace.finish()
+    error = end.error.with_traceback(None) if end.error is not None else None
+    return Outcome(trace, end.status, error, location, end.signal)
+
+
+def run_untraced(script: str, args: Sequence[str] = (), stdin_source: bytes = b"") -> End:
+    """The same without a recording: nothing is compiled in, what the program prints is the same."""
+    text = _read(script, stdin_source)
+    path, shown = _names(script)
+    code = _compile(text, path, shown, None)
+    importlib.import_module("dispatchviz.torch")
+    family = Family(lambda: None, lambda number: None)
+    program = _Program(path, [script, *args], code, None, shows_errors=True)
+    with clean_process_state(), put_back_afterwards(), _as_main_program(program) as space, in_family(family):
+        end = run_to_its_end(code, space, shows_errors=True)
+        clear_main(space)
+    _end_child(family, end)
+    return end
+
+
+def _run_recorded(
+    program: _Program, watcher: ProgramRecorder, trace: Recording, keeper: Keeper
+) -> tuple[End, tuple[str, int]]:
+    """The end of a program, and where what left it came from."""
+    with clean_process_state(), put_back_afterwards(), _as_main_program(program) as space:
+        if program.output is not None:
+            sys.stdout = program.output
+        with told_of_writes(sys.stdout, watcher.wrote) as stop_telling:
+            family = _family(watcher, trace, keeper, stop_telling)
+            with in_family(family), finished_first(keeper), progress_of(lambda: _count(watcher)), _recorded(watcher):
+                end = run_to_its_end(program.code, space, program.shows_errors)
+                location = watcher.raised(end.error) if end.error is not None else ("", 0)
+        clear_main(space)
+    _end_child(family, end)
+    return end, location
+
+
+def _count(watcher: ProgramRecorder) -> int:
+    """About how many events are recorded, without reading a note."""
+    return len(watcher.builder.events) + len(watcher.notes) // NOTE_LENGTH
+
+
+NOTE_LENGTH = 3
+"""So many places a note takes for each of its events, about."""
+
+
+def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_telling: Callable[[], None]) -> Family:
+    def in_child() -> None:
+        recorder.stop(watcher)
+        keeper.give_up()
+        stop_telling()
+        default_signals_again()
+
+    def forked(number: int) -> None:
+        keeper.remarks.append(f"process {number}, forked at step {len(trace)}, was not recorded")
+
+    return Family(in_child, forked)
+
+
+def _end_child(family: Family, end: End) -> None:
+    """A forked child ends where its program does: what follows is the parent's."""
+    if family.is_child:
+        if end.signal:
+            die_of(end.signal)
+        raise SystemExit(end.status)
 
 
 def _names(script: str) -> tuple[str, str]:
@@ -99,9 +195,6 @@ def _names(script: str) -> tuple[str, str]:
 
 STDIN = "<stdin>"
 """What Python calls a program that has no file."""
-
-INTERRUPTED = 130
-"""The exit status of a program that Ctrl+C ended: 128 and the number of SIGINT."""
 
 
 def _read(script: str, stdin_source: bytes) -> str:
@@ -116,8 +209,10 @@ def _read(script: str, stdin_source: bytes) -> str:
         raise DispatchvizError(f"{script} is not a Python program: it is not text in its encoding") from None
 
 
-def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
+def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None) -> CodeType:
     try:
+        if watcher is None:
+            return compile(text, path, "exec", dont_inherit=True)
         return compile_instrumented(text, path, watcher)
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
@@ -127,16 +222,19 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> Code
 
 
 @contextmanager
-def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
+def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
     """The interpreter as under ``python path``; yields the script's namespace."""
+    path = program.path
     module = ModuleType("__main__")
-    vars(module).update(__builtins__=__builtins__)
+    vars(module).update(__builtins__=builtins)
+    if sys.version_info < (3, 14):
+        vars(module).update(__annotations__={})
     if path != STDIN:
         vars(module).update(__file__=path, __loader__=SourceFileLoader("__main__", path), __cached__=None)
     folder = os.path.dirname(path if path != STDIN else os.path.abspath(path))
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     with modules_forgotten(folder + os.sep), torch_is_the_model():
-        sys.argv, sys.path[0:1], sys.modules["__main__"] = argv, [folder], module
+        sys.argv, sys.path[0:1], sys.modules["__main__"] = program.argv, [folder], module
         try:
             yield vars(module)
         finally:
@@ -144,46 +242,11 @@ def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _recorded(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
-    """Inside the block the recorder is active, and ``sys.stdout`` is recorded."""
-    with redirect_stdout(_RecordedOutput(output or sys.stdout, watcher)):
-        recorder.start(watcher)
-        try:
-            yield
-        finally:
-            watcher.all_written()
-            recorder.stop(watcher)  # what puts the machine back as it was is no part of the program
-
-
-class _RecordedOutput(io.TextIOBase):
-    """Standard output, passed on and recorded."""
-
-    def __init__(self, output: TextIO, watcher: ProgramRecorder) -> None:
-        self._output = output
-        self._watcher = watcher
-
-    def write(self, text: str, /) -> int:
-        self._watcher.wrote(text)
-        return self._output.write(text)
-
-    def flush(self) -> None:
-        self._output.flush()
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self._output.isatty()
-
-    def fileno(self) -> int:
-        return self._output.fileno()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._output, name)
-
-
-def _exit_status(error: SystemExit) -> int:
-    if error.code is None or isinstance(error.code, int):
-        return error.code or 0
-    print(error.code, file=sys.stderr)
-    return 1
+def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
+    """Inside the block the recorder is active."""
+    recorder.start(watcher)
+    try:
+        yield
+    finally:
+        watcher.all_written()
+        recorder.stop(watcher)  # what puts the machine back as it was is no part of the program

@@ -7,9 +7,9 @@ Not here: how events are made (``core/record``), running a whole script on the m
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from pathlib import Path
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -27,17 +27,22 @@ from dispatchviz.call_sites import (
     user_location,
     user_locations,
 )
-from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.autograd.engine import engine, input_buffer
 from dispatchviz.core.autograd.engine.engine_recording import is_node_run
 from dispatchviz.core.bindings.binding import Binding, Plan
-from dispatchviz.core.device.array_library import cuda_state
+from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
+from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.machine_recorder import Recorder
-from dispatchviz.core.record.trace_file import Header, Nesting
+from dispatchviz.core.record.trace_file import Header, TraceError
+from dispatchviz.core.record.trace_file.columns import Columns
+from dispatchviz.core.record.trace_file.reader import opened
+from dispatchviz.core.record.trace_stream import NO_LIMIT, Limit, TraceStream
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.trace import Trace
 from dispatchviz.user_lines import ProgramEventBuilder
 from dispatchviz.variable_names import Names
@@ -127,6 +132,8 @@ class ProgramRecorder(Recorder):
 
     def line_reached(self, line: int, /) -> None:
         """The frame that calls begins a statement."""
+        if len(self.notes) > self.many_notes:
+            self.hand_over()
         self._last_error = None  # it would keep its frames, and their tensors, alive
         frame = _getframe(_CALLER)
         if self._top == id(frame) and self._top_code is frame.f_code:
@@ -185,8 +192,11 @@ class ProgramRecorder(Recorder):
         (``in_kernel``), a kernel.
         """
         kinds, top, entered = self._kinds, self._top, self._entered
+        call = _getframe(_CALLERS_CALLER)
+        if self._is_same_sum(call):
+            return
+        frame: FrameType | None = call
         passed: dict[int, int] = {}
-        frame: FrameType | None = _getframe(_CALLERS_CALLER)
         while frame is not None:
             kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)
             if kind == _USERS:
@@ -204,6 +214,18 @@ class ProgramRecorder(Recorder):
                 self._resumed(frame)
                 self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
             entered.update(passed)
+
+    def _is_same_sum(self, call: FrameType) -> bool:
+        """Whether the engine adds up gradients in a graph task in which it was followed to the user's frame before.
+
+        That is most calls of a backward outside of Nodes, and in between are frames of the engine's alone.
+        """
+        caller, task = call.f_back, thread.state.graph_task
+        if task is None or caller is None or caller.f_code is not _SUM:
+            return False
+        known = self._entered.get(_ENGINE) == task.id
+        self._entered[_ENGINE] = task.id
+        return known
 
     def _kind(self, code: CodeType) -> int:
         self._codes.append(code)
@@ -224,6 +246,8 @@ class ProgramRecorder(Recorder):
 
         Where the same line called with the same tensors before, it is as it was then: lines that run often are cheap.
         """
+        if len(self.notes) > self.many_notes:
+            self.hand_over()
         frame = _getframe(_CALLERS_CALLER)  # past Binding.__call__
         site = self._sites.get((id(frame.f_code), frame.f_lasti))
         if (
@@ -341,6 +365,9 @@ class ProgramRecorder(Recorder):
 
 _ENTERED_FROM_THERE = {Binding.__call__.__code__, Binding._call_under_modes.__code__, engine.execute.__code__}
 _OTHER, _USERS, _ENTERED = 1, 2, 3
+_SUM = input_buffer._accumulate.__code__
+_ENGINE = -1
+"""In ``_entered``, the graph task in which a sum was followed to the user's frame."""
 _KERNELS = tuple(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated"))
 
 _CALLER, _CALLERS_CALLER = 2, 3
@@ -369,20 +396,63 @@ class Recording(Trace):
     ``with record() as trace`` holds it already.
     """
 
-    def __init__(self, program: str, source: ProgramRecorder, arguments: Sequence[str] = ()) -> None:
-        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments))
+    def __init__(
+        self, program: str, source: ProgramRecorder, arguments: Sequence[str] = (), only: Only | None = None
+    ) -> None:
+        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments), _only=only)
 
     if TYPE_CHECKING:
         _program: str
         _source: ProgramRecorder
         _arguments: tuple[str, ...]
+        _only: Only | None
+
+    def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT) -> TraceStream:
+        """From now on events go to a file, and no more are in memory; to be called before anything is recorded.
+
+        Raises OSError if the file cannot be written.
+        """
+        cuda = cuda_without_looking(cuda_choice())
+        header = _header(self._program, self._arguments, self._source.sources, cuda)
+        chosen = None if self._only is None else EventFilter(self._only)
+        stream = TraceStream(path, self._source, header, limit, chosen)
+        self._source.write_to(stream)
+        return stream
 
     def finish(self) -> None:
         """The recording has ended: nothing is added from now on."""
-        value = {"events": self.events, "notice": self.notice, "_make_header": self._header_so_far()}
+        value = self._value_in_file() if self._source.stream is not None else self._value_in_memory()
         vars(self).clear()
         vars(self).update(value)
         object.__setattr__(self, "__class__", Trace)
+
+    @property
+    def program(self) -> str:
+        """The program's name."""
+        return self._program
+
+    def finish_stream(self, keep: bool) -> TraceStream:
+        """Completes the file; ``keep`` puts it into its place."""
+        stream = self._source.stream
+        assert stream is not None
+        stream.finish(self._header_so_far(), keep)
+        return stream
+
+    def _value_in_memory(self) -> dict[str, Any]:
+        events = self.events if self._only is None else tuple(EventFilter(self._only).keep(self.events))
+        return {"events": events, "notice": self.notice, "_make_header": self._header_so_far()}
+
+    def _value_in_file(self) -> dict[str, Any]:
+        """What a stream has written; nothing in a forked child."""
+        header, stream = self._header_so_far(), self.finish_stream(keep=False)
+        if stream.given_up:
+            return {"events": (), "notice": "", "_make_header": header}
+        try:
+            complete, events, notice, columns = opened(stream.path)
+        except TraceError as error:  # the disk was full from the beginning
+            return {"events": (), "notice": stream.stopped or str(error), "_make_header": header}
+        stopped = stream.stopped and f"recording stopped at step {len(events)}: {stream.stopped}"
+        return {"header": complete, "events": events, "columns": columns, "notice": stopped or notice}
 
     @property
     def events(self) -> tuple[AnyEvent, ...]:  # type: ignore[override]
@@ -402,7 +472,9 @@ class Recording(Trace):
 
     def _header_so_far(self) -> Callable[[], Header]:
         self._source.settle()
-        return partial(_header, self._program, self._arguments, dict(sorted(self._source.sources.items())))
+        program, arguments = self._program, self._arguments
+        sources, choice = dict(sorted(self._source.sources.items())), cuda_choice()
+        return lambda: _header(program, arguments, sources, str(state_under(choice)))
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -412,30 +484,37 @@ class Recording(Trace):
         return "" if failed is None else f"recording stopped at step {read} by a fault of dispatchviz: {failed!r}"
 
     @property
-    def nesting(self) -> Nesting:
+    def columns(self) -> Columns:
         """Of the events so far."""
-        return Nesting(self.events)
+        from dispatchviz.core.record.trace_file.column_builder import columns_of
+
+        return columns_of(self.events)
 
 
-def _header(program: str, arguments: tuple[str, ...], sources: dict[str, str]) -> Header:
-    return Header(cuda=str(cuda_state()), program=program, arguments=arguments, sources=sources)
+def _header(program: str, arguments: tuple[str, ...], sources: Mapping[str, str], cuda: str) -> Header:
+    rank = os.environ.get("RANK", "")
+    return Header(
+        cuda=cuda, program=program, arguments=arguments, sources=sources, rank=int(rank) if rank.isdecimal() else 0
+    )
 
 
 @contextmanager
-def record(program: str = "") -> Iterator[Trace]:
+def record(program: str = "", only: Mapping[str, object] | None = None) -> Iterator[Trace]:
     """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
 
-    ``program`` is its name in headers; without it that is the file that the ``with`` is in.
+    ``program`` is its name in headers; without it that is the file that the ``with`` is in. ``only`` keeps what it
+    selects, in the end: ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, as ``--only`` does.
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
-    recording is already running: recordings do not nest.
+    recording is already running: recordings do not nest; DispatchvizError if ``only`` means nothing.
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
     source.finds_callers = True
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
-    trace = Recording(program or shown_file(caller.f_code.co_filename), source)
+    kept = None if only is None else only_from(only)
+    trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept)
     recorder.start(source)
     try:
         yield trace

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.terminal import can_run
+from dispatchviz.garbage_collection import collector_waits
+from dispatchviz.terminal_output import complain, print_lines
+from dispatchviz.tui.terminal.support import can_run
 
 
 def show(
@@ -24,12 +26,13 @@ def show(
     """
     why_not = can_run()
     if why_not is None and not plain:
-        from dispatchviz.tui.app import show as open_stepper
+        with collector_waits():
+            from dispatchviz.tui.app import show as open_stepper
 
         open_stepper(trace, step, file, run_arguments)
         return
     if why_not and not plain and sys.stdout.isatty():
-        print(f"dispatchviz: the log instead of the stepper: {why_not}", file=sys.stderr)
+        complain(f"the log instead of the stepper: {why_not}")
     print_log(trace, step or 0)
 
 
@@ -37,5 +40,4 @@ def print_log(trace: Trace, step: int = 0, output: TextIO | None = None) -> None
     """Writes the text log, of all steps or from one on, to standard output or to ``output``."""
     from dispatchviz.render.log.text_log import text_log
 
-    for line in text_log(trace, step):
-        print(line, file=output)
+    print_lines(text_log(trace, step), output)

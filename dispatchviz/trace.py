@@ -1,6 +1,6 @@
 """The trace that users hold: the core's value, with its screen and its pictures one method away.
 
-Not here: the file format and the value itself (``core/record/trace_file.py``), how a trace is made (``recording.py``,
+Not here: the file format and the value itself (``core/record/trace_file``), how a trace is made (``recording.py``,
 ``program.py``).
 """
 

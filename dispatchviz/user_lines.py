@@ -38,16 +38,30 @@ class ProgramEventBuilder(EventBuilder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sources: dict[str, str] = {}
         self.announced: dict[str, str] = {}
         """File name as in the code object, to the name that the trace shows; of scripts that announce their lines."""
         self._stacks: dict[int, list[Location]] = {}
         """Where each thread stands, outermost first."""
         self._last_line: dict[int, int] = {}
         """Of each open event the last SourceLine directly within it."""
+        self._last_lines: tuple[int | None, list[Location]] = None, []
+        """The last SourceLine that was appended, and the stack that it and those that it was called from are of."""
         self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
         """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
         self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
+        self._last_read: tuple[CodeLocations, list[Location]] = (), []
+        """A line in a loop notes one object again and again."""
+
+    def needed(self) -> set[int]:
+        """Also the last line in each event that is open, and the lines that it was called from."""
+        found = super().needed()
+        for seq in tuple(found):
+            line: int | None = self._last_line.get(seq, seq)
+            while line is not None:
+                found.add(line)
+                event = self.events[line]
+                line = event.caller if isinstance(event, ev.SourceLine) else None
+        return found
 
     # -- notes --------------------------------------------------------------------------------------------------------
 
@@ -105,9 +119,17 @@ class ProgramEventBuilder(EventBuilder):
     def _line_events(self, again: bool) -> None:
         """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more."""
         self.moved = False
-        stack, there = self._stack, self._lines_there()
+        stack, here = self._stack, self._line_here()
+        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # as nearly always
+            if again:
+                seq = self._append_line(stack[-1], self._line(here).caller)
+                self._last_lines = seq, self._last_lines[1]
+            return
+        there = self._lines_to(here)
         known = 0
-        while known < min(len(stack), len(there)) and _location_of(there[known]) == stack[known]:
+        for location, line in zip(stack, there, strict=False):
+            if not _is_at(line, location):
+                break
             known += 1
         if known == len(stack) == len(there) and not again:
             return
@@ -115,28 +137,33 @@ class ProgramEventBuilder(EventBuilder):
         caller = there[first - 1].seq if first > 0 else None
         for location in stack[max(first, 0) :]:
             caller = self._append_line(location, caller)
+        self._last_lines = caller, stack.copy()
 
     def _append_line(self, location: Location, caller: int | None) -> int:
-        self.source_line(location.file, location.line, location.function, caller)
+        file, function, number = location
+        self.source_line(file, number, function, caller)
         line = self.events[-1]
         if line.parent is not None:
             self._last_line[line.parent] = line.seq
         return line.seq
 
-    def _lines_there(self) -> list[ev.SourceLine]:
-        """The last line here and those that it was called from, outermost first."""
-        seq = self._line_here()
+    def _lines_to(self, seq: int | None) -> list[ev.SourceLine]:
+        """A line and those that it was called from, outermost first."""
         found = []
         while seq is not None:
-            line = self.events[seq]
-            assert isinstance(line, ev.SourceLine)
+            line = self._line(seq)
             found.append(line)
             seq = line.caller
         return found[::-1]
 
+    def _line(self, seq: int) -> ev.SourceLine:
+        line = self.events[seq]
+        assert isinstance(line, ev.SourceLine)
+        return line
+
     def _line_here(self) -> int | None:
         seq = self.open
-        while seq is not None and seq not in self._last_line and not isinstance(self.events[seq], ev.SourceLine):
+        while seq is not None and seq not in self._last_line and type(self.events[seq]) is not ev.SourceLine:
             seq = self.events[seq].parent
         return None if seq is None else self._last_line.get(seq, seq)
 
@@ -147,6 +174,13 @@ class ProgramEventBuilder(EventBuilder):
         return self._stacks.setdefault(self.thread, [])
 
     def _read_locations(self, locations: CodeLocations) -> list[Location]:
+        known, stack = self._last_read
+        if known is not locations:
+            stack = self._stack_of(locations)
+            self._last_read = locations, stack
+        return stack.copy()
+
+    def _stack_of(self, locations: CodeLocations) -> list[Location]:
         stack: list[Location] = []
         for code, instruction in locations:
             location = self._location(code, instruction)
@@ -177,8 +211,9 @@ def _same_line(one: Location, other: Location) -> bool:
     return one.file == other.file and one.line == other.line
 
 
-def _location_of(line: ev.SourceLine) -> Location:
-    return Location(line.file, line.function, line.line)
+def _is_at(line: ev.SourceLine, location: Location) -> bool:
+    file, function, number = location
+    return line.line == number and line.function == function and line.file == file
 
 
 def _function(code: CodeType) -> str:

@@ -15,7 +15,10 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import field_types
 
 PAGE = Path(__file__).parents[1] / "docs" / "events.md"
 
@@ -62,13 +65,30 @@ def modules() -> list[ast.Module]:
 
 def page() -> str:
     """The text of the page."""
-    return "\n\n".join([HEAD.strip(), *_notation(), *(part for module in modules() for part in _module(module))]) + "\n"
+    parts = (part for module in modules() for part in _module(module))
+    return "\n\n".join([HEAD.strip(), *_notation(), *_numbers(), *parts]) + "\n"
 
 
 def _notation() -> Iterator[str]:
     """What all fields have in common, from the package's docstring."""
     paragraphs = inspect.cleandoc(ev.__doc__ or "").split("\n\n")
     return (_markdown(text) for text in paragraphs if text.startswith(("Numbers: ", "Text: ")))
+
+
+def _numbers() -> Iterator[str]:
+    """What a number can be, from the module of field types."""
+    yield "\n## Numbers"
+    yield "An event of a trace file with a number out of bounds is opened as `Unknown`."
+    module = ast.parse(Path(field_types.__file__).read_text("utf-8"))
+    named = [each for each in variables(module.body) if each.type.startswith("Annotated[")]
+    yield "\n".join(f"- `{each.name}`, {bounds(each.name)}: {_markdown(each.docstring)}" for each in named)
+
+
+def bounds(name: str) -> str:
+    """``0 to 4294967295``, of a field type."""
+    (meta,) = getattr(field_types, name).__metadata__
+    assert isinstance(meta, msgspec.Meta)
+    return f"from {meta.ge}" if meta.le is None else f"{meta.ge} to {meta.le}"
 
 
 def _module(module: ast.Module) -> Iterator[str]:

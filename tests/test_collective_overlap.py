@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.queued_nodes import queue_at
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
@@ -31,8 +32,9 @@ def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
 def contested(trace: Trace) -> list[tuple[str, str]]:
     """Where two branches were ready at once: the Node that ran first, and who had to wait."""
     names = {event.node: event.name for event in trace if isinstance(event, ev.NodeCreated)}
-    started = [event for event in trace if isinstance(event, ev.NodeStarted) and event.waiting]
-    return [(event.name, names[event.waiting[0][0]]) for event in started if not event.name.endswith("AccumulateGrad")]
+    started = [event for event in trace if isinstance(event, ev.NodeStarted)]
+    waiting = [(event.name, next(iter(queue_at(trace, event)), None)) for event in started]
+    return [(name, names[first.node]) for name, first in waiting if first and not name.endswith("AccumulateGrad")]
 
 
 def test_the_queue_shows_who_waits(trace: Trace) -> None:
@@ -43,7 +45,7 @@ def test_the_queue_shows_who_waits(trace: Trace) -> None:
 
 def test_the_step_has_the_sentence_that_the_number_decides(trace: Trace) -> None:
     first = [event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "NegBackward0"][-1]
-    ((_, other),) = first.waiting
+    (other,) = [each.sequence_nr for each in queue_at(trace, first)]
     assert first.sequence_nr > other
     assert f"of the ready Nodes it has the largest sequence number, {first.sequence_nr} (ExpBackward0" in (
         why_here(trace, first.seq)

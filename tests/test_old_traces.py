@@ -6,11 +6,15 @@ from pathlib import Path
 
 import dispatchviz
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.graph.queued_nodes import queue_at
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 
 OLD = Path(__file__).parent / "data" / "trace_of_format_1.jsonl.gz"
 """The founding program, by the version before meta and impl were spans."""
+LISTING = OLD.with_name("trace_of_format_2.jsonl.gz")
+"""Six branches, by the version that listed the ready queue whole for each Node that joined or left it."""
 
 
 def test_a_trace_of_format_1_opens() -> None:
@@ -23,6 +27,29 @@ def test_a_trace_of_format_1_opens() -> None:
         assert why_here(trace, event.seq)
     (output,) = [e for e in trace if isinstance(e, ev.OutputAllocated) and e.tensor == 4]
     assert label(trace, output.seq) == "set_output_raw_strided: t4 (functional)"
+
+
+def test_its_candidates_are_told_in_the_words_of_today() -> None:
+    trace = dispatchviz.load(OLD)
+    cards = [cell_card(trace, event.seq) for event in trace if isinstance(event, ev.Dispatched)]
+    outcomes = {candidate.outcome for card in cards if card for candidate in card.candidates}
+    assert {"taken", "not reached", "does not cover AutogradCPU"} <= outcomes
+    assert not [outcome for outcome in outcomes if "asked" in outcome or "stand" in outcome]
+
+
+def test_a_ready_queue_that_is_listed_is_told_as_it_is_listed() -> None:
+    trace = dispatchviz.load(LISTING)
+    assert trace.header.format == 2
+    assert not trace.notice
+    queued = [event for event in trace if isinstance(event, ev.NodeQueued)]
+    started = [event for event in trace if isinstance(event, ev.NodeStarted)]
+    assert [len(event.queue or ()) for event in queued] == [1, 1, 1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1]
+    assert [len(event.waiting or ()) for event in started] == [0, 0, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0]
+    for event in queued:
+        assert [(each.node, each.sequence_nr) for each in queue_at(trace, event)] == list(event.queue or ())
+    for run in started:
+        assert [(each.node, each.sequence_nr) for each in queue_at(trace, run)] == list(run.waiting or ())
+    assert [why_here(trace, run.seq).count("and more wait") for run in started] == 2 * [0] + 4 * [1] + 8 * [0]
 
 
 def test_its_graph_is_drawn(tmp_path: Path) -> None:

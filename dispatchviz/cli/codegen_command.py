@@ -41,9 +41,9 @@ def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str
         looking_up.print_json({"ours": card, "torchgen": theirs} if theirs else card)
         return 0
     console = Console(terminal().width, colours=False) if plain else terminal()
-    looking_up.print_lines(codegen_lines(card, console, theirs))
+    console.print(codegen_lines(card, console, theirs))
     if text := looking_up.remark(found):
-        looking_up.print_lines(["", *console.wrapped(f"{text}.", 0)])
+        console.print(["", *console.wrapped(f"{text}.", 0)])
     return 0
 
 

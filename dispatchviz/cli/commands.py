@@ -9,6 +9,7 @@ import click
 
 from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command
 from dispatchviz.cli.overview import COMMANDS, HOME, help_text
+from dispatchviz.terminal_output import print_lines
 
 
 class Commands(click.Group):
@@ -51,4 +52,4 @@ def _meant(typed: str) -> str:
 def commands(context: click.Context) -> None:
     """See the PyTorch dispatcher and autograd engine at work, one step at a time."""
     if context.invoked_subcommand is None:
-        click.echo(HOME)
+        print_lines(HOME.split("\n"))

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from click import Context, Parameter
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
+from dispatchviz.shown_text import shown
+
 OPERATOR_PREFIXES = ("torch.ops.aten.", "aten::", "aten.", "torch.")
 """Ways to write an operator of aten, besides its bare name."""
 
@@ -55,12 +57,16 @@ def files(context: Context, parameter: Parameter, begun: str) -> list[Completion
 def _traces(begun: str) -> list[str]:
     from dispatchviz.output import TRACES
 
-    folder, name = os.path.split(begun)
+    folder, name = os.path.split(begun)  # of a name that cannot be shown a shell would make words, or commands
     try:
         there = sorted(os.listdir(folder or "."))
     except OSError:
         return []
-    return [os.path.join(folder, each) for each in there if each.startswith(name) and each.endswith(TRACES)]
+    return [
+        os.path.join(folder, each)
+        for each in there
+        if each.startswith(name) and each.endswith(TRACES) and each == shown(each)
+    ]
 
 
 def _items(names: Iterable[str], prefix: str = "") -> list[CompletionItem]:

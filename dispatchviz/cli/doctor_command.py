@@ -12,19 +12,20 @@ WIDTH = 100
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> int:
     """Versions, GPU, renderers, terminal: what works here and why not."""
-    import json
     import textwrap
 
+    from dispatchviz.cli.lookup import print_json
     from dispatchviz.doctor import examine
+    from dispatchviz.terminal_output import print_lines
 
     report = examine()
     if as_json:
-        click.echo(json.dumps(report, indent=2))
-    else:
-        for group, facts in report.items():
-            click.echo(group)
-            width = max(map(len, facts), default=0)
-            for name, fact in facts.items():
-                lines = textwrap.wrap(str(fact), WIDTH, break_long_words=False, break_on_hyphens=False)
-                click.echo(f"  {name:<{width}}  " + f"\n{'':{width + 4}}".join(lines))
+        print_json(report)
+        return 0
+    for group, facts in report.items():
+        width = max(map(len, facts), default=0)
+        print_lines([group])
+        for name, fact in facts.items():
+            first, *rest = textwrap.wrap(str(fact), WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+            print_lines([f"  {name:<{width}}  {first}", *(f"{'':{width + 4}}{part}" for part in rest)])
     return 0

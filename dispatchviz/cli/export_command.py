@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dispatchviz.cli import completion, options
+
+if TYPE_CHECKING:
+    from dispatchviz.trace import Trace
 
 
 class Export(click.Command):
@@ -17,13 +22,21 @@ class Export(click.Command):
             rest = super().parse_args(ctx, args[:end])
         except click.NoSuchOption as error:
             raise click.UsageError(f"there is no option {error.option_name}{_AFTER}", ctx) from None
-        if ctx.params["args"] and not ctx.resilient_parsing:
-            raise click.UsageError(f"{ctx.params['args'][0]} is one argument too many{_AFTER}", ctx)
+        ctx.params["more"] = ctx.params["args"]
+        if ctx.params["more"] and not ctx.resilient_parsing and not _is_table(**ctx.params):
+            raise click.UsageError(f"{ctx.params['more'][0]} is one argument too many{_AFTER}", ctx)
         ctx.params["args"] = tuple(args[end + 1 :])
         return rest
 
 
 _AFTER = "; arguments of the script come after --"
+
+
+def _is_table(output: str, form: str | None, **_: object) -> bool:
+    """Whether it becomes a table, which several traces can be in."""
+    from dispatchviz.output import TABLES
+
+    return f".{form}" in TABLES or output.lower().endswith(TABLES)
 
 
 @click.command("export", cls=Export)
@@ -38,41 +51,111 @@ _AFTER = "; arguments of the script come after --"
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["svg", "dot", "png", "pdf", "jsonl", "jsonl.gz"]),
+    type=click.Choice(["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet"]),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
+)
+@click.option(
+    "--fold/--no-fold",
+    "folded",
+    default=None,
+    help="Of a picture: draw what repeats once, and Nodes in a row as one box. Without it graphs of more than 150 "
+    "Nodes are folded, but no .dot file.",
+)
+@click.option(
+    "--expand",
+    metavar="NODES",
+    multiple=True,
+    help="Draw these Nodes one by one: a sequence number, a range such as 3-7, the name of a Node or a leaf.",
+)
+@click.option(
+    "--run",
+    metavar="NAME",
+    help="Of a table: what stands in its column run, left out the name of the SCRIPT or of each TRACE.",
 )
 @options.cuda
 @options.source
 @options.args
-def command(output: str, form: str | None, cuda: str, source: str, args: tuple[str, ...]) -> int:
+def command(
+    output: str,
+    form: str | None,
+    folded: bool | None,
+    expand: tuple[str, ...],
+    run: str | None,
+    cuda: str,
+    source: str,
+    more: tuple[str, ...],
+    args: tuple[str, ...],
+) -> int:
     """Write what a program or a saved trace shows into a file.
 
     \b
-    .svg .dot .png .pdf    the backward graph
-    .jsonl .jsonl.gz       the trace
+    .svg .dot .png .pdf          the backward graph
+    .dvtrace .jsonl .jsonl.gz    the trace
+    .parquet                     a table of the trace's events, or of several TRACEs
 
     - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
     ARGS are the script's and come after --: dispatchviz export train.py -o graph.svg -- --lr 0.1
     """
-    import sys
     from contextlib import suppress
 
-    from dispatchviz.cli.input_source import check_no_arguments, trace_in
-    from dispatchviz.cli.script_run import conclude, kept, run_script
-    from dispatchviz.output import STANDARD_OUTPUT, TRACES, check_export, export
+    from dispatchviz.cli.input_source import check_alone, check_no_arguments, trace_in
+    from dispatchviz.output import STANDARD_OUTPUT, TABLES, TRACES, check_export
     from dispatchviz.render.graph.svg import RenderError
 
     suffix = _suffix(output, form)
+    check_alone(f"a {suffix} file", ["--run"] if run is not None and suffix not in TABLES else [])
     check_export(output, suffix)
+    if more:
+        check_no_arguments(source, args)
+        _export_table((source, *more), output, run)
+        return 0
+
+    def write(trace: Trace) -> None:
+        _export(trace, source, output, suffix, run, folded, expand)
+
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        export(trace, output, suffix)
+        write(trace)
         return 0
-    outcome = run_script(source, args, cuda, None, sys.stderr if output == STANDARD_OUTPUT else None)
+    from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
+
+    outcome = run_script(source, args, cuda, None, to_stderr=output == STANDARD_OUTPUT)
     with kept(outcome, None), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
-        export(outcome.trace, output, suffix)
+        write(outcome.trace)
     return conclude(outcome, output if suffix in TRACES and output != STANDARD_OUTPUT else None)
+
+
+def _export(
+    trace: Trace, source: str, output: str, suffix: str, run: str | None, folded: bool | None, expand: tuple[str, ...]
+) -> None:
+    """Writes what one trace becomes."""
+    from dispatchviz.output import TABLES, export, export_table, run_name
+
+    if suffix in TABLES:
+        from dispatchviz.render.table.parquet import Run
+
+        export_table([Run(run or run_name(trace.header.program if source == "-" else source), trace, source)], output)
+    else:
+        _say(export(trace, output, suffix, folded, expand))
+
+
+def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
+    """Writes several traces as one table; each is opened when its turn comes."""
+    from dispatchviz.cli.input_source import load
+    from dispatchviz.output import export_table, run_name
+    from dispatchviz.render.table.parquet import Run
+
+    export_table((Run(run or run_name(source), load(source), source) for source in sources), output)
+
+
+def _say(note: str) -> None:
+    import sys
+
+    from dispatchviz.terminal_output import print_lines
+
+    if note:
+        print_lines([note], sys.stderr)
 
 
 def _suffix(output: str, form: str | None) -> str:

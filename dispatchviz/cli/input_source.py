@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from functools import cache
 
 from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import BEGINNING, TRACES, suffix_of
+from dispatchviz.terminal_output import complain
 from dispatchviz.trace import Trace
 
 STANDARD_INPUT = "-"
@@ -26,7 +28,7 @@ def load(source: str) -> Trace:
     is_input = source == STANDARD_INPUT
     trace = Trace.decoded(standard_input(), "standard input") if is_input else Trace.load(source)
     if trace.notice:
-        print(f"dispatchviz: {trace.notice}", file=sys.stderr)
+        complain(trace.notice)
     return trace
 
 
@@ -36,6 +38,17 @@ def check_no_arguments(source: str, arguments: tuple[str, ...]) -> None:
         raise DispatchvizError(
             f"{source} is a saved trace and takes no arguments such as {arguments[0]}; options come before it"
         )
+
+
+def check_alone(what: str, others: Sequence[str]) -> None:
+    """DispatchvizError if options are given that mean nothing beside an option or an input."""
+    if others:
+        raise DispatchvizError(f"{' and '.join(others)} with {what} would do nothing: leave one of them out")
+
+
+def alone(what: str, **options: object) -> None:
+    """``check_alone`` of those of some options that are given, by their names without the dashes."""
+    check_alone(what, [f"--{name}" for name, value in options.items() if value not in (None, (), False)])
 
 
 def check_step(trace: Trace, step: int | None) -> None:

@@ -43,7 +43,7 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
         return 0
     console = terminal()
     for number, card in enumerate(cards):
-        looking_up.print_lines([""] * bool(number) + list(_lines(card, console, operators)))
+        console.print([""] * bool(number) + list(_lines(card, console, operators)))
     return 0
 
 
@@ -63,6 +63,7 @@ def _all(as_json: bool) -> int:
         backends = [{"bit": bit, "name": name} for bit, name in backend_rows()]
         aliases = [{"name": name, "keys": many, "stands_for": words} for name, many, words in alias_rows()]
         looking_up.print_json({"functionalities": key_rows(), "backends": backends, "aliases": aliases})
-    else:
-        looking_up.print_lines(order_lines(terminal()))
+        return 0
+    console = terminal()
+    console.print(order_lines(console))
     return 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
@@ -45,18 +44,15 @@ def remark(found: Found) -> str:
     return f"{base} has other overloads, too: {others}"
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Text on standard output."""
-    print("\n".join(lines), flush=True)
-
-
 def print_json(value: Any) -> None:
     """A card, or a dictionary of them, on standard output."""
     import dataclasses
     import json
 
+    from dispatchviz.terminal_output import print_json_lines
+
     def plain(value: Any) -> Any:
         known = dataclasses.is_dataclass(value) and not isinstance(value, type)
         return dataclasses.asdict(value) if known else str(value)
 
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=plain), flush=True)
+    print_json_lines(json.dumps(value, indent=2, ensure_ascii=False, default=plain).split("\n"))

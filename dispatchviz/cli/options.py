@@ -18,10 +18,27 @@ save = click.option(
     "--save",
     metavar="FILE",
     shell_complete=completion.traces,
-    help="Also save the trace: .jsonl, or .jsonl.gz to compress it. Only a trace is overwritten.",
+    help="Also save the trace: .dvtrace, .jsonl, or .jsonl.gz to compress it. It is written while the program runs. "
+    "Only a trace is overwritten.",
 )
 step = click.option("--step", metavar="N", type=int, help="Begin at step N.")
 plain = click.option("--plain", is_flag=True, help="Print the text log instead of opening the stepper.")
+only = click.option(
+    "--only",
+    metavar="WHAT",
+    multiple=True,
+    help="Keep only what this selects, with what is around it: op=NAME, line=[FILE:]N or N-M, module=NAME (a file or a "
+    "class), step=N or N-M, with commas between.",
+)
+limit = click.option(
+    "--limit",
+    metavar="EVENTS|SIZE",
+    help="Record at most so many events (1000000), or until the trace file has that size (500MB, 2GiB); the program "
+    "runs on.",
+)
+no_trace = click.option(
+    "--no-trace", is_flag=True, help="Run SCRIPT on the model and record nothing, to compare what it prints."
+)
 
 
 class Program(click.Command):

@@ -12,36 +12,53 @@ from dispatchviz.cli import options
 @options.save
 @options.step
 @options.plain
+@options.no_trace
+@options.only
+@options.limit
 @options.source
 @options.args
-def command(cuda: str, save: str | None, step: int | None, plain: bool, source: str, args: tuple[str, ...]) -> int:
+def command(
+    cuda: str,
+    save: str | None,
+    step: int | None,
+    plain: bool,
+    no_trace: bool,
+    only: tuple[str, ...],
+    limit: str | None,
+    source: str,
+    args: tuple[str, ...],
+) -> int:
     """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
 
     Everything after SCRIPT is the script's own: options of dispatchviz come before it.
 
     Without a terminal, or with --plain, the text log is printed. What the program prints then goes to stderr, so that
     the log stays whole; it is in the log too. If the program raises, the stepper opens at that step.
-    """
-    import sys
 
-    from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, check_step, trace_in
-    from dispatchviz.cli.script_run import conclude, kept, run_script
+    With --no-trace the program only runs: its output and its exit status are all there is.
+    """
+    from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
+    from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.output import check_save, save_trace
     from dispatchviz.screen import show
-    from dispatchviz.tui.terminal import can_run
+    from dispatchviz.tui.terminal.support import can_run
 
+    if no_trace:
+        alone("--no-trace", save=save, step=step, plain=plain, only=only, limit=limit)
+        return run_script_untraced(source, args, cuda)
     if save:
         check_save(save)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
+        alone("a saved trace", only=only, limit=limit)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
         show(trace, step, save or ("" if source == STANDARD_INPUT else source), plain, ())
         return 0
     as_text = plain or can_run() is not None
-    outcome = run_script(source, args, cuda, save, sys.stderr if as_text else None)
+    outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         device = () if cuda == "auto" else ("--cuda", cuda)

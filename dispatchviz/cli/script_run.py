@@ -3,28 +3,78 @@
 from __future__ import annotations
 
 import os
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
+from contextlib import contextmanager, nullcontext, suppress
 
 from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
+from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, places, streamed
+from dispatchviz.cli.limits import read_limit
 from dispatchviz.core.device.array_library import choose_cuda
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.core.record.event_filter import read_only
+from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.output import save_trace
-from dispatchviz.program import Outcome, run
+from dispatchviz.process.early_end import Keeper, NoKeeper, finished_first
+from dispatchviz.process.standard_output import on_stderr
+from dispatchviz.program import Outcome, run, run_untraced
+from dispatchviz.recording import Recording
+from dispatchviz.terminal_output import complain
+from dispatchviz.trace import Trace
 
 
-def run_script(script: str, args: Sequence[str], cuda: str, save: str | None, output: TextIO | None = None) -> Outcome:
-    """Runs it, then saves the trace if that was requested. Raises DispatchvizError for what is the user's to mend."""
+def run_script(
+    script: str,
+    args: Sequence[str],
+    cuda: str,
+    save: str | None,
+    to_stderr: bool = False,
+    only: Sequence[str] = (),
+    limit: str | None = None,
+) -> Outcome:
+    """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
+
+    ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much.
+
+    Raises DispatchvizError for what is the user's to mend.
+    """
+    selected, at_most = read_only(only) if only else None, read_limit(limit)
     choose_cuda(cuda)
-    outcome = run(script, args, output, standard_input() if script == STANDARD_INPUT else b"")
-    if save:
-        with kept(outcome, None):
-            save_trace(outcome.trace, save)
+    given = standard_input() if script == STANDARD_INPUT else b""
+    file = save and os.path.abspath(save)  # the program may go elsewhere
+    keepers: list[StreamKeeper] = []
+
+    def keeping(trace: Recording) -> Keeper:
+        keeper = streamed(trace, file, at_most)
+        keepers.extend([keeper] if keeper is not None else [])
+        return keeper or NoKeeper()
+
+    with on_stderr() if to_stderr else nullcontext():
+        outcome = run(script, args, None, given, shows_errors=True, keeping=keeping, only=selected)
+    for keeper in keepers:
+        _conclude_file(keeper, outcome, save)
     return outcome
+
+
+def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> None:
+    """The file of a program that has ended stays, or not; says what is not in it."""
+    for remark in keeper.remarks:
+        complain(remark)
+    where = ""
+    if save:
+        with finished_first(keeper):
+            where = f", what was recorded is in {keeper.keep()}"
+    else:
+        keeper.discard()
+    if keeper.stopped:
+        complain(f"{keeper.stopped}; the program ran on{where}")
+
+
+def run_script_untraced(script: str, args: Sequence[str], cuda: str) -> int:
+    """Runs it without a recording; gives the exit status. Raises EndedBySignal if that is how it ended."""
+    choose_cuda(cuda)
+    end = run_untraced(script, args, standard_input() if script == STANDARD_INPUT else b"")
+    if end.signal:
+        raise EndedBySignal(end.signal)
+    return end.status
 
 
 @contextmanager
@@ -35,35 +85,37 @@ def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted {_where(outcome, saved)}") from None
+        raise KeyboardInterrupt(f"interrupted {_where(outcome.trace, saved)}") from None
+    except EndedBySignal:
+        with suppress(OSError):  # the terminal may be what is gone
+            complain(f"ended by a signal {_where(outcome.trace, saved)}")
+        raise
     except (OSError, DispatchvizError) as error:
-        raise DispatchvizError(f"{error} {_where(outcome, saved)}") from None
+        kept_error = DispatchvizError(f"{error} {_where(outcome.trace, saved)}")
+        kept_error.status = getattr(error, "status", DispatchvizError.status)
+        raise kept_error from None
 
 
 def conclude(outcome: Outcome, saved: str | None) -> int:
-    """Prints what left the program, and where its trace is; returns the exit status."""
+    """Prints what left the program, and where its trace is; returns the exit status.
+
+    Raises EndedBySignal if that is how the program ended.
+    """
     if outcome.error is not None:
-        print(f"dispatchviz: {outcome.error_message} {_where(outcome, saved)}", file=sys.stderr)
+        complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
+    if outcome.signal:
+        raise EndedBySignal(outcome.signal)
     return outcome.status
 
 
-def _where(outcome: Outcome, saved: str | None) -> str:
-    return f"(the trace is kept: dispatchviz open {saved or _keep(outcome)})"
+def _where(trace: Trace, saved: str | None) -> str:
+    return kept_in(saved or _keep(trace))
 
 
-def _keep(outcome: Outcome) -> str:
+def _keep(trace: Trace) -> str:
     """Saves the trace of a program, over the last one of that program."""
-    name = Path(outcome.trace.header.program).stem.strip("<>") + ".jsonl.gz"
-    for folder in (_cache_folder(), Path(tempfile.gettempdir())):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            save_trace(outcome.trace, folder / name)
-        except (OSError, DispatchvizError):
-            continue
-        return str(folder / name)
+    for path in places(trace.header.program):
+        with suppress(OSError, DispatchvizError):
+            save_trace(trace, path)
+            return str(path)
     return "FILE, had it been saved with --save FILE: no cache folder can be written to"
-
-
-def _cache_folder() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(given) if given else Path.home() / ".cache") / "dispatchviz"

@@ -30,7 +30,7 @@ def run(everything: bool, build: str | None, as_json: bool, operator: str | None
         looking_up.print_json(card)
         return 0
     console = terminal()
-    looking_up.print_lines(table_lines(card, everything or bool(keys), console))
+    console.print(table_lines(card, everything or bool(keys), console))
     if text := looking_up.remark(found):
-        looking_up.print_lines(["", *console.wrapped(f"{text}.", 0)])
+        console.print(["", *console.wrapped(f"{text}.", 0)])
     return 0

@@ -19,18 +19,27 @@ from dispatchviz.cli import options
 @click.option("-o", "--output", metavar="FILE", help="Write the log to FILE; the program's output stays on stdout.")
 @options.cuda
 @options.save
+@options.only
+@options.limit
 @options.source
 @options.args
-def command(form: str, output: str | None, cuda: str, save: str | None, source: str, args: tuple[str, ...]) -> int:
+def command(
+    form: str,
+    output: str | None,
+    cuda: str,
+    save: str | None,
+    only: tuple[str, ...],
+    limit: str | None,
+    source: str,
+    args: tuple[str, ...],
+) -> int:
     """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
 
     Everything after SCRIPT is the script's own: options of dispatchviz come before it.
 
     What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
     """
-    import sys
-
-    from dispatchviz.cli.input_source import check_no_arguments, trace_in
+    from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.output import STANDARD_OUTPUT, check_log, check_save, check_trace, save_trace, write_log
 
@@ -42,11 +51,12 @@ def command(form: str, output: str | None, cuda: str, save: str | None, source: 
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
+        alone("a saved trace", only=only, limit=limit)
         if save:
             save_trace(trace, save)
         write_log(trace, form, file)
         return 0
-    outcome = run_script(source, args, cuda, save, None if file else sys.stderr)
+    outcome = run_script(source, args, cuda, save, to_stderr=not file, only=only, limit=limit)
     with kept(outcome, save):
         write_log(outcome.trace, form, file)
     return conclude(outcome, save or (file if form == "jsonl" else None))

@@ -56,9 +56,9 @@ def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_j
         return 0
     console = terminal()
     for number, answer in enumerate(answers):
-        looking_up.print_lines([""] * bool(number) + list(why_lines(answer, chosen, console)))
+        console.print([""] * bool(number) + list(why_lines(answer, chosen, console)))
     if text := looking_up.remark(found):
-        looking_up.print_lines(["", *console.wrapped(f"{text}.", 0)])
+        console.print(["", *console.wrapped(f"{text}.", 0)])
     return 0
 
 
@@ -72,6 +72,7 @@ def _explain_error(path: str, build: str | None, as_json: bool) -> int:
     answer = explain(read_message(path), registry)
     if as_json:
         looking_up.print_json(answer)
-    else:
-        looking_up.print_lines(error_lines(answer, terminal()))
+        return 0
+    console = terminal()
+    console.print(error_lines(answer, console))
     return 0

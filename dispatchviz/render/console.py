@@ -1,21 +1,29 @@
 """Text for a terminal without a screen: wrapped to its width, coloured only where somebody sees the colours.
 
-Every state has a sign besides its colour. Not here: the texts themselves (``explain``).
+Every state has a sign besides its colour. Not here: the texts themselves (``explain``), which characters of them a
+terminal may get (``shown_text.py``).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+
+from dispatchviz.shown_text import shown, shown_lines
+from dispatchviz.terminal_output import print_lines, print_painted
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 """Names of styles and their codes."""
 
 WIDEST = 120
 """Sentences are not laid out wider than this."""
+
+CODES = re.compile(r"(\x1b\[[0-9;]+m)")
+"""What begins and ends a style."""
 
 
 class Console:
@@ -29,7 +37,7 @@ class Console:
         """The text in a style, or as it is."""
         if not self.colours or not styles or not text:
             return text
-        return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{text}\x1b[0m"
+        return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{shown(text)}\x1b[0m"
 
     def heading(self, text: str) -> str:
         """A line that opens a part."""
@@ -39,7 +47,7 @@ class Console:
         """A sentence as lines of this width; ``hanging`` indents those after the first."""
         later = indent if hanging is None else hanging
         return textwrap.wrap(
-            text,
+            shown_lines(text),
             self.width,
             initial_indent=" " * indent,
             subsequent_indent=" " * later,
@@ -53,6 +61,13 @@ class Console:
         left = max((len(first) for first, _ in rows if len(first) <= widest), default=0)
         for first, second in rows:
             yield from self._row(" " * indent + first, second, indent + left + 2)
+
+    def print(self, lines: Iterable[str]) -> None:
+        """Lines on standard output; where there are colours, the codes of ``styled`` are sent as they are."""
+        if self.colours:
+            print_painted(map(CODES.split, lines))
+        else:
+            print_lines(lines)
 
     def _row(self, first: str, second: str, column: int) -> Iterator[str]:
         if not second:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+import sys as _sys
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.torch import _garbage_collection as _garbage_collection  # before all that is made
 from dispatchviz.torch import _lazy_modules as _lazy_modules  # before whatever imports one of them
@@ -84,7 +85,6 @@ from dispatchviz.torch._C import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._C._engine import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from dispatchviz.torch._C._engine import is_anomaly_enabled as is_anomaly_enabled
 from dispatchviz.torch._C._engine import set_anomaly_enabled as set_anomaly_enabled
-from dispatchviz.torch._functorch.apis import vmap as vmap
 from dispatchviz.torch._ops import ops as ops
 from dispatchviz.torch._tensor_str import set_printoptions as set_printoptions
 from dispatchviz.torch.amp import GradScaler as GradScaler
@@ -118,6 +118,9 @@ from dispatchviz.torch.tensor_methods import install as _install
 from dispatchviz.torch.tensor_new import tensor as tensor
 from dispatchviz.torch.type_info import finfo as finfo
 from dispatchviz.torch.type_info import iinfo as iinfo
+
+if TYPE_CHECKING:  # looked up when first used: ``_lazy_modules.ATTRIBUTES``
+    from dispatchviz.torch._functorch.apis import vmap as vmap
 
 __version__ = version.__version__
 
@@ -246,12 +249,14 @@ _HELPERS = (
         "tensor_kinds",
         "tensor_methods",
     ),
-    *("type_info", "unique_elements", "builtins", "math", "annotations"),
+    *("type_info", "unique_elements", "builtins", "math", "annotations", "TYPE_CHECKING"),
 )
 """Names in this module that PyTorch's does not have."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _lazy_modules.ATTRIBUTES[__name__]:
+        return _lazy_modules.attribute_of(_sys.modules[__name__], name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
     import difflib
@@ -260,6 +265,10 @@ def __getattr__(name: str) -> Any:
     close = difflib.get_close_matches(name, known, 3)
     hint = f"; close names that it has: {', '.join(close)}" if close else ""
     raise AttributeError(f"torch.{name} is not in dispatchviz's model of PyTorch {__version__}{hint}")
+
+
+def __dir__() -> list[str]:
+    return _lazy_modules.names_of(_sys.modules[__name__])
 
 
 _module_getattr.install()

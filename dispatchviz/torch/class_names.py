@@ -12,7 +12,6 @@ from dispatchviz.torch.amp import autocast_mode
 from dispatchviz.torch.autograd import anomaly_mode, function, graph, graph_node, saved_tensors_hooks
 from dispatchviz.torch.autograd.variable import Variable, VariableMeta
 from dispatchviz.torch.cuda import streams
-from dispatchviz.torch.nn.attention import bias
 
 _MODULES: dict[ModuleType, str] = {
     grad_modes: "torch.autograd.grad_mode",
@@ -24,7 +23,6 @@ _MODULES: dict[ModuleType, str] = {
     saved_tensors_hooks: "torch.autograd.graph",
     streams: "torch.cuda.streams",
     type_info: "torch",
-    bias: "torch.nn.attention.bias",
 }
 """Where PyTorch has the classes of a module of ours."""
 
@@ -35,9 +33,19 @@ def install() -> None:
         for value in vars(ours).values():
             if isinstance(value, type) and value.__module__ == ours.__name__:
                 value.__module__ = theirs
-    for value in (*vars(optim).values(), nn.Parameter, nn.Buffer, Variable, VariableMeta, *_loaded_optimizers()):
+    for value in (*vars(optim).values(), Variable, VariableMeta, *_loaded_optimizers(), *_classes_of_nn()):
         if isinstance(value, type):
             value.__module__ = value.__module__.removeprefix("dispatchviz.")
+
+
+def _classes_of_nn() -> Iterator[type]:
+    """Those that name no module of PyTorch's themselves, if the package is loaded."""
+    if is_unloaded(nn):
+        return
+    from dispatchviz.torch.nn.attention import bias
+
+    here = (value for value in vars(bias).values() if isinstance(value, type) and value.__module__ == bias.__name__)
+    yield from (nn.Parameter, nn.Buffer, *here)
 
 
 def _loaded_optimizers() -> Iterator[type]:

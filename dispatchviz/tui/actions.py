@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands import moves, sharing
+from dispatchviz.tui.commands import moves, searching, sharing
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
@@ -85,7 +85,7 @@ def how_to_quit(session: Session) -> Update:
 ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "move": moves.move,
     "jump": moves.jump,
-    "search": moves.search,
+    "search": searching.search,
     "ask_step": StepQuestion,
     "ask_search": SearchQuestion,
     "ask_breakpoint": BreakpointQuestion,

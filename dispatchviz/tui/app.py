@@ -6,24 +6,36 @@ in ``keymap.py``.
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from threading import Thread
+from time import monotonic
 
+from rich.console import RenderableType
 from textual import events
 from textual.actions import parse
-from textual.app import App, SystemCommand
+from textual.app import App, ScreenStackError, SystemCommand
+from textual.command import CommandPalette
+from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui import terminal
+from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
 from dispatchviz.tui.commands import moves
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.terminal import support as terminal
+from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.text.palette import Uncoloured
+from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Goto
 from dispatchviz.tui.widgets.typed_keys import TypedKeys
 
@@ -35,15 +47,28 @@ def show(trace: Trace, step: int | None = None, file: str = "", run_arguments: S
     where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after
     ``dispatchviz run``: empty if nothing does, None for no more than its file. The caller has checked
     ``terminal.can_run`` before.
+
+    Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
     if not len(trace):
-        print(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
+        print_lines([f"{trace.header.program}: nothing was recorded, so there are no steps to show"])
         return
+    app = StepperApp(Session(trace, step, file, run_arguments))
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
-        StepperApp(Session(trace, step, file, run_arguments)).run()
+        with ended_by_signals(app.end_soon):
+            app.run()
     finally:
         gc.unfreeze()
+    if app.failed is not None:
+        raise app.failed
+
+
+PAUSE = 0.001
+"""Seconds between slices of long work, in which keys are read and the screen is painted."""
+
+REPORTED = 0.1
+"""Seconds between two looks of the reader at how far long work is."""
 
 
 def palette_commands(run: Callable[[str], Awaitable[bool]]) -> Iterator[SystemCommand]:
@@ -59,17 +84,60 @@ class StepperApp(App[None]):
     TITLE = "dispatchviz"
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
+        super().__init__(driver_class=terminal.driver())
         self.session, self.view = session, StepperScreen(session.cursor)
+        self.failed: StepperError | None = None
+        """Why the screen closed, if that was a mistake of ours."""
+        self._slice: Callable[[], Update] | None = None
+        """The next slice of what is not done yet."""
+        self._shown = 0.0
+        """When something was shown last."""
+        self._loop_of_keys: asyncio.AbstractEventLoop | None = None
         self._keys = TypedKeys(lambda: self.view.prompt, self.run_key_action)
 
     def get_default_screen(self) -> Screen[None]:
         return self.view
 
     def on_mount(self) -> None:
+        self._loop_of_keys = asyncio.get_running_loop()
+        self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self.view.use_theme)
         if terminal.is_there():
             self.set_interval(1, terminal.end_if_gone)  # else its input would be read for ever, at full speed
+
+    def end_soon(self) -> None:
+        """Closes the screen as soon as what is being done is done; may be called at any moment."""
+        if self._loop_of_keys is not None:
+            self._loop_of_keys.call_soon_threadsafe(self.exit)
+
+    def _repaint(self, _: object) -> None:
+        """Everything again: while the process was stopped, others wrote on the terminal."""
+        self.refresh(layout=True)
+
+    def panic(self, *renderables: RenderableType) -> None:
+        self._note_failure(RuntimeError("the terminal cannot be read"))
+        super().panic(*renderables)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Textual would print the traceback with all values, page after page: it goes to a file."""
+        if not self._came_too_late(error):
+            self._note_failure(error)
+            super()._handle_exception(error)
+
+    def _came_too_late(self, error: Exception) -> bool:
+        """Whether a key, or Textual's search for commands, was not done when the screen that it was for had closed."""
+        if isinstance(error, WorkerFailed):
+            palette = self.screen_stack and isinstance(self.screen, CommandPalette)
+            return isinstance(error.error, NoMatches) and not palette
+        return isinstance(error, ScreenStackError) and not self.screen_stack
+
+    def _print_error_renderables(self) -> None:
+        """Who opened the stepper says what happened."""
+
+    def _note_failure(self, error: Exception) -> None:
+        if self.failed is None:
+            report = "".join(traceback.format_exception(error))
+            self.failed = failure(error, report, self.session.cursor.at)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [Uncoloured()] if self.no_color else super().get_line_filters()
@@ -80,11 +148,15 @@ class StepperApp(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Keys and pastes on the stepper go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""
+        if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
+            return  # typed behind the key that quits: there is no screen any more to take it
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self.view:
             await super().on_event(event)
         elif not self._keys.hold(event):
             await self.on_ready()
-            if not await self._keys.take(event):
+            if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
+                self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
+            elif not await self._keys.take(event):
                 await super().on_event(event)
 
     async def on_ready(self) -> None:
@@ -113,12 +185,43 @@ class StepperApp(App[None]):
         """Makes a cursor the current one and shows it; None: nothing has changed."""
         if update is None:
             return
-        self.session.cursor = update.cursor
+        self.session.cursor, self._shown = update.cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
         self.view.show(update.cursor, update.note)
         if (then := update.then) is not None:
             self.call_after_refresh(lambda: self.show(then()))
+        self._begin(update.goes_on)
+        if update.later is not None:
+            Thread(target=self._work, args=[update.later], daemon=True).start()  # quitting does not wait for it
+
+    def _begin(self, work: Callable[[], Update] | None) -> None:
+        """Has a slice of long work done when the keys that wait are answered; instead of what was going on."""
+        self._slice = work
+        if work is not None:
+            self.set_timer(PAUSE, lambda: self._go_on(work))
+
+    def _go_on(self, work: Callable[[], Update]) -> None:
+        if self._slice is not work or self._exit:
+            return
+        update = work()
+        if update.goes_on and update.cursor.at == self.session.cursor.at and monotonic() < self._shown + REPORTED:
+            self._begin(update.goes_on)
+        else:
+            self.show(update)
+
+    def _stop_work(self) -> bool:
+        """Drops long work that nobody has asked for in the open question; returns whether there was some."""
+        asking = self.view.prompt is not None and self.view.prompt.question is not None
+        if self._slice is None or asking:
+            return False
+        self._slice = None
+        return True
+
+    def _work(self, later: Callable[[], Line]) -> None:
+        note = later()
+        with suppress(RuntimeError):  # the reader has quit
+            self.call_from_thread(lambda: self.show(Update(self.session.cursor, note)))
 
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))

@@ -60,6 +60,7 @@ SHOWN = {
     "pagedown": "PgDn",
     "pageup": "PgUp",
     "ctrl+p": "Ctrl+P",
+    "ctrl+z": "Ctrl+Z",
 }
 
 STEP = "Step"
@@ -111,6 +112,7 @@ KEYMAP = (
     Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
     Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),
     Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
+    Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
     Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
 )
 

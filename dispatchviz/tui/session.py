@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.folded_steps import FOLDED, shown_at_first
+from dispatchviz.explain.trace_index.folded_steps import FOLDED
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.cursor.listed_steps import shown_at_first
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search
 from dispatchviz.tui.text.styled_line import Line
@@ -28,6 +29,11 @@ class Update:
     """Text to copy."""
     then: Callable[[], Update] | None = None
     """What follows as soon as this is on the screen."""
+    goes_on: Callable[[], Update] | None = None
+    """The next slice of work that is not done yet, a few milliseconds of it; dropped as soon as there is something else
+    to show."""
+    later: Callable[[], Line] | None = None
+    """What is done in the background while the reader goes on; the line that it gives is shown when it is done."""
 
 
 class Session:
@@ -44,6 +50,8 @@ class Session:
         self.marks = Marks(trace, file)
         self.search = Search(trace)
         self.cursor = self._first_cursor(step)
+        self.is_drawing = False
+        """A picture is being made in the background."""
 
     def _first_cursor(self, step: int | None) -> Cursor:
         """At ``step``, as near as there is one; without it at the first step, or the last if the program raised."""

@@ -20,7 +20,10 @@ MISTAKES = {
     "a folder": (["trace", "."], "cannot read .: Is a directory"),
     "no trace in standard input": (["open", "-"], "standard input is not a dispatchviz trace"),
     "no trace": (["open", FORUM], "is not a dispatchviz trace: its first line is not a trace header"),
-    "suffix": (["export", FORUM, "-o", "a.gif"], "a picture is .svg, .dot, .png, .pdf, a trace is .jsonl or .jsonl.gz"),
+    "suffix": (
+        ["export", FORUM, "-o", "a.gif"],
+        "a picture is .svg, .dot, .png, .pdf, a trace is .dvtrace, .jsonl or .jsonl.gz, a table is .parquet",
+    ),
     "unwritable": (["trace", "-o", "no/such/folder/log", FORUM], "cannot write no/such/folder/log"),
     "unwritable trace": (["trace", "--save", "no/a.jsonl", FORUM], "cannot write no/a.jsonl"),
     "unknown format": (["trace", "--format", "xml", FORUM], "'xml' is not one of 'text', 'torch', 'jsonl'"),

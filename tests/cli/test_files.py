@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.record.events import SourceLine
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.events import Printed, SourceLine
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import export
 from tests.steps import last_step, steps
@@ -48,7 +48,7 @@ def test_why_not_is_said(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text("mine")
     (tmp_path / "folder.jsonl").mkdir()
     for name, says in {
-        "weights.pt": "cannot save the trace as weights.pt: the name of a trace ends in .jsonl or .jsonl.gz",
+        "weights.pt": "cannot save the trace as weights.pt: the name of a trace ends in .dvtrace, .jsonl or .jsonl.gz",
         "data.jsonl": "data.jsonl is there and is no trace: it is not overwritten, choose another name",
         "folder.jsonl": "cannot write folder.jsonl: Is a directory",
     }.items():
@@ -109,3 +109,56 @@ def test_a_trace_that_cannot_be_shown_is_not_lost(tmp_path: Path) -> None:
     assert len(steps(trace, SourceLine)) == 1
     assert ended.status == 2
     assert said == f"dispatchviz: there is no step 999: program.py has the steps 0 to {last_step(trace)}"
+
+
+LOOP = """
+import torch
+x = z = torch.ones(2, requires_grad=True)
+for _ in range(200):
+    z = z.sin() + x
+z.sum().backward()
+"""
+
+
+def test_a_big_graph_is_folded_and_said_to_be(tmp_path: Path) -> None:
+    dispatchviz("export", script(tmp_path, LOOP), "-o", "t.jsonl", cwd=tmp_path)
+    ended = dispatchviz("export", "t.jsonl", "-o", "a.svg", cwd=tmp_path)
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.startswith("402 Nodes are folded into 4 boxes: 200 times 2 Nodes; --expand RANGE")
+    asked = dispatchviz("export", "t.jsonl", "-o", "b.svg", "--expand", "10-13", cwd=tmp_path)
+    assert asked.err.startswith("402 Nodes are folded into")
+    assert (tmp_path / "a.svg").read_text().count(">SinBackward0<") == 1
+    assert (tmp_path / "b.svg").read_text().count(">SinBackward0<") == 2 + 2
+    assert dispatchviz("export", "t.jsonl", "-o", "c.dot", cwd=tmp_path) == (0, "", "")
+    assert says_no(
+        dispatchviz("export", "t.jsonl", "-o", "d.svg", "--expand", "w", cwd=tmp_path), "no Node of this graph"
+    )
+
+
+def test_several_traces_become_one_table(tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    for rank in range(2):
+        header = Header(cuda="", program="p.py", rank=rank)
+        Trace(header, [Printed(0, None, f"{rank}\n")]).save(tmp_path / f"rank{rank}.jsonl")
+    both = ("rank0.jsonl", "rank1.jsonl")
+    assert dispatchviz("export", *both, "-o", "named.parquet", cwd=tmp_path) == (0, "", "")
+    assert dispatchviz("export", *both, "-o", "run.parquet", "--run", "seven", cwd=tmp_path) == (0, "", "")
+    rows = [
+        pq.read_table(tmp_path / name, columns=["run", "rank"]).to_pylist() for name in ("named.parquet", "run.parquet")
+    ]
+    assert rows == [
+        [{"run": "rank0", "rank": 0}, {"run": "rank1", "rank": 1}],
+        [{"run": "seven", "rank": 0}, {"run": "seven", "rank": 1}],
+    ]
+    for others, complaint in {
+        ("-o", "a.svg"): "rank1.jsonl is one argument too many",
+        ("-o", "a.parquet", "--", "--lr"): "rank0.jsonl is a saved trace and takes no arguments such as --lr",
+    }.items():
+        ended = dispatchviz("export", *both, *others, cwd=tmp_path)
+        assert ended.status == 2
+        assert complaint in ended.err
+    ended = dispatchviz("export", "rank0.jsonl", "-o", "a.jsonl", "--run", "seven", cwd=tmp_path)
+    assert (ended.status, ended.err) == (
+        2,
+        "dispatchviz: --run with a .jsonl file would do nothing: leave one of them out\n",
+    )

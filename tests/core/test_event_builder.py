@@ -41,7 +41,7 @@ def test_a_cell_is_described_as_it_was_when_it_was_picked() -> None:
     assert [(c[0], c[1]) for c in first.candidates if c[2]] == [("CPU", "taken")]
     assert [(c[0], c[1]) for c in second.candidates if c[2]] == [
         ("CPU", "taken"),
-        ("CompositeExplicitAutograd", "not asked"),
+        ("CompositeExplicitAutograd", "not reached"),
     ]
 
 

@@ -120,7 +120,7 @@ def test_candidates_have_the_outcome_of_each() -> None:
             "CompositeImplicitAutograd",
         ),
         ("Autograd", "taken", "Autograd"),
-        ("AutogradCUDA", "not asked", "autograd_fallback"),
+        ("AutogradCUDA", "not reached", "autograd_fallback"),
     ]
 
 
@@ -130,7 +130,7 @@ def test_an_alias_that_does_not_include_the_key_is_reported() -> None:
         ("SparseCUDA", "nothing registered", None),
         (
             "CompositeExplicitAutogradNonFunctional",
-            "does not stand for SparseCUDA",
+            "does not cover SparseCUDA",
             "CompositeExplicitAutogradNonFunctional",
         ),
         ("CompositeExplicitAutograd", "nothing registered", None),

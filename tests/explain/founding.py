@@ -39,7 +39,7 @@ AUTOGRAD_CANDIDATES = (
     ("AutogradCUDA", "nothing registered", ""),
     ("CompositeImplicitAutograd", "nothing registered", ""),
     ("Autograd", "taken", "VariableType::add_Tensor"),
-    ("AutogradCUDA", "not asked", "autograd_fallback"),
+    ("AutogradCUDA", "not reached", "autograd_fallback"),
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_labels import LABELS, label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 
 from .founding import founding
@@ -22,7 +22,9 @@ KINDS = typing.get_args(ev.AnyEvent)
 
 def plain(kind: Any) -> Any:
     """A value of a field's type."""
-    if typing.get_origin(kind) is types.UnionType:
+    if typing.get_origin(kind) is typing.Annotated:
+        return plain(typing.get_args(kind)[0])
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
         return None
     if typing.get_origin(kind) is typing.Literal:
         return typing.get_args(kind)[0]
@@ -46,6 +48,10 @@ def test_every_kind_is_explained(kind: type[ev.Event]) -> None:
     assert label(trace, len(trace) - 1)
     assert sign(trace[-1]) in SIGNS.values()
     assert rule(trace[-1]).text.endswith(".")
+
+
+def test_every_kind_has_a_function_for_its_label() -> None:
+    assert set(LABELS) == set(KINDS)
 
 
 def test_signs_are_told_apart_without_colour() -> None:

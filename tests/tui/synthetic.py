@@ -104,7 +104,7 @@ def _add(tape: Tape) -> None:
 
 
 def _selected(tape: Tape, op: str, key: str, cell: int, kernel: str, reason: str, source: str) -> None:
-    candidates = ((key, "nothing registered", ""), ("CompositeExplicitAutograd", "not asked", ""))
+    candidates = ((key, "nothing registered", ""), ("CompositeExplicitAutograd", "not reached", ""))
     taken = (source, "taken", kernel)
     tape.add(
         ev.KernelSelected, op, key, cell, kernel, reason, source, "registered at RegisterX.cpp:1", (*candidates, taken)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dispatchviz.core.record.events import ErrorRaised, ImplEntered, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.cursor import REMEMBERED, Cursor
-from tests.steps import last_step, line, step, steps
+from tests.steps import last_step, line, step
 
 from .synthetic import forum, nested, raising
 
@@ -111,16 +111,6 @@ def test_two_callers_then_two_callees() -> None:
     assert up.depth < deep.depth - 1
     assert up.callee().callee().at == deep.at
     assert up.into().below == ()
-
-
-def test_search_goes_round_and_stays_without_a_hit() -> None:
-    trace = forum()
-    lines = steps(trace, SourceLine)
-    cursor = Cursor(trace, lines[-1])
-    assert cursor.search(lines.__contains__).at == lines[0]
-    assert cursor.search(lines.__contains__, forward=False).at == lines[-2]
-    assert Cursor(trace, lines[0]).search(lines.__contains__, forward=False).at == lines[-1]
-    assert cursor.search(lambda at: False) is cursor
 
 
 def test_marks_and_errors_stop_resume() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import browser, sharing
 from dispatchviz.tui.cursor.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
+from dispatchviz.tui.cursor.step_search import all_hits
 from dispatchviz.tui.session import Session
 from tests.steps import last_step, step
+from tests.waiting import HANGS
 
 from .screens import Reader, read
 from .synthetic import forum
@@ -25,7 +29,7 @@ END = last_step(forum())
 
 def steps_of(*words: str) -> list[int]:
     """The steps that a filter with these words lets through."""
-    return list(Session(forum()).search.hits(" ".join(words)))
+    return list(all_hits(forum(), " ".join(words)))
 
 
 def test_what_a_breakpoint_may_be() -> None:
@@ -208,8 +212,51 @@ def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> N
         assert reader.sees(f"No backward graph yet: it starts at step {step(forum(), ev.NodeCreated)}")
         assert opened == []
         await reader.press("G", "o")
-        assert reader.sees("Opened in the browser: ")
+        await reader.until(lambda: reader.sees("Opened in the browser: "))
         assert "AddBackward0" in opened[0].read_text()
+
+    read(forum(), story, step=0)
+
+
+def test_while_a_picture_is_drawn_all_keys_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end, drawn = threading.Event(), list[int]()
+
+    def slow(trace: Trace, at: int) -> tuple[Path, str]:
+        drawn.append(at)
+        assert may_end.wait(HANGS)
+        return Path("/somewhere.svg"), "748 Nodes are folded"
+
+    monkeypatch.setattr(browser, "picture_file", slow)
+    monkeypatch.setattr(browser, "open_picture", lambda path: True)
+
+    async def story(reader: Reader) -> None:
+        last = reader.at
+        await reader.press("o")
+        assert reader.sees("Drawing the backward graph")
+        await reader.press("left")
+        assert reader.at < last
+        before = reader.at
+        await reader.press("o")
+        assert reader.sees("Still drawing")
+        may_end.set()
+        await reader.until(lambda: reader.sees("Opened in the browser: /somewhere.svg. 748 Nodes are folded"))
+        assert reader.at == before, "the reader stays where the keys led"
+        assert drawn == [last]
+
+    read(forum(), story, step=last_step(forum()))
+
+
+def test_why_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(trace: Trace, at: int) -> tuple[Path, str]:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(browser, "picture_file", fails)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("G", "o")
+        await reader.until(lambda: reader.sees("No picture: ", "No space left on device"))
+        await reader.press("o")
+        await reader.until(lambda: reader.sees("No picture: "))
 
     read(forum(), story, step=0)
 

@@ -22,13 +22,15 @@ pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform == "win32", reas
 class Terminal:
     """A terminal with ``dispatchviz`` running in it."""
 
-    def __init__(self, *command: str, size: tuple[int, int] = (120, 40)) -> None:
+    def __init__(
+        self, *command: str, size: tuple[int, int] = (120, 40), begin: tuple[str, str] = ("-m", "dispatchviz")
+    ) -> None:
         import pty  # not there on Windows
 
         self.screen, terminal = pty.openpty()
         width, height = map(str, size)
         self.program = subprocess.Popen(
-            [sys.executable, "-m", "dispatchviz", *command],
+            [sys.executable, *begin, *command],
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,
@@ -49,8 +51,8 @@ class Terminal:
     def ended(self) -> int:
         """The exit status, after all that the program still has to write."""
         try:
-            while os.read(self.screen, 65536):
-                pass
+            while read := os.read(self.screen, 65536):
+                self.seen += read
         except OSError:  # nobody has the terminal open any more
             pass
         return self.program.wait()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.record.events import KernelReturned, NodeCreated
-from dispatchviz.testing import node_created, redispatch
+from dispatchviz.core.record.events import AnyEvent, KernelReturned, NameBound, NodeCreated, SourceLine
+from dispatchviz.testing import Pattern, node_created, redispatch
 from dispatchviz.tui.commands.move_notes import hit_note
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.step_search import Search
-from tests.steps import last_step, step, steps
+from tests.steps import last_step, steps
 
 from .synthetic import big, forum
 
@@ -18,17 +18,24 @@ def hits(search: Search) -> list[int]:
     return [at for at in range(last_step(forum()) + 1) if search.matches(at)]
 
 
+def finds(search: Search, query: str, begin: int = 0) -> None:
+    """To the end."""
+    search.find(query, begin)
+    while search.go_on():
+        pass
+
+
 def test_words_in_any_order_and_case_and_the_kind_of_the_step() -> None:
     search = Search(forum())
-    search.find("ADD.tensor  Redispatch")
+    finds(search, "ADD.tensor  Redispatch")
     assert hits(search) == steps(forum(), redispatch("aten::add.Tensor"))
-    search.find("NodeCreated")
+    finds(search, "NodeCreated")
     assert hits(search) == steps(forum(), NodeCreated)
-    search.find("nodecreated sum")
+    finds(search, "nodecreated sum")
     assert hits(search) == steps(forum(), node_created("SumBackward0"))
-    search.find("  ")
+    finds(search, "  ")
     assert hits(search) == []
-    search.find("nodecreated")
+    finds(search, "nodecreated")
     assert hits(search) == steps(forum(), NodeCreated)
 
 
@@ -36,8 +43,8 @@ def test_words_in_any_order_and_case_and_the_kind_of_the_step() -> None:
 def test_narrowing_letter_by_letter_finds_the_same(query: str) -> None:
     typed, at_once = Search(forum()), Search(forum())
     for end in range(len(query) + 1):
-        typed.find(query[:end])
-    at_once.find(query)
+        finds(typed, query[:end])
+    finds(at_once, query)
     assert hits(typed) == hits(at_once)
 
 
@@ -45,20 +52,77 @@ def test_notes() -> None:
     search, cursor = Search(forum()), Cursor(forum())
     nodes = steps(forum(), NodeCreated)
     assert hit_note(search, cursor).plain.strip() == ""
-    search.find("nodecreated")
+    finds(search, "nodecreated")
     assert hit_note(search, cursor.goto(nodes[1]), "more").plain == f" Hit 2 of {len(nodes)}  more"
     assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == f" {len(nodes)} hits  "
     hiding = cursor.filtered((nodes[1] + 1, nodes[1] + 2)).goto(nodes[1])
     assert hit_note(search, hiding, "more").plain == f" Hit 2 of {len(nodes)}  the filter hides this step  more"
-    search.find("[/]")
+    finds(search, "[/]")
     assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == " No step has [/]"
 
 
-def test_texts_are_made_in_pieces() -> None:
-    trace = big(5000)
-    search = Search(trace)
-    assert search.prepare()
-    while search.prepare():
+def test_a_search_goes_on_in_slices_and_tells_what_it_is_certain_of() -> None:
+    trace = big(20_000)
+    returns, search = steps(trace, KernelReturned), Search(trace)
+    middle = returns[len(returns) // 2]
+    search.find("returns t", middle)
+    assert search.go_on()
+    assert not search.complete
+    assert search.certain(middle, search.next(middle))
+    assert search.next(middle) == returns[len(returns) // 2 + 1]
+    assert not search.certain(middle, returns[0], forward=False)
+    while search.go_on():
         pass
-    search.find("returns")
-    assert search.matches(step(trace, KernelReturned))
+    assert list(search.hits()) == returns
+    assert search.next(middle, forward=False) == returns[len(returns) // 2 - 1]
+    assert (search.next(returns[-1]), search.next(returns[0], forward=False)) == (returns[0], returns[-1])
+
+
+@pytest.mark.parametrize(
+    "query", ["nodecreated", "dispatched", "aten::add.tensor dispatched", "created", "autogradcuda"]
+)
+def test_what_names_tell_is_there_before_any_label_is_made(query: str) -> None:
+    search = Search(big(5_000))
+    search.find(query)
+    early = search.next(4_000)
+    assert early is not None
+    assert search.matches(early)
+    while search.go_on():
+        pass
+    assert 4_000 < (search.next(4_000) or 0) <= early
+
+
+@pytest.mark.parametrize(
+    ("query", "named"), [("SumBackward0", node_created("SumBackward0")), ("backward0", NodeCreated), ("y", NameBound)]
+)
+def test_names_of_variables_and_nodes_are_hits_before_any_label_is_made(
+    query: str, named: Pattern | type[AnyEvent]
+) -> None:
+    search, naming = Search(forum()), set(steps(forum(), named))
+    search.find(query)
+    early = hits(search)
+    finds(search, query)
+    assert naming.intersection(early) == naming.intersection(hits(search)) != set()
+    assert set(early) <= set(hits(search))
+
+
+def test_the_search_goes_backwards_from_where_the_reader_is() -> None:
+    trace = big(20_000)
+    search = Search(trace)
+    search.find("returns t")
+    search.look_from(10_000, forward=False)
+    search.go_on()
+    nearest = max(step for step in steps(trace, KernelReturned) if step < 10_000)
+    assert search.next(10_000, forward=False) == nearest
+    assert search.certain(10_000, nearest, forward=False)
+
+
+def test_a_search_goes_round_the_end_and_has_no_next_without_a_hit() -> None:
+    search = Search(forum())
+    finds(search, "sourceline")
+    lines = steps(forum(), SourceLine)
+    assert (search.next(lines[-1]), search.next(lines[-1], forward=False)) == (lines[0], lines[-2])
+    assert search.next(lines[0], forward=False) == lines[-1]
+    finds(search, "no such thing")
+    assert search.next(3) is None
+    assert search.certain(3, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.terminal import can_run
+from dispatchviz.tui.terminal.support import can_run
 from tests.waiting import HANGS
 
 FORUM = Path(__file__).parents[2] / "examples" / "forum.py"
@@ -59,7 +59,7 @@ def test_a_small_terminal_will_not_do(terminal: pytest.MonkeyPatch, name: str, v
 
 
 def test_asking_loads_no_textual() -> None:
-    code = "import sys, dispatchviz.tui.terminal; assert not {'textual', 'rich'} & set(sys.modules)"
+    code = "import sys, dispatchviz.tui.terminal.support; assert not {'textual', 'rich'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

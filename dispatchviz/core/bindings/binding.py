@@ -22,6 +22,7 @@ from dispatchviz.core.bindings.torch_function import (
     overloaded_args,
     overrides,
 )
+from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys.key_set import default_included_set
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 Overload = tuple[Any, ...]
 """Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run
-without it."""
+without it. The ``call`` of a generated operator is written ``"ops.add_Tensor.call"``, since a process calls a few."""
 
 
 class Plan(Struct, frozen=True, gc=False):
@@ -74,9 +75,18 @@ def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 
 
+def _found(run: Callable[..., Any] | str) -> Callable[..., Any]:
+    """What runs, if need be by the name of a generated operator."""
+    if not isinstance(run, str):
+        return run
+    _, operator, call = run.split(".")
+    found: Callable[..., Any] = getattr(getattr(ops, operator), call)
+    return found
+
+
 def _is_call(function: Callable[..., Any]) -> bool:
     """Whether it is the ``call`` of a generated operator."""
-    return function.__module__.endswith(".generated.operators") and function.__name__ == "call"
+    return ".generated.operators." in function.__module__ and function.__name__ == "call"
 
 
 def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
@@ -119,7 +129,11 @@ class Binding:
         self.is_method = name.startswith("Tensor.")
         self._plans: dict[tuple[type, ...], Plan] = {}
         """By the arguments' types."""
-        self._run: list[Callable[..., Any]] = [row[1] for row in overloads]
+
+    @cached_property
+    def _run(self) -> list[Callable[..., Any]]:
+        """What runs, by signature."""
+        return [_found(row[1]) for row in self.overloads]
 
     @cached_property
     def _parser(self) -> PythonArgParser:
@@ -236,7 +250,7 @@ class Binding:
         run, defaults = self._run[index], tuple(values[len(args) :])
         texts = tuple([value_text(value) for value in defaults])
         if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
-            run, defaults = self.overloads[index][3], defaults[:-1]
+            run, defaults = _found(self.overloads[index][3]), defaults[:-1]
         if defaults == _own_defaults(run, len(defaults)):
             defaults = ()
         types = tuple(map(type, args))

@@ -6,6 +6,7 @@ A number in a tensor is read by an operator, ``item``. Of lists, only the first 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -50,9 +51,15 @@ def number_in(tensor: Tensor) -> Any:
 
 def number_as_tensor(value: complex) -> Tensor:
     """A Python number as a wrapped 0-dim tensor."""
+    return _wrapped_scalar_tensor()(value)
+
+
+@functools.cache
+def _wrapped_scalar_tensor() -> Callable[[complex], Tensor]:
+    """Looked up once: an import within a function takes as long as the tensor."""
     from dispatchviz.core.native.arithmetic.binary_ops import wrapped_scalar_tensor
 
-    return wrapped_scalar_tensor(value)
+    return wrapped_scalar_tensor
 
 
 # -- single values -----------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ _GEOMETRY = "SymInt storage_offset, tuple of SymInts size, tuple of SymInts stri
 Tensor_set_ = Binding(
     "Tensor.set_",
     (
-        ("set_()", ops.set_.call, "aten::set_"),
+        ("set_()", "ops.set_.call", "aten::set_"),
         ("set_(torch.Storage source)", _set_storage, "aten::set_"),
         (f"set_(torch.Storage source, {_GEOMETRY})", _set_storage, "aten::set_"),
         ("set_(Tensor source)", _set_tensor, "aten::set_"),
@@ -142,7 +142,7 @@ nonzero = Binding(
 Tensor_nonzero = Binding(
     "Tensor.nonzero",
     (
-        ("nonzero()", ops.nonzero.call, "aten::nonzero"),
+        ("nonzero()", "ops.nonzero.call", "aten::nonzero"),
         ("nonzero(*, bool as_tuple)", _nonzero, "aten::nonzero"),
     ),
 )
@@ -157,8 +157,8 @@ Tensor__is_zerotensor = Binding("Tensor._is_zerotensor", (("_is_zerotensor()", c
 Tensor_record_stream = Binding(
     "Tensor.record_stream", (("record_stream(Stream s)", _record_stream, "aten::record_stream"),)
 )
-Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", ops.detach_.call, "aten::detach_"),))
-Tensor_item = Binding("Tensor.item", (("item()", ops.item.call, "aten::item"),))
+Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", "ops.detach_.call", "aten::detach_"),))
+Tensor_item = Binding("Tensor.item", (("item()", "ops.item.call", "aten::item"),))
 Tensor_requires_grad_ = Binding(
     "Tensor.requires_grad_",
     (("requires_grad_(bool requires_grad = True)", requires_grad_, ""),),

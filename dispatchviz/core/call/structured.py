@@ -134,7 +134,7 @@ class Structured(Struct, eq=False, gc=False):
             self._cast_output()
         if recorder.active is not None:
             recorder.active.note(recorder.LEAVE)
-        return self.bring_back()
+        return self.output if self.target is self.output else self.bring_back()
 
     def _cast_output(self) -> None:
         """``TensorIteratorBase::cast_outputs``, the last thing that the impl does."""

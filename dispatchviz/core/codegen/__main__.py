@@ -23,12 +23,11 @@ from dispatchviz.core.codegen.pages import FOLDER
 def generate() -> dict[str, str]:
     """File name to text of everything in ``core/generated``. SpecError for a mistake in a yaml file."""
     spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")
-    return {f"{module}.py": text for module, text in _modules(spec)}
+    return {f"{module}.py": text for module, text in _modules(spec)} | dict(operators.texts(spec))
 
 
 def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield "register_schema", operators.schemas(spec)
-    yield "operators", operators.text(spec)
     yield from registers.texts(spec)
     yield "nodes", autograd.nodes(spec)
     yield "variable_type", autograd.variable_type(spec)
@@ -48,7 +47,9 @@ def stale() -> list[str]:
     """Files in ``core/generated`` that are not what the yaml files, or what is registered, give."""
     expected = generate() | {implemented.NAME: implemented.text()}
     present = {
-        path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"
+        path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8")
+        for path in FOLDER.rglob("*.py*")
+        if path.suffix in (".py", ".pyi") and path.name != "__init__.py"
     }
     return sorted(name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name))
 

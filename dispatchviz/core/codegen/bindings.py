@@ -178,7 +178,7 @@ def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
     for overload in overloads:
         name = f"_{prefix}_{overload.function.identifier}"
         if _just_calls(overload):
-            name = f"ops.{overload.function.identifier}.call"
+            name = f'"ops.{overload.function.identifier}.call"'
         else:
             yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
         operator = overload.function.schema.full_name
@@ -213,7 +213,7 @@ def _without_out(overload: Overload) -> str:
         return ""
     if _shown_arguments(overload)[:-1] != names:
         return ""
-    return f", ops.{overload.function.identifier}.call"
+    return f', "ops.{overload.function.identifier}.call"'
 
 
 def _deprecated(name: str, old: list[str], overloads: list[Overload], base: str, method: bool) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
@@ -25,6 +25,12 @@ from __future__ import annotations
 
 FALLBACKS = "{fallbacks}"
 
+BOXED_KERNELS = frozenset(
+    (
+{boxed}    )
+)
+"""PyTorch's names of the boxed kernels of single operators that are ours too."""
+
 KERNELS = {{
 {kernels}}}
 '''
@@ -41,21 +47,32 @@ def text() -> str:
 
 
 def _page() -> str:
-    from dispatchviz.core.call.aten import Implemented
-    from dispatchviz.core.table.registry import process
-    from dispatchviz.core.wiring import native_library as _native_library  # noqa: F401  registers the fallbacks
+    from dispatchviz.core.table.pytorch_registrations import PyTorch, pytorch_fallbacks
+    from dispatchviz.core.wiring import native_library
 
-    operators = Implemented("cuda")
-    kernels = {
-        name: _keys({k: own[0] for k, own in operators.registrations(name).items()}) for name in operators.names()
+    ours, boxed = native_library.written_by_hand()
+    operators = PyTorch("cuda")
+    kernels = {name: _keys(name, operators.registrations(name), boxed) for name in operators.names()}
+    return _PAGE.format(
+        fallbacks=" ".join(str(key) for key, kernel in sorted(pytorch_fallbacks()) if kernel.name in ours),
+        boxed="".join(f'        "{name}",\n' for name in sorted(boxed)),
+        kernels="".join(f'    "{name}": "{keys}",\n' for name, keys in kernels.items() if keys),
+    )
+
+
+def _keys(name: str, kernels: Mapping[DispatchKey, list[Kernel]], boxed: Collection[str]) -> str:
+    """Those under which the active kernel has a function of ours."""
+    from dispatchviz.core.wiring import native_library
+
+    base = name.removeprefix("aten::")
+    runs = bool(native_library.functions(base))
+    found = {
+        key
+        for key, (front, *_) in kernels.items()
+        if front.name in boxed
+        or (runs and not front.fallthrough and native_library.kernel_function(base, key) is not None)
     }
-    lines = (f'    "{name}": "{keys}",\n' for name, keys in kernels.items() if keys)
-    return _PAGE.format(fallbacks=_keys(process.fallbacks), kernels="".join(lines))
-
-
-def _keys(kernels: Mapping[DispatchKey, Kernel]) -> str:
-    """Those with a function."""
-    return " ".join(str(key) for key in sorted(kernels) if kernels[key].function is not None)
+    return " ".join(str(key) for key in sorted(found))
 
 
 if __name__ == "__main__":

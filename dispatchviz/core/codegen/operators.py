@@ -1,4 +1,8 @@
-"""Prints ``generated/operators.py``: one class per operator with its typed entry points (``at::_ops::X``)."""
+"""Prints ``generated/operators``: one class per operator with its typed entry points (``at::_ops::X``).
+
+A program uses a few of the two thousand, so they are in files by the first two letters of their names, and a file is
+loaded when an operator of it is first used.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,34 @@ from collections.abc import Iterator
 from dispatchviz.core.codegen import signature
 from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
+from dispatchviz.core.generated.operators import home
 
 _IMPORTS = {
     "dispatchviz.core.call.aten": ("Entry", "keys_of"),
     "dispatchviz.core.call.dispatcher": ("call", "redispatch"),
     "dispatchviz.core.tensor.dtype": ("int64",),
 }
+_PACKAGE = "dispatchviz.core.generated.operators"
 
 
-def text(spec: Specification) -> str:
-    """The whole module."""
+def texts(spec: Specification) -> Iterator[tuple[str, str]]:
+    """The modules below ``generated/operators``, and a stub by which type checkers find an operator's class."""
+    files: dict[str, list[NativeFunction]] = {}
+    for function in spec.functions.values():
+        files.setdefault(home(function.identifier), []).append(function)
+    for name, functions in sorted(files.items()):
+        yield f"operators/{name}.py", _text(name, functions)
+    lines = [f"from {_PACKAGE}.{name} import {f.identifier} as {f.identifier}" for name in files for f in files[name]]
+    lines.sort()
+    yield "operators/__init__.pyi", "\n".join([*lines, "", "def home(identifier: str) -> str: ...", ""])
+
+
+def _text(name: str, functions: list[NativeFunction]) -> str:
     return page(
-        "Operators: ``X.call`` dispatches in full, ``X.redispatch`` takes the key set as it is.",
+        f"Operators whose names begin with ``{name.removeprefix('names_')}``.",
         "build/aten/src/ATen/Operators_*.cpp",
         _IMPORTS,
-        map(_operator, spec.functions.values()),
+        map(_operator, functions),
         signature.TYPE_IMPORTS,
     )
 

@@ -68,15 +68,32 @@ def choose_cuda(choice: str) -> None:
     cuda_state.cache_clear()
 
 
+def cuda_choice() -> str:
+    """The current choice, which decides what ``cuda`` is from its first use on."""
+    return _choice
+
+
 @cache
 def cuda_state() -> CudaState:
     """The state of ``cuda`` under the current choice. DeviceUnavailable if the environment's choice is none."""
-    if _choice not in _CHOICES:
-        raise DeviceUnavailable(f"DISPATCHVIZ_CUDA may be {', '.join(_CHOICES)}, not {_choice!r}")
-    if _choice == "emulated":
-        return CudaState(False, numpy, "asked for")
+    return state_under(_choice)
+
+
+def state_under(choice: str) -> CudaState:
+    """The state of ``cuda`` under a choice; looking at it prepares nothing for a GPU."""
+    if choice not in _CHOICES:
+        raise DeviceUnavailable(f"DISPATCHVIZ_CUDA may be {', '.join(_CHOICES)}, not {choice!r}")
+    if choice == "emulated":
+        return CudaState(False, numpy, "requested")
     module, reason = detect()
     return CudaState(False, numpy, reason) if module is None else CudaState(True, module, reason)
+
+
+def cuda_without_looking(choice: str) -> str:
+    """What ``cuda`` is under a choice, as far as that is known without importing CuPy."""
+    if choice == "emulated" or importlib.util.find_spec("cupy") is None:
+        return str(state_under(choice))
+    return "CuPy, if a GPU is usable"
 
 
 def array_module(device_type: str) -> Any:

@@ -116,4 +116,4 @@ def concrete(device: Device) -> Device:
         if device.index not in (None, 0):
             raise RuntimeError(f"CUDA error: invalid device ordinal (asked for {device}, there is one device, cuda:0)")
         return CUDA
-    return {"cpu": CPU, "meta": META}.get(device.type, device)
+    return CPU if device.type == "cpu" else META if device.type == "meta" else device

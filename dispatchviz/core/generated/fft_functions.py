@@ -29,7 +29,7 @@ fft_fft = Binding(
             "fft_fft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
             _fft_fft_fft,
             "aten::fft_fft",
-            ops.fft_fft.call,
+            "ops.fft_fft.call",
         ),
     ),
 )
@@ -48,7 +48,7 @@ fft_ifft = Binding(
             "fft_ifft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
             _fft_fft_ifft,
             "aten::fft_ifft",
-            ops.fft_ifft.call,
+            "ops.fft_ifft.call",
         ),
     ),
 )
@@ -67,7 +67,7 @@ fft_rfft = Binding(
             "fft_rfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
             _fft_fft_rfft,
             "aten::fft_rfft",
-            ops.fft_rfft.call,
+            "ops.fft_rfft.call",
         ),
     ),
 )
@@ -86,7 +86,7 @@ fft_irfft = Binding(
             "fft_irfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
             _fft_fft_irfft,
             "aten::fft_irfft",
-            ops.fft_irfft.call,
+            "ops.fft_irfft.call",
         ),
     ),
 )
@@ -105,7 +105,7 @@ fft_hfft = Binding(
             "fft_hfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
             _fft_fft_hfft,
             "aten::fft_hfft",
-            ops.fft_hfft.call,
+            "ops.fft_hfft.call",
         ),
     ),
 )
@@ -124,7 +124,7 @@ fft_ihfft = Binding(
             "fft_ihfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
             _fft_fft_ihfft,
             "aten::fft_ihfft",
-            ops.fft_ihfft.call,
+            "ops.fft_ihfft.call",
         ),
     ),
 )
@@ -146,7 +146,7 @@ fft_fft2 = Binding(
             ),
             _fft_fft_fft2,
             "aten::fft_fft2",
-            ops.fft_fft2.call,
+            "ops.fft_fft2.call",
         ),
     ),
 )
@@ -168,7 +168,7 @@ fft_ifft2 = Binding(
             ),
             _fft_fft_ifft2,
             "aten::fft_ifft2",
-            ops.fft_ifft2.call,
+            "ops.fft_ifft2.call",
         ),
     ),
 )
@@ -190,7 +190,7 @@ fft_rfft2 = Binding(
             ),
             _fft_fft_rfft2,
             "aten::fft_rfft2",
-            ops.fft_rfft2.call,
+            "ops.fft_rfft2.call",
         ),
     ),
 )
@@ -212,7 +212,7 @@ fft_irfft2 = Binding(
             ),
             _fft_fft_irfft2,
             "aten::fft_irfft2",
-            ops.fft_irfft2.call,
+            "ops.fft_irfft2.call",
         ),
     ),
 )
@@ -234,7 +234,7 @@ fft_hfft2 = Binding(
             ),
             _fft_fft_hfft2,
             "aten::fft_hfft2",
-            ops.fft_hfft2.call,
+            "ops.fft_hfft2.call",
         ),
     ),
 )
@@ -256,7 +256,7 @@ fft_ihfft2 = Binding(
             ),
             _fft_fft_ihfft2,
             "aten::fft_ihfft2",
-            ops.fft_ihfft2.call,
+            "ops.fft_ihfft2.call",
         ),
     ),
 )
@@ -278,7 +278,7 @@ fft_fftn = Binding(
             ),
             _fft_fft_fftn,
             "aten::fft_fftn",
-            ops.fft_fftn.call,
+            "ops.fft_fftn.call",
         ),
     ),
 )
@@ -300,7 +300,7 @@ fft_ifftn = Binding(
             ),
             _fft_fft_ifftn,
             "aten::fft_ifftn",
-            ops.fft_ifftn.call,
+            "ops.fft_ifftn.call",
         ),
     ),
 )
@@ -322,7 +322,7 @@ fft_rfftn = Binding(
             ),
             _fft_fft_rfftn,
             "aten::fft_rfftn",
-            ops.fft_rfftn.call,
+            "ops.fft_rfftn.call",
         ),
     ),
 )
@@ -344,7 +344,7 @@ fft_irfftn = Binding(
             ),
             _fft_fft_irfftn,
             "aten::fft_irfftn",
-            ops.fft_irfftn.call,
+            "ops.fft_irfftn.call",
         ),
     ),
 )
@@ -366,7 +366,7 @@ fft_hfftn = Binding(
             ),
             _fft_fft_hfftn,
             "aten::fft_hfftn",
-            ops.fft_hfftn.call,
+            "ops.fft_hfftn.call",
         ),
     ),
 )
@@ -388,7 +388,7 @@ fft_ihfftn = Binding(
             ),
             _fft_fft_ihfftn,
             "aten::fft_ihfftn",
-            ops.fft_ihfftn.call,
+            "ops.fft_ihfftn.call",
         ),
     ),
 )
@@ -455,7 +455,7 @@ fft_rfftfreq = Binding(
 fft_fftshift = Binding(
     "torch._C._fft.fft_fftshift",
     (
-        ("fft_fftshift(Tensor input, tuple of ints[1] dim = None)", ops.fft_fftshift.call, "aten::fft_fftshift"),
+        ("fft_fftshift(Tensor input, tuple of ints[1] dim = None)", "ops.fft_fftshift.call", "aten::fft_fftshift"),
     ),
 )
 
@@ -463,6 +463,6 @@ fft_fftshift = Binding(
 fft_ifftshift = Binding(
     "torch._C._fft.fft_ifftshift",
     (
-        ("fft_ifftshift(Tensor input, tuple of ints[1] dim = None)", ops.fft_ifftshift.call, "aten::fft_ifftshift"),
+        ("fft_ifftshift(Tensor input, tuple of ints[1] dim = None)", "ops.fft_ifftshift.call", "aten::fft_ifftshift"),
     ),
 )

@@ -30,7 +30,7 @@ linalg_vector_norm = Binding(
             ),
             _linalg_linalg_vector_norm,
             "aten::linalg_vector_norm",
-            ops.linalg_vector_norm.call,
+            "ops.linalg_vector_norm.call",
         ),
     ),
 )
@@ -41,7 +41,7 @@ linalg_diagonal = Binding(
     (
         (
             "linalg_diagonal(Tensor A, *, int offset = 0, int dim1 = -2, int dim2 = -1)",
-            ops.linalg_diagonal.call,
+            "ops.linalg_diagonal.call",
             "aten::linalg_diagonal",
         ),
     ),
@@ -64,7 +64,7 @@ linalg_solve_triangular = Binding(
             ),
             _linalg_linalg_solve_triangular,
             "aten::linalg_solve_triangular",
-            ops.linalg_solve_triangular.call,
+            "ops.linalg_solve_triangular.call",
         ),
     ),
 )
@@ -73,7 +73,7 @@ linalg_solve_triangular = Binding(
 linalg_vander = Binding(
     "torch._C._linalg.linalg_vander",
     (
-        ("linalg_vander(Tensor x, *, SymInt N = None)", ops.linalg_vander.call, "aten::linalg_vander"),
+        ("linalg_vander(Tensor x, *, SymInt N = None)", "ops.linalg_vander.call", "aten::linalg_vander"),
     ),
 )
 
@@ -112,7 +112,7 @@ linalg_cholesky = Binding(
             "linalg_cholesky(Tensor input, *, bool upper = False, Tensor out = None)",
             _linalg_linalg_cholesky,
             "aten::linalg_cholesky",
-            ops.linalg_cholesky.call,
+            "ops.linalg_cholesky.call",
         ),
     ),
 )
@@ -131,7 +131,7 @@ linalg_cross = Binding(
             "linalg_cross(Tensor input, Tensor other, *, int dim = -1, Tensor out = None)",
             _linalg_linalg_cross,
             "aten::linalg_cross",
-            ops.linalg_cross.call,
+            "ops.linalg_cross.call",
         ),
     ),
 )
@@ -210,7 +210,7 @@ linalg_lu_solve = Binding(
             ),
             _linalg_linalg_lu_solve,
             "aten::linalg_lu_solve",
-            ops.linalg_lu_solve.call,
+            "ops.linalg_lu_solve.call",
         ),
     ),
 )
@@ -225,7 +225,7 @@ def _linalg_linalg_det(A: Any, out: Any) -> Any:
 linalg_det = Binding(
     "torch._C._linalg.linalg_det",
     (
-        ("linalg_det(Tensor A, *, Tensor out = None)", _linalg_linalg_det, "aten::linalg_det", ops.linalg_det.call),
+        ("linalg_det(Tensor A, *, Tensor out = None)", _linalg_linalg_det, "aten::linalg_det", "ops.linalg_det.call"),
     ),
 )
 
@@ -284,7 +284,7 @@ linalg_ldl_solve = Binding(
             "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian = False, Tensor out = None)",
             _linalg_linalg_ldl_solve,
             "aten::linalg_ldl_solve",
-            ops.linalg_ldl_solve.call,
+            "ops.linalg_ldl_solve.call",
         ),
     ),
 )
@@ -303,7 +303,7 @@ linalg_matmul = Binding(
             "linalg_matmul(Tensor input, Tensor other, *, Tensor out = None)",
             _linalg_linalg_matmul,
             "aten::linalg_matmul",
-            ops.linalg_matmul.call,
+            "ops.linalg_matmul.call",
         ),
     ),
 )
@@ -322,7 +322,7 @@ linalg_vecdot = Binding(
             "linalg_vecdot(Tensor x, Tensor y, *, int dim = -1, Tensor out = None)",
             _linalg_linalg_vecdot,
             "aten::linalg_vecdot",
-            ops.linalg_vecdot.call,
+            "ops.linalg_vecdot.call",
         ),
     ),
 )
@@ -359,7 +359,7 @@ linalg_eig = Binding(
 _linalg_eigvals = Binding(
     "torch._C._linalg._linalg_eigvals",
     (
-        ("_linalg_eigvals(Tensor input)", ops._linalg_eigvals.call, "aten::_linalg_eigvals"),
+        ("_linalg_eigvals(Tensor input)", "ops._linalg_eigvals.call", "aten::_linalg_eigvals"),
     ),
 )
 
@@ -377,7 +377,7 @@ linalg_eigvals = Binding(
             "linalg_eigvals(Tensor input, *, Tensor out = None)",
             _linalg_linalg_eigvals,
             "aten::linalg_eigvals",
-            ops.linalg_eigvals.call,
+            "ops.linalg_eigvals.call",
         ),
     ),
 )
@@ -414,7 +414,7 @@ linalg_eigvalsh = Binding(
             "linalg_eigvalsh(Tensor input, str UPLO = \"L\", *, Tensor out = None)",
             _linalg_linalg_eigvalsh,
             "aten::linalg_eigvalsh",
-            ops.linalg_eigvalsh.call,
+            "ops.linalg_eigvalsh.call",
         ),
     ),
 )
@@ -433,7 +433,7 @@ linalg_householder_product = Binding(
             "linalg_householder_product(Tensor input, Tensor tau, *, Tensor out = None)",
             _linalg_linalg_householder_product,
             "aten::linalg_householder_product",
-            ops.linalg_householder_product.call,
+            "ops.linalg_householder_product.call",
         ),
     ),
 )
@@ -466,7 +466,7 @@ def _linalg_linalg_inv(A: Any, out: Any) -> Any:
 linalg_inv = Binding(
     "torch._C._linalg.linalg_inv",
     (
-        ("linalg_inv(Tensor A, *, Tensor out = None)", _linalg_linalg_inv, "aten::linalg_inv", ops.linalg_inv.call),
+        ("linalg_inv(Tensor A, *, Tensor out = None)", _linalg_linalg_inv, "aten::linalg_inv", "ops.linalg_inv.call"),
     ),
 )
 
@@ -493,7 +493,7 @@ linalg_norm = Binding(
             ),
             _linalg_linalg_norm,
             "aten::linalg_norm",
-            ops.linalg_norm.call,
+            "ops.linalg_norm.call",
         ),
         (
             (
@@ -502,7 +502,7 @@ linalg_norm = Binding(
             ),
             _linalg_linalg_norm_ord_str,
             "aten::linalg_norm.ord_str",
-            ops.linalg_norm_ord_str.call,
+            "ops.linalg_norm_ord_str.call",
         ),
     ),
 )
@@ -530,7 +530,7 @@ linalg_matrix_norm = Binding(
             ),
             _linalg_linalg_matrix_norm,
             "aten::linalg_matrix_norm",
-            ops.linalg_matrix_norm.call,
+            "ops.linalg_matrix_norm.call",
         ),
         (
             (
@@ -539,7 +539,7 @@ linalg_matrix_norm = Binding(
             ),
             _linalg_linalg_matrix_norm_str_ord,
             "aten::linalg_matrix_norm.str_ord",
-            ops.linalg_matrix_norm_str_ord.call,
+            "ops.linalg_matrix_norm_str_ord.call",
         ),
     ),
 )
@@ -576,7 +576,7 @@ linalg_svdvals = Binding(
             "linalg_svdvals(Tensor A, *, str driver = None, Tensor out = None)",
             _linalg_linalg_svdvals,
             "aten::linalg_svdvals",
-            ops.linalg_svdvals.call,
+            "ops.linalg_svdvals.call",
         ),
     ),
 )
@@ -601,13 +601,13 @@ linalg_cond = Binding(
             "linalg_cond(Tensor input, Number p = None, *, Tensor out = None)",
             _linalg_linalg_cond,
             "aten::linalg_cond",
-            ops.linalg_cond.call,
+            "ops.linalg_cond.call",
         ),
         (
             "linalg_cond(Tensor input, str p, *, Tensor out = None)",
             _linalg_linalg_cond_p_str,
             "aten::linalg_cond.p_str",
-            ops.linalg_cond_p_str.call,
+            "ops.linalg_cond_p_str.call",
         ),
     ),
 )
@@ -647,7 +647,7 @@ linalg_pinv = Binding(
             ),
             _linalg_linalg_pinv_atol_rtol_tensor,
             "aten::linalg_pinv.atol_rtol_tensor",
-            ops.linalg_pinv_atol_rtol_tensor.call,
+            "ops.linalg_pinv_atol_rtol_tensor.call",
         ),
         (
             (
@@ -656,19 +656,19 @@ linalg_pinv = Binding(
             ),
             _linalg_linalg_pinv_atol_rtol_float,
             "aten::linalg_pinv.atol_rtol_float",
-            ops.linalg_pinv_atol_rtol_float.call,
+            "ops.linalg_pinv_atol_rtol_float.call",
         ),
         (
             "linalg_pinv(Tensor input, Tensor rcond, bool hermitian = False, *, Tensor out = None)",
             _linalg_linalg_pinv_rcond_tensor,
             "aten::linalg_pinv.rcond_tensor",
-            ops.linalg_pinv_rcond_tensor.call,
+            "ops.linalg_pinv_rcond_tensor.call",
         ),
         (
             "linalg_pinv(Tensor input, float rcond, bool hermitian = False, *, Tensor out = None)",
             _linalg_linalg_pinv,
             "aten::linalg_pinv",
-            ops.linalg_pinv.call,
+            "ops.linalg_pinv.call",
         ),
     ),
 )
@@ -729,7 +729,7 @@ linalg_solve = Binding(
             "linalg_solve(Tensor A, Tensor B, *, bool left = True, Tensor out = None)",
             _linalg_linalg_solve,
             "aten::linalg_solve",
-            ops.linalg_solve.call,
+            "ops.linalg_solve.call",
         ),
     ),
 )
@@ -748,7 +748,7 @@ linalg_tensorinv = Binding(
             "linalg_tensorinv(Tensor input, int ind = 2, *, Tensor out = None)",
             _linalg_linalg_tensorinv,
             "aten::linalg_tensorinv",
-            ops.linalg_tensorinv.call,
+            "ops.linalg_tensorinv.call",
         ),
     ),
 )
@@ -767,7 +767,7 @@ linalg_tensorsolve = Binding(
             "linalg_tensorsolve(Tensor input, Tensor other, tuple of ints dims = None, *, Tensor out = None)",
             _linalg_linalg_tensorsolve,
             "aten::linalg_tensorsolve",
-            ops.linalg_tensorsolve.call,
+            "ops.linalg_tensorsolve.call",
         ),
     ),
 )
@@ -794,7 +794,7 @@ linalg_qr = Binding(
 linalg_matrix_exp = Binding(
     "torch._C._linalg.linalg_matrix_exp",
     (
-        ("linalg_matrix_exp(Tensor input)", ops.linalg_matrix_exp.call, "aten::linalg_matrix_exp"),
+        ("linalg_matrix_exp(Tensor input)", "ops.linalg_matrix_exp.call", "aten::linalg_matrix_exp"),
     ),
 )
 
@@ -812,7 +812,7 @@ linalg_matrix_power = Binding(
             "linalg_matrix_power(Tensor input, int n, *, Tensor out = None)",
             _linalg_linalg_matrix_power,
             "aten::linalg_matrix_power",
-            ops.linalg_matrix_power.call,
+            "ops.linalg_matrix_power.call",
         ),
     ),
 )
@@ -852,7 +852,7 @@ linalg_matrix_rank = Binding(
             ),
             _linalg_linalg_matrix_rank_atol_rtol_tensor,
             "aten::linalg_matrix_rank.atol_rtol_tensor",
-            ops.linalg_matrix_rank_atol_rtol_tensor.call,
+            "ops.linalg_matrix_rank_atol_rtol_tensor.call",
         ),
         (
             (
@@ -861,19 +861,19 @@ linalg_matrix_rank = Binding(
             ),
             _linalg_linalg_matrix_rank_atol_rtol_float,
             "aten::linalg_matrix_rank.atol_rtol_float",
-            ops.linalg_matrix_rank_atol_rtol_float.call,
+            "ops.linalg_matrix_rank_atol_rtol_float.call",
         ),
         (
             "linalg_matrix_rank(Tensor input, Tensor tol, bool hermitian = False, *, Tensor out = None)",
             _linalg_linalg_matrix_rank_tol_tensor,
             "aten::linalg_matrix_rank.tol_tensor",
-            ops.linalg_matrix_rank_tol_tensor.call,
+            "ops.linalg_matrix_rank_tol_tensor.call",
         ),
         (
             "linalg_matrix_rank(Tensor input, float tol, bool hermitian = False, *, Tensor out = None)",
             _linalg_linalg_matrix_rank,
             "aten::linalg_matrix_rank",
-            ops.linalg_matrix_rank.call,
+            "ops.linalg_matrix_rank.call",
         ),
     ),
 )
@@ -892,7 +892,7 @@ linalg_multi_dot = Binding(
             "linalg_multi_dot(tuple of Tensors tensors, *, Tensor out = None)",
             _linalg_linalg_multi_dot,
             "aten::linalg_multi_dot",
-            ops.linalg_multi_dot.call,
+            "ops.linalg_multi_dot.call",
         ),
     ),
 )

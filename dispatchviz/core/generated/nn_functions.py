@@ -22,7 +22,7 @@ def _nn_gelu(self: Any, approximate: Any, out: Any) -> Any:
 gelu = Binding(
     "torch._C._nn.gelu",
     (
-        ("gelu(Tensor input, *, str approximate = 'none', Tensor out = None)", _nn_gelu, "aten::gelu", ops.gelu.call),
+        ("gelu(Tensor input, *, str approximate = 'none', Tensor out = None)", _nn_gelu, "aten::gelu", "ops.gelu.call"),
     ),
 )
 
@@ -30,7 +30,7 @@ gelu = Binding(
 gelu_ = Binding(
     "torch._C._nn.gelu_",
     (
-        ("gelu_(Tensor input, *, str approximate = 'none')", ops.gelu_.call, "aten::gelu_"),
+        ("gelu_(Tensor input, *, str approximate = 'none')", "ops.gelu_.call", "aten::gelu_"),
     ),
 )
 
@@ -44,7 +44,7 @@ def _nn_silu(self: Any, out: Any) -> Any:
 silu = Binding(
     "torch._C._nn.silu",
     (
-        ("silu(Tensor input, *, Tensor out = None)", _nn_silu, "aten::silu", ops.silu.call),
+        ("silu(Tensor input, *, Tensor out = None)", _nn_silu, "aten::silu", "ops.silu.call"),
     ),
 )
 
@@ -52,7 +52,7 @@ silu = Binding(
 silu_ = Binding(
     "torch._C._nn.silu_",
     (
-        ("silu_(Tensor input)", ops.silu_.call, "aten::silu_"),
+        ("silu_(Tensor input)", "ops.silu_.call", "aten::silu_"),
     ),
 )
 
@@ -70,7 +70,7 @@ linear = Binding(
             "linear(Tensor input, Tensor weight, Tensor bias = None, *, Tensor out = None)",
             _nn_linear,
             "aten::linear",
-            ops.linear.call,
+            "ops.linear.call",
         ),
     ),
 )
@@ -89,7 +89,7 @@ mse_loss = Binding(
             "mse_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)",
             _nn_mse_loss,
             "aten::mse_loss",
-            ops.mse_loss.call,
+            "ops.mse_loss.call",
         ),
     ),
 )
@@ -103,7 +103,7 @@ cross_entropy_loss = Binding(
                 "cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt "
                 "ignore_index = -100, float label_smoothing = 0.0)"
             ),
-            ops.cross_entropy_loss.call,
+            "ops.cross_entropy_loss.call",
             "aten::cross_entropy_loss",
         ),
     ),
@@ -118,7 +118,7 @@ nll_loss_nd = Binding(
                 "nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index "
                 "= -100)"
             ),
-            ops.nll_loss_nd.call,
+            "ops.nll_loss_nd.call",
             "aten::nll_loss_nd",
         ),
     ),
@@ -133,7 +133,7 @@ nll_loss = Binding(
                 "nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = "
                 "-100)"
             ),
-            ops.nll_loss.call,
+            "ops.nll_loss.call",
             "aten::nll_loss",
         ),
     ),
@@ -143,7 +143,7 @@ nll_loss = Binding(
 one_hot = Binding(
     "torch._C._nn.one_hot",
     (
-        ("one_hot(Tensor input, int num_classes = -1)", ops.one_hot.call, "aten::one_hot"),
+        ("one_hot(Tensor input, int num_classes = -1)", "ops.one_hot.call", "aten::one_hot"),
     ),
 )
 
@@ -167,7 +167,7 @@ max_pool2d_with_indices = Binding(
             ),
             _nn_max_pool2d_with_indices,
             "aten::max_pool2d_with_indices",
-            ops.max_pool2d_with_indices.call,
+            "ops.max_pool2d_with_indices.call",
         ),
     ),
 )
@@ -181,7 +181,7 @@ pad_sequence = Binding(
                 "pad_sequence(tuple of Tensors sequences, bool batch_first = False, float padding_value = 0.0, str "
                 "padding_side = \"right\")"
             ),
-            ops.pad_sequence.call,
+            "ops.pad_sequence.call",
             "aten::pad_sequence",
         ),
     ),
@@ -196,7 +196,7 @@ _conv_depthwise2d = Binding(
                 "_conv_depthwise2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor? bias, tuple of"
                 " SymInts[2] stride, tuple of SymInts[2] padding, tuple of SymInts[2] dilation)"
             ),
-            ops._conv_depthwise2d.call,
+            "ops._conv_depthwise2d.call",
             "aten::_conv_depthwise2d",
         ),
     ),
@@ -211,7 +211,7 @@ conv_depthwise3d = Binding(
                 "conv_depthwise3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor? bias, tuple of "
                 "SymInts[3] stride, tuple of SymInts[3] padding, tuple of SymInts[3] dilation)"
             ),
-            ops.conv_depthwise3d.call,
+            "ops.conv_depthwise3d.call",
             "aten::conv_depthwise3d",
         ),
     ),
@@ -226,7 +226,7 @@ thnn_conv2d = Binding(
                 "thnn_conv2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of"
                 " SymInts[2] stride = 1, tuple of SymInts[2] padding = 0)"
             ),
-            ops.thnn_conv2d.call,
+            "ops.thnn_conv2d.call",
             "aten::thnn_conv2d",
         ),
     ),
@@ -241,7 +241,7 @@ slow_conv_dilated2d = Binding(
                 "slow_conv_dilated2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, "
                 "tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1)"
             ),
-            ops.slow_conv_dilated2d.call,
+            "ops.slow_conv_dilated2d.call",
             "aten::slow_conv_dilated2d",
         ),
     ),
@@ -256,7 +256,7 @@ slow_conv_dilated3d = Binding(
                 "slow_conv_dilated3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, "
                 "tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1)"
             ),
-            ops.slow_conv_dilated3d.call,
+            "ops.slow_conv_dilated3d.call",
             "aten::slow_conv_dilated3d",
         ),
     ),
@@ -292,7 +292,7 @@ slow_conv_transpose2d = Binding(
             ),
             _nn_slow_conv_transpose2d,
             "aten::slow_conv_transpose2d",
-            ops.slow_conv_transpose2d.call,
+            "ops.slow_conv_transpose2d.call",
         ),
     ),
 )
@@ -307,7 +307,7 @@ slow_conv_transpose3d = Binding(
                 "None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] "
                 "output_padding = 0, tuple of SymInts[3] dilation = 1)"
             ),
-            ops.slow_conv_transpose3d.call,
+            "ops.slow_conv_transpose3d.call",
             "aten::slow_conv_transpose3d",
         ),
     ),
@@ -322,7 +322,7 @@ slow_conv3d = Binding(
                 "slow_conv3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of"
                 " SymInts[3] stride = 1, tuple of SymInts[3] padding = 0)"
             ),
-            ops.slow_conv3d.call,
+            "ops.slow_conv3d.call",
             "aten::slow_conv3d",
         ),
     ),
@@ -342,7 +342,7 @@ reflection_pad1d = Binding(
             "reflection_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)",
             _nn_reflection_pad1d,
             "aten::reflection_pad1d",
-            ops.reflection_pad1d.call,
+            "ops.reflection_pad1d.call",
         ),
     ),
 )
@@ -361,7 +361,7 @@ reflection_pad2d = Binding(
             "reflection_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)",
             _nn_reflection_pad2d,
             "aten::reflection_pad2d",
-            ops.reflection_pad2d.call,
+            "ops.reflection_pad2d.call",
         ),
     ),
 )
@@ -380,7 +380,7 @@ reflection_pad3d = Binding(
             "reflection_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)",
             _nn_reflection_pad3d,
             "aten::reflection_pad3d",
-            ops.reflection_pad3d.call,
+            "ops.reflection_pad3d.call",
         ),
     ),
 )
@@ -399,7 +399,7 @@ replication_pad1d = Binding(
             "replication_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)",
             _nn_replication_pad1d,
             "aten::replication_pad1d",
-            ops.replication_pad1d.call,
+            "ops.replication_pad1d.call",
         ),
     ),
 )
@@ -418,7 +418,7 @@ replication_pad2d = Binding(
             "replication_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)",
             _nn_replication_pad2d,
             "aten::replication_pad2d",
-            ops.replication_pad2d.call,
+            "ops.replication_pad2d.call",
         ),
     ),
 )
@@ -437,7 +437,7 @@ replication_pad3d = Binding(
             "replication_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)",
             _nn_replication_pad3d,
             "aten::replication_pad3d",
-            ops.replication_pad3d.call,
+            "ops.replication_pad3d.call",
         ),
     ),
 )
@@ -446,7 +446,7 @@ replication_pad3d = Binding(
 _pad_circular = Binding(
     "torch._C._nn._pad_circular",
     (
-        ("_pad_circular(Tensor input, tuple of SymInts pad)", ops._pad_circular.call, "aten::_pad_circular"),
+        ("_pad_circular(Tensor input, tuple of SymInts pad)", "ops._pad_circular.call", "aten::_pad_circular"),
     ),
 )
 
@@ -456,7 +456,7 @@ _pad_enum = Binding(
     (
         (
             "_pad_enum(Tensor input, tuple of SymInts pad, int mode, float value = None)",
-            ops._pad_enum.call,
+            "ops._pad_enum.call",
             "aten::_pad_enum",
         ),
     ),
@@ -468,7 +468,7 @@ pad = Binding(
     (
         (
             "pad(Tensor input, tuple of SymInts pad, str mode = \"constant\", float value = None)",
-            ops.pad.call,
+            "ops.pad.call",
             "aten::pad",
         ),
     ),
@@ -489,7 +489,7 @@ upsample_linear1d = Binding(
                 "upsample_linear1d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? "
                 "scale_factors)"
             ),
-            ops.upsample_linear1d_vec.call,
+            "ops.upsample_linear1d_vec.call",
             "aten::upsample_linear1d.vec",
         ),
         (
@@ -499,7 +499,7 @@ upsample_linear1d = Binding(
             ),
             _nn_upsample_linear1d,
             "aten::upsample_linear1d",
-            ops.upsample_linear1d.call,
+            "ops.upsample_linear1d.call",
         ),
     ),
 )
@@ -521,7 +521,7 @@ upsample_bilinear2d = Binding(
                 "upsample_bilinear2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? "
                 "scale_factors)"
             ),
-            ops.upsample_bilinear2d_vec.call,
+            "ops.upsample_bilinear2d_vec.call",
             "aten::upsample_bilinear2d.vec",
         ),
         (
@@ -531,7 +531,7 @@ upsample_bilinear2d = Binding(
             ),
             _nn_upsample_bilinear2d,
             "aten::upsample_bilinear2d",
-            ops.upsample_bilinear2d.call,
+            "ops.upsample_bilinear2d.call",
         ),
     ),
 )
@@ -553,7 +553,7 @@ _upsample_bilinear2d_aa = Binding(
                 "_upsample_bilinear2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of "
                 "floats? scale_factors)"
             ),
-            ops._upsample_bilinear2d_aa_vec.call,
+            "ops._upsample_bilinear2d_aa_vec.call",
             "aten::_upsample_bilinear2d_aa.vec",
         ),
         (
@@ -563,7 +563,7 @@ _upsample_bilinear2d_aa = Binding(
             ),
             _nn__upsample_bilinear2d_aa,
             "aten::_upsample_bilinear2d_aa",
-            ops._upsample_bilinear2d_aa.call,
+            "ops._upsample_bilinear2d_aa.call",
         ),
     ),
 )
@@ -585,7 +585,7 @@ upsample_trilinear3d = Binding(
                 "upsample_trilinear3d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats?"
                 " scale_factors)"
             ),
-            ops.upsample_trilinear3d_vec.call,
+            "ops.upsample_trilinear3d_vec.call",
             "aten::upsample_trilinear3d.vec",
         ),
         (
@@ -595,7 +595,7 @@ upsample_trilinear3d = Binding(
             ),
             _nn_upsample_trilinear3d,
             "aten::upsample_trilinear3d",
-            ops.upsample_trilinear3d.call,
+            "ops.upsample_trilinear3d.call",
         ),
     ),
 )
@@ -617,7 +617,7 @@ upsample_bicubic2d = Binding(
                 "upsample_bicubic2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? "
                 "scale_factors)"
             ),
-            ops.upsample_bicubic2d_vec.call,
+            "ops.upsample_bicubic2d_vec.call",
             "aten::upsample_bicubic2d.vec",
         ),
         (
@@ -627,7 +627,7 @@ upsample_bicubic2d = Binding(
             ),
             _nn_upsample_bicubic2d,
             "aten::upsample_bicubic2d",
-            ops.upsample_bicubic2d.call,
+            "ops.upsample_bicubic2d.call",
         ),
     ),
 )
@@ -649,7 +649,7 @@ _upsample_bicubic2d_aa = Binding(
                 "_upsample_bicubic2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of "
                 "floats? scale_factors)"
             ),
-            ops._upsample_bicubic2d_aa_vec.call,
+            "ops._upsample_bicubic2d_aa_vec.call",
             "aten::_upsample_bicubic2d_aa.vec",
         ),
         (
@@ -659,7 +659,7 @@ _upsample_bicubic2d_aa = Binding(
             ),
             _nn__upsample_bicubic2d_aa,
             "aten::_upsample_bicubic2d_aa",
-            ops._upsample_bicubic2d_aa.call,
+            "ops._upsample_bicubic2d_aa.call",
         ),
     ),
 )
@@ -676,7 +676,7 @@ upsample_nearest1d = Binding(
     (
         (
             "upsample_nearest1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
-            ops.upsample_nearest1d_vec.call,
+            "ops.upsample_nearest1d_vec.call",
             "aten::upsample_nearest1d.vec",
         ),
         (
@@ -686,7 +686,7 @@ upsample_nearest1d = Binding(
             ),
             _nn_upsample_nearest1d,
             "aten::upsample_nearest1d",
-            ops.upsample_nearest1d.call,
+            "ops.upsample_nearest1d.call",
         ),
     ),
 )
@@ -703,7 +703,7 @@ _upsample_nearest_exact1d = Binding(
     (
         (
             "_upsample_nearest_exact1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
-            ops._upsample_nearest_exact1d_vec.call,
+            "ops._upsample_nearest_exact1d_vec.call",
             "aten::_upsample_nearest_exact1d.vec",
         ),
         (
@@ -713,7 +713,7 @@ _upsample_nearest_exact1d = Binding(
             ),
             _nn__upsample_nearest_exact1d,
             "aten::_upsample_nearest_exact1d",
-            ops._upsample_nearest_exact1d.call,
+            "ops._upsample_nearest_exact1d.call",
         ),
     ),
 )
@@ -730,7 +730,7 @@ upsample_nearest2d = Binding(
     (
         (
             "upsample_nearest2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
-            ops.upsample_nearest2d_vec.call,
+            "ops.upsample_nearest2d_vec.call",
             "aten::upsample_nearest2d.vec",
         ),
         (
@@ -740,7 +740,7 @@ upsample_nearest2d = Binding(
             ),
             _nn_upsample_nearest2d,
             "aten::upsample_nearest2d",
-            ops.upsample_nearest2d.call,
+            "ops.upsample_nearest2d.call",
         ),
     ),
 )
@@ -757,7 +757,7 @@ _upsample_nearest_exact2d = Binding(
     (
         (
             "_upsample_nearest_exact2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
-            ops._upsample_nearest_exact2d_vec.call,
+            "ops._upsample_nearest_exact2d_vec.call",
             "aten::_upsample_nearest_exact2d.vec",
         ),
         (
@@ -767,7 +767,7 @@ _upsample_nearest_exact2d = Binding(
             ),
             _nn__upsample_nearest_exact2d,
             "aten::_upsample_nearest_exact2d",
-            ops._upsample_nearest_exact2d.call,
+            "ops._upsample_nearest_exact2d.call",
         ),
     ),
 )
@@ -784,7 +784,7 @@ upsample_nearest3d = Binding(
     (
         (
             "upsample_nearest3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
-            ops.upsample_nearest3d_vec.call,
+            "ops.upsample_nearest3d_vec.call",
             "aten::upsample_nearest3d.vec",
         ),
         (
@@ -794,7 +794,7 @@ upsample_nearest3d = Binding(
             ),
             _nn_upsample_nearest3d,
             "aten::upsample_nearest3d",
-            ops.upsample_nearest3d.call,
+            "ops.upsample_nearest3d.call",
         ),
     ),
 )
@@ -813,7 +813,7 @@ _upsample_nearest_exact3d = Binding(
     (
         (
             "_upsample_nearest_exact3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
-            ops._upsample_nearest_exact3d_vec.call,
+            "ops._upsample_nearest_exact3d_vec.call",
             "aten::_upsample_nearest_exact3d.vec",
         ),
         (
@@ -823,7 +823,7 @@ _upsample_nearest_exact3d = Binding(
             ),
             _nn__upsample_nearest_exact3d,
             "aten::_upsample_nearest_exact3d",
-            ops._upsample_nearest_exact3d.call,
+            "ops._upsample_nearest_exact3d.call",
         ),
     ),
 )
@@ -837,7 +837,7 @@ im2col = Binding(
                 "im2col(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] "
                 "padding, tuple of ints[2] stride)"
             ),
-            ops.im2col.call,
+            "ops.im2col.call",
             "aten::im2col",
         ),
     ),
@@ -852,7 +852,7 @@ col2im = Binding(
                 "col2im(Tensor input, tuple of SymInts[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] "
                 "dilation, tuple of ints[2] padding, tuple of ints[2] stride)"
             ),
-            ops.col2im.call,
+            "ops.col2im.call",
             "aten::col2im",
         ),
     ),
@@ -867,7 +867,7 @@ scaled_dot_product_attention = Binding(
                 "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float "
                 "dropout_p = 0.0, bool is_causal = False, *, float scale = None, bool enable_gqa = False)"
             ),
-            ops.scaled_dot_product_attention.call,
+            "ops.scaled_dot_product_attention.call",
             "aten::scaled_dot_product_attention",
         ),
     ),
@@ -887,7 +887,7 @@ leaky_relu = Binding(
             "leaky_relu(Tensor input, Number negative_slope = 0.01, *, Tensor out = None)",
             _nn_leaky_relu,
             "aten::leaky_relu",
-            ops.leaky_relu.call,
+            "ops.leaky_relu.call",
         ),
     ),
 )
@@ -896,7 +896,7 @@ leaky_relu = Binding(
 leaky_relu_ = Binding(
     "torch._C._nn.leaky_relu_",
     (
-        ("leaky_relu_(Tensor input, Number negative_slope = 0.01)", ops.leaky_relu_.call, "aten::leaky_relu_"),
+        ("leaky_relu_(Tensor input, Number negative_slope = 0.01)", "ops.leaky_relu_.call", "aten::leaky_relu_"),
     ),
 )
 
@@ -914,7 +914,7 @@ elu = Binding(
             "elu(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1, *, Tensor out = None)",
             _nn_elu,
             "aten::elu",
-            ops.elu.call,
+            "ops.elu.call",
         ),
     ),
 )
@@ -923,7 +923,11 @@ elu = Binding(
 elu_ = Binding(
     "torch._C._nn.elu_",
     (
-        ("elu_(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1)", ops.elu_.call, "aten::elu_"),
+        (
+            "elu_(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1)",
+            "ops.elu_.call",
+            "aten::elu_",
+        ),
     ),
 )
 
@@ -941,7 +945,7 @@ softplus = Binding(
             "softplus(Tensor input, Number beta = 1, Number threshold = 20, *, Tensor out = None)",
             _nn_softplus,
             "aten::softplus",
-            ops.softplus.call,
+            "ops.softplus.call",
         ),
     ),
 )
@@ -956,7 +960,7 @@ def _nn_glu(self: Any, dim: Any, out: Any) -> Any:
 glu = Binding(
     "torch._C._nn.glu",
     (
-        ("glu(Tensor input, int dim = -1, *, Tensor out = None)", _nn_glu, "aten::glu", ops.glu.call),
+        ("glu(Tensor input, int dim = -1, *, Tensor out = None)", _nn_glu, "aten::glu", "ops.glu.call"),
     ),
 )
 
@@ -977,7 +981,7 @@ rrelu_with_noise = Binding(
             ),
             _nn_rrelu_with_noise,
             "aten::rrelu_with_noise",
-            ops.rrelu_with_noise.call,
+            "ops.rrelu_with_noise.call",
         ),
     ),
 )
@@ -991,7 +995,7 @@ rrelu_with_noise_ = Binding(
                 "rrelu_with_noise_(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333,"
                 " bool training = False, torch.Generator generator = None)"
             ),
-            ops.rrelu_with_noise_.call,
+            "ops.rrelu_with_noise_.call",
             "aten::rrelu_with_noise_",
         ),
     ),
@@ -1006,7 +1010,7 @@ max_pool3d_with_indices = Binding(
                 "max_pool3d_with_indices(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], "
                 "tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)"
             ),
-            ops.max_pool3d_with_indices.call,
+            "ops.max_pool3d_with_indices.call",
             "aten::max_pool3d_with_indices",
         ),
     ),
@@ -1041,7 +1045,7 @@ avg_pool2d = Binding(
             ),
             _nn_avg_pool2d,
             "aten::avg_pool2d",
-            ops.avg_pool2d.call,
+            "ops.avg_pool2d.call",
         ),
     ),
 )
@@ -1075,7 +1079,7 @@ avg_pool3d = Binding(
             ),
             _nn_avg_pool3d,
             "aten::avg_pool3d",
-            ops.avg_pool3d.call,
+            "ops.avg_pool3d.call",
         ),
     ),
 )
@@ -1086,7 +1090,7 @@ adaptive_avg_pool2d = Binding(
     (
         (
             "adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)",
-            ops.adaptive_avg_pool2d.call,
+            "ops.adaptive_avg_pool2d.call",
             "aten::adaptive_avg_pool2d",
         ),
     ),
@@ -1098,7 +1102,7 @@ adaptive_avg_pool3d = Binding(
     (
         (
             "adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)",
-            ops.adaptive_avg_pool3d.call,
+            "ops.adaptive_avg_pool3d.call",
             "aten::adaptive_avg_pool3d",
         ),
     ),
@@ -1118,7 +1122,7 @@ adaptive_max_pool2d = Binding(
             "adaptive_max_pool2d(Tensor input, tuple of ints[2] output_size, *, tuple of Tensors out = None)",
             _nn_adaptive_max_pool2d,
             "aten::adaptive_max_pool2d",
-            ops.adaptive_max_pool2d.call,
+            "ops.adaptive_max_pool2d.call",
         ),
     ),
 )
@@ -1137,7 +1141,7 @@ adaptive_max_pool3d = Binding(
             "adaptive_max_pool3d(Tensor input, tuple of ints[3] output_size, *, tuple of Tensors out = None)",
             _nn_adaptive_max_pool3d,
             "aten::adaptive_max_pool3d",
-            ops.adaptive_max_pool3d.call,
+            "ops.adaptive_max_pool3d.call",
         ),
     ),
 )
@@ -1159,7 +1163,7 @@ fractional_max_pool2d = Binding(
             ),
             _nn_fractional_max_pool2d,
             "aten::fractional_max_pool2d",
-            ops.fractional_max_pool2d.call,
+            "ops.fractional_max_pool2d.call",
         ),
     ),
 )
@@ -1181,7 +1185,7 @@ fractional_max_pool3d = Binding(
             ),
             _nn_fractional_max_pool3d,
             "aten::fractional_max_pool3d",
-            ops.fractional_max_pool3d.call,
+            "ops.fractional_max_pool3d.call",
         ),
     ),
 )
@@ -1192,7 +1196,7 @@ max_unpool2d = Binding(
     (
         (
             "max_unpool2d(Tensor input, Tensor indices, tuple of SymInts[2] output_size)",
-            ops.max_unpool2d.call,
+            "ops.max_unpool2d.call",
             "aten::max_unpool2d",
         ),
     ),
@@ -1207,7 +1211,7 @@ max_unpool3d = Binding(
                 "max_unpool3d(Tensor input, Tensor indices, tuple of SymInts[3] output_size, tuple of ints[3] stride, "
                 "tuple of ints[3] padding)"
             ),
-            ops.max_unpool3d.call,
+            "ops.max_unpool3d.call",
             "aten::max_unpool3d",
         ),
     ),
@@ -1222,7 +1226,7 @@ nll_loss2d = Binding(
                 "nll_loss2d(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index ="
                 " -100)"
             ),
-            ops.nll_loss2d.call,
+            "ops.nll_loss2d.call",
             "aten::nll_loss2d",
         ),
     ),
@@ -1245,7 +1249,7 @@ multi_margin_loss = Binding(
             ),
             _nn_multi_margin_loss,
             "aten::multi_margin_loss",
-            ops.multi_margin_loss.call,
+            "ops.multi_margin_loss.call",
         ),
     ),
 )
@@ -1264,7 +1268,7 @@ multilabel_margin_loss = Binding(
             "multilabel_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)",
             _nn_multilabel_margin_loss,
             "aten::multilabel_margin_loss",
-            ops.multilabel_margin_loss.call,
+            "ops.multilabel_margin_loss.call",
         ),
     ),
 )
@@ -1286,7 +1290,7 @@ binary_cross_entropy = Binding(
             ),
             _nn_binary_cross_entropy,
             "aten::binary_cross_entropy",
-            ops.binary_cross_entropy.call,
+            "ops.binary_cross_entropy.call",
         ),
     ),
 )
@@ -1301,7 +1305,12 @@ def _nn_log_sigmoid(self: Any, out: Any) -> Any:
 log_sigmoid = Binding(
     "torch._C._nn.log_sigmoid",
     (
-        ("log_sigmoid(Tensor input, *, Tensor out = None)", _nn_log_sigmoid, "aten::log_sigmoid", ops.log_sigmoid.call),
+        (
+            "log_sigmoid(Tensor input, *, Tensor out = None)",
+            _nn_log_sigmoid,
+            "aten::log_sigmoid",
+            "ops.log_sigmoid.call",
+        ),
     ),
 )
 
@@ -1309,7 +1318,7 @@ log_sigmoid = Binding(
 l1_loss = Binding(
     "torch._C._nn.l1_loss",
     (
-        ("l1_loss(Tensor input, Tensor target, int reduction = 0)", ops.l1_loss.call, "aten::l1_loss"),
+        ("l1_loss(Tensor input, Tensor target, int reduction = 0)", "ops.l1_loss.call", "aten::l1_loss"),
     ),
 )
 
@@ -1327,7 +1336,7 @@ smooth_l1_loss = Binding(
             "smooth_l1_loss(Tensor input, Tensor target, int reduction = 0, float beta = 1.0, *, Tensor out = None)",
             _nn_smooth_l1_loss,
             "aten::smooth_l1_loss",
-            ops.smooth_l1_loss.call,
+            "ops.smooth_l1_loss.call",
         ),
     ),
 )
@@ -1338,7 +1347,7 @@ huber_loss = Binding(
     (
         (
             "huber_loss(Tensor input, Tensor target, int reduction = 0, float delta = 1.0)",
-            ops.huber_loss.call,
+            "ops.huber_loss.call",
             "aten::huber_loss",
         ),
     ),
@@ -1358,7 +1367,7 @@ soft_margin_loss = Binding(
             "soft_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)",
             _nn_soft_margin_loss,
             "aten::soft_margin_loss",
-            ops.soft_margin_loss.call,
+            "ops.soft_margin_loss.call",
         ),
     ),
 )
@@ -1377,7 +1386,7 @@ hardtanh = Binding(
             "hardtanh(Tensor input, Number min_val = -1, Number max_val = 1, *, Tensor out = None)",
             _nn_hardtanh,
             "aten::hardtanh",
-            ops.hardtanh.call,
+            "ops.hardtanh.call",
         ),
     ),
 )
@@ -1386,7 +1395,7 @@ hardtanh = Binding(
 hardtanh_ = Binding(
     "torch._C._nn.hardtanh_",
     (
-        ("hardtanh_(Tensor input, Number min_val = -1, Number max_val = 1)", ops.hardtanh_.call, "aten::hardtanh_"),
+        ("hardtanh_(Tensor input, Number min_val = -1, Number max_val = 1)", "ops.hardtanh_.call", "aten::hardtanh_"),
     ),
 )
 
@@ -1394,7 +1403,7 @@ hardtanh_ = Binding(
 relu6 = Binding(
     "torch._C._nn.relu6",
     (
-        ("relu6(Tensor input)", ops.relu6.call, "aten::relu6"),
+        ("relu6(Tensor input)", "ops.relu6.call", "aten::relu6"),
     ),
 )
 
@@ -1402,7 +1411,7 @@ relu6 = Binding(
 relu6_ = Binding(
     "torch._C._nn.relu6_",
     (
-        ("relu6_(Tensor input)", ops.relu6_.call, "aten::relu6_"),
+        ("relu6_(Tensor input)", "ops.relu6_.call", "aten::relu6_"),
     ),
 )
 
@@ -1410,7 +1419,7 @@ relu6_ = Binding(
 hardswish = Binding(
     "torch._C._nn.hardswish",
     (
-        ("hardswish(Tensor input)", ops.hardswish.call, "aten::hardswish"),
+        ("hardswish(Tensor input)", "ops.hardswish.call", "aten::hardswish"),
     ),
 )
 
@@ -1418,7 +1427,7 @@ hardswish = Binding(
 hardswish_ = Binding(
     "torch._C._nn.hardswish_",
     (
-        ("hardswish_(Tensor input)", ops.hardswish_.call, "aten::hardswish_"),
+        ("hardswish_(Tensor input)", "ops.hardswish_.call", "aten::hardswish_"),
     ),
 )
 
@@ -1432,7 +1441,12 @@ def _nn_hardsigmoid(self: Any, out: Any) -> Any:
 hardsigmoid = Binding(
     "torch._C._nn.hardsigmoid",
     (
-        ("hardsigmoid(Tensor input, *, Tensor out = None)", _nn_hardsigmoid, "aten::hardsigmoid", ops.hardsigmoid.call),
+        (
+            "hardsigmoid(Tensor input, *, Tensor out = None)",
+            _nn_hardsigmoid,
+            "aten::hardsigmoid",
+            "ops.hardsigmoid.call",
+        ),
     ),
 )
 
@@ -1440,7 +1454,7 @@ hardsigmoid = Binding(
 hardsigmoid_ = Binding(
     "torch._C._nn.hardsigmoid_",
     (
-        ("hardsigmoid_(Tensor input)", ops.hardsigmoid_.call, "aten::hardsigmoid_"),
+        ("hardsigmoid_(Tensor input)", "ops.hardsigmoid_.call", "aten::hardsigmoid_"),
     ),
 )
 
@@ -1454,7 +1468,7 @@ def _nn_mish(self: Any, out: Any) -> Any:
 mish = Binding(
     "torch._C._nn.mish",
     (
-        ("mish(Tensor input, *, Tensor out = None)", _nn_mish, "aten::mish", ops.mish.call),
+        ("mish(Tensor input, *, Tensor out = None)", _nn_mish, "aten::mish", "ops.mish.call"),
     ),
 )
 
@@ -1462,7 +1476,7 @@ mish = Binding(
 mish_ = Binding(
     "torch._C._nn.mish_",
     (
-        ("mish_(Tensor input)", ops.mish_.call, "aten::mish_"),
+        ("mish_(Tensor input)", "ops.mish_.call", "aten::mish_"),
     ),
 )
 
@@ -1480,7 +1494,7 @@ softshrink = Binding(
             "softshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)",
             _nn_softshrink,
             "aten::softshrink",
-            ops.softshrink.call,
+            "ops.softshrink.call",
         ),
     ),
 )

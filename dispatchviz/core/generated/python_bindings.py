@@ -1202,7 +1202,7 @@ randn_like = Binding(
 clone = Binding(
     "torch.clone",
     (
-        ("clone(Tensor input, *, torch.memory_format memory_format = None)", ops.clone.call, "aten::clone"),
+        ("clone(Tensor input, *, torch.memory_format memory_format = None)", "ops.clone.call", "aten::clone"),
     ),
 )
 
@@ -1210,7 +1210,7 @@ clone = Binding(
 detach = Binding(
     "torch.detach",
     (
-        ("detach(Tensor input)", ops.detach.call, "aten::detach"),
+        ("detach(Tensor input)", "ops.detach.call", "aten::detach"),
     ),
 )
 
@@ -1220,7 +1220,7 @@ _has_compatible_shallow_copy_type = Binding(
     (
         (
             "_has_compatible_shallow_copy_type(Tensor input, Tensor from)",
-            ops._has_compatible_shallow_copy_type.call,
+            "ops._has_compatible_shallow_copy_type.call",
             "aten::_has_compatible_shallow_copy_type",
         ),
     ),
@@ -1230,7 +1230,7 @@ _has_compatible_shallow_copy_type = Binding(
 alias = Binding(
     "torch.alias",
     (
-        ("alias(Tensor input)", ops.alias.call, "aten::alias"),
+        ("alias(Tensor input)", "ops.alias.call", "aten::alias"),
     ),
 )
 
@@ -1238,7 +1238,7 @@ alias = Binding(
 is_nonzero = Binding(
     "torch.is_nonzero",
     (
-        ("is_nonzero(Tensor input)", ops.is_nonzero.call, "aten::is_nonzero"),
+        ("is_nonzero(Tensor input)", "ops.is_nonzero.call", "aten::is_nonzero"),
     ),
 )
 
@@ -1246,8 +1246,8 @@ is_nonzero = Binding(
 fill = Binding(
     "torch.fill",
     (
-        ("fill(Tensor input, Tensor value)", ops.fill_Tensor.call, "aten::fill.Tensor"),
-        ("fill(Tensor input, Number value)", ops.fill_Scalar.call, "aten::fill.Scalar"),
+        ("fill(Tensor input, Tensor value)", "ops.fill_Tensor.call", "aten::fill.Tensor"),
+        ("fill(Tensor input, Number value)", "ops.fill_Scalar.call", "aten::fill.Scalar"),
     ),
 )
 
@@ -1255,8 +1255,8 @@ fill = Binding(
 fill_ = Binding(
     "torch.fill_",
     (
-        ("fill_(Tensor input, Tensor value)", ops.fill__Tensor.call, "aten::fill_.Tensor"),
-        ("fill_(Tensor input, Number value)", ops.fill__Scalar.call, "aten::fill_.Scalar"),
+        ("fill_(Tensor input, Tensor value)", "ops.fill__Tensor.call", "aten::fill_.Tensor"),
+        ("fill_(Tensor input, Number value)", "ops.fill__Scalar.call", "aten::fill_.Scalar"),
     ),
 )
 
@@ -1264,7 +1264,7 @@ fill_ = Binding(
 zero_ = Binding(
     "torch.zero_",
     (
-        ("zero_(Tensor input)", ops.zero_.call, "aten::zero_"),
+        ("zero_(Tensor input)", "ops.zero_.call", "aten::zero_"),
     ),
 )
 
@@ -1282,11 +1282,11 @@ bernoulli = Binding(
             "bernoulli(Tensor input, *, torch.Generator generator = None, Tensor out = None)",
             _torch_bernoulli,
             "aten::bernoulli",
-            ops.bernoulli.call,
+            "ops.bernoulli.call",
         ),
         (
             "bernoulli(Tensor input, float p, *, torch.Generator generator = None)",
-            ops.bernoulli_p.call,
+            "ops.bernoulli_p.call",
             "aten::bernoulli.p",
         ),
     ),
@@ -1298,7 +1298,7 @@ _standard_gamma_grad = Binding(
     (
         (
             "_standard_gamma_grad(Tensor input, Tensor output)",
-            ops._standard_gamma_grad.call,
+            "ops._standard_gamma_grad.call",
             "aten::_standard_gamma_grad",
         ),
     ),
@@ -1308,7 +1308,7 @@ _standard_gamma_grad = Binding(
 _dirichlet_grad = Binding(
     "torch._dirichlet_grad",
     (
-        ("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)", ops._dirichlet_grad.call, "aten::_dirichlet_grad"),
+        ("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)", "ops._dirichlet_grad.call", "aten::_dirichlet_grad"),
     ),
 )
 
@@ -1318,7 +1318,7 @@ _sample_dirichlet = Binding(
     (
         (
             "_sample_dirichlet(Tensor input, torch.Generator generator = None)",
-            ops._sample_dirichlet.call,
+            "ops._sample_dirichlet.call",
             "aten::_sample_dirichlet",
         ),
     ),
@@ -1330,7 +1330,7 @@ _standard_gamma = Binding(
     (
         (
             "_standard_gamma(Tensor input, torch.Generator generator = None)",
-            ops._standard_gamma.call,
+            "ops._standard_gamma.call",
             "aten::_standard_gamma",
         ),
     ),
@@ -1340,7 +1340,7 @@ _standard_gamma = Binding(
 poisson = Binding(
     "torch.poisson",
     (
-        ("poisson(Tensor input, torch.Generator generator = None)", ops.poisson.call, "aten::poisson"),
+        ("poisson(Tensor input, torch.Generator generator = None)", "ops.poisson.call", "aten::poisson"),
     ),
 )
 
@@ -1348,7 +1348,11 @@ poisson = Binding(
 binomial = Binding(
     "torch.binomial",
     (
-        ("binomial(Tensor count, Tensor prob, torch.Generator generator = None)", ops.binomial.call, "aten::binomial"),
+        (
+            "binomial(Tensor count, Tensor prob, torch.Generator generator = None)",
+            "ops.binomial.call",
+            "aten::binomial",
+        ),
     ),
 )
 
@@ -1369,7 +1373,7 @@ multinomial = Binding(
             ),
             _torch_multinomial,
             "aten::multinomial",
-            ops.multinomial.call,
+            "ops.multinomial.call",
         ),
     ),
 )
@@ -1423,19 +1427,19 @@ normal = Binding(
             "normal(Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)",
             _torch_normal_Tensor_Tensor,
             "aten::normal.Tensor_Tensor",
-            ops.normal_Tensor_Tensor.call,
+            "ops.normal_Tensor_Tensor.call",
         ),
         (
             "normal(Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None)",
             _torch_normal_Tensor_float,
             "aten::normal.Tensor_float",
-            ops.normal_Tensor_float.call,
+            "ops.normal_Tensor_float.call",
         ),
         (
             "normal(float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)",
             _torch_normal_float_Tensor,
             "aten::normal.float_Tensor",
-            ops.normal_float_Tensor.call,
+            "ops.normal_float_Tensor.call",
         ),
         (
             (
@@ -1773,7 +1777,7 @@ randperm = Binding(
 dropout_ = Binding(
     "torch.dropout_",
     (
-        ("dropout_(Tensor input, float p, bool train)", ops.dropout_.call, "aten::dropout_"),
+        ("dropout_(Tensor input, float p, bool train)", "ops.dropout_.call", "aten::dropout_"),
     ),
 )
 
@@ -1781,7 +1785,7 @@ dropout_ = Binding(
 feature_dropout = Binding(
     "torch.feature_dropout",
     (
-        ("feature_dropout(Tensor input, float p, bool train)", ops.feature_dropout.call, "aten::feature_dropout"),
+        ("feature_dropout(Tensor input, float p, bool train)", "ops.feature_dropout.call", "aten::feature_dropout"),
     ),
 )
 
@@ -1789,7 +1793,7 @@ feature_dropout = Binding(
 feature_dropout_ = Binding(
     "torch.feature_dropout_",
     (
-        ("feature_dropout_(Tensor input, float p, bool train)", ops.feature_dropout_.call, "aten::feature_dropout_"),
+        ("feature_dropout_(Tensor input, float p, bool train)", "ops.feature_dropout_.call", "aten::feature_dropout_"),
     ),
 )
 
@@ -1797,7 +1801,7 @@ feature_dropout_ = Binding(
 alpha_dropout = Binding(
     "torch.alpha_dropout",
     (
-        ("alpha_dropout(Tensor input, float p, bool train)", ops.alpha_dropout.call, "aten::alpha_dropout"),
+        ("alpha_dropout(Tensor input, float p, bool train)", "ops.alpha_dropout.call", "aten::alpha_dropout"),
     ),
 )
 
@@ -1805,7 +1809,7 @@ alpha_dropout = Binding(
 alpha_dropout_ = Binding(
     "torch.alpha_dropout_",
     (
-        ("alpha_dropout_(Tensor input, float p, bool train)", ops.alpha_dropout_.call, "aten::alpha_dropout_"),
+        ("alpha_dropout_(Tensor input, float p, bool train)", "ops.alpha_dropout_.call", "aten::alpha_dropout_"),
     ),
 )
 
@@ -1815,7 +1819,7 @@ feature_alpha_dropout = Binding(
     (
         (
             "feature_alpha_dropout(Tensor input, float p, bool train)",
-            ops.feature_alpha_dropout.call,
+            "ops.feature_alpha_dropout.call",
             "aten::feature_alpha_dropout",
         ),
     ),
@@ -1827,7 +1831,7 @@ feature_alpha_dropout_ = Binding(
     (
         (
             "feature_alpha_dropout_(Tensor input, float p, bool train)",
-            ops.feature_alpha_dropout_.call,
+            "ops.feature_alpha_dropout_.call",
             "aten::feature_alpha_dropout_",
         ),
     ),
@@ -1858,7 +1862,7 @@ add = Binding(
             "add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
             _torch_add_Tensor,
             "aten::add.Tensor",
-            ops.add_Tensor.call,
+            "ops.add_Tensor.call",
         ),
     ),
 )
@@ -1888,7 +1892,7 @@ sub = Binding(
             "sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
             _torch_sub_Tensor,
             "aten::sub.Tensor",
-            ops.sub_Tensor.call,
+            "ops.sub_Tensor.call",
         ),
     ),
 )
@@ -1897,8 +1901,8 @@ sub = Binding(
 rsub = Binding(
     "torch.rsub",
     (
-        ("rsub(Tensor input, Tensor other, *, Number alpha = 1)", ops.rsub_Tensor.call, "aten::rsub.Tensor"),
-        ("rsub(Tensor input, Number other, Number alpha = 1)", ops.rsub_Scalar.call, "aten::rsub.Scalar"),
+        ("rsub(Tensor input, Tensor other, *, Number alpha = 1)", "ops.rsub_Tensor.call", "aten::rsub.Tensor"),
+        ("rsub(Tensor input, Number other, Number alpha = 1)", "ops.rsub_Scalar.call", "aten::rsub.Scalar"),
     ),
 )
 
@@ -1916,7 +1920,7 @@ mul = Binding(
             "mul(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_mul_Tensor,
             "aten::mul.Tensor",
-            ops.mul_Tensor.call,
+            "ops.mul_Tensor.call",
         ),
     ),
 )
@@ -1941,15 +1945,15 @@ div = Binding(
             "div(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_div_Tensor,
             "aten::div.Tensor",
-            ops.div_Tensor.call,
+            "ops.div_Tensor.call",
         ),
         (
             "div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)",
             _torch_div_Tensor_mode,
             "aten::div.Tensor_mode",
-            ops.div_Tensor_mode.call,
+            "ops.div_Tensor_mode.call",
         ),
-        ("div(Tensor input, Number other, *, str? rounding_mode)", ops.div_Scalar_mode.call, "aten::div.Scalar_mode"),
+        ("div(Tensor input, Number other, *, str? rounding_mode)", "ops.div_Scalar_mode.call", "aten::div.Scalar_mode"),
     ),
 )
 
@@ -1973,18 +1977,18 @@ divide = Binding(
             "divide(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_divide_Tensor,
             "aten::divide.Tensor",
-            ops.divide_Tensor.call,
+            "ops.divide_Tensor.call",
         ),
         (
             "divide(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)",
             _torch_divide_Tensor_mode,
             "aten::divide.Tensor_mode",
-            ops.divide_Tensor_mode.call,
+            "ops.divide_Tensor_mode.call",
         ),
-        ("divide(Tensor input, Number other)", ops.divide_Scalar.call, "aten::divide.Scalar"),
+        ("divide(Tensor input, Number other)", "ops.divide_Scalar.call", "aten::divide.Scalar"),
         (
             "divide(Tensor input, Number other, *, str? rounding_mode)",
-            ops.divide_Scalar_mode.call,
+            "ops.divide_Scalar_mode.call",
             "aten::divide.Scalar_mode",
         ),
     ),
@@ -2004,9 +2008,9 @@ true_divide = Binding(
             "true_divide(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_true_divide_Tensor,
             "aten::true_divide.Tensor",
-            ops.true_divide_Tensor.call,
+            "ops.true_divide_Tensor.call",
         ),
-        ("true_divide(Tensor input, Number other)", ops.true_divide_Scalar.call, "aten::true_divide.Scalar"),
+        ("true_divide(Tensor input, Number other)", "ops.true_divide_Scalar.call", "aten::true_divide.Scalar"),
     ),
 )
 
@@ -2024,9 +2028,9 @@ floor_divide = Binding(
             "floor_divide(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_floor_divide,
             "aten::floor_divide",
-            ops.floor_divide.call,
+            "ops.floor_divide.call",
         ),
-        ("floor_divide(Tensor input, Number other)", ops.floor_divide_Scalar.call, "aten::floor_divide.Scalar"),
+        ("floor_divide(Tensor input, Number other)", "ops.floor_divide_Scalar.call", "aten::floor_divide.Scalar"),
     ),
 )
 
@@ -2044,9 +2048,9 @@ multiply = Binding(
             "multiply(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_multiply_Tensor,
             "aten::multiply.Tensor",
-            ops.multiply_Tensor.call,
+            "ops.multiply_Tensor.call",
         ),
-        ("multiply(Tensor input, Number other)", ops.multiply_Scalar.call, "aten::multiply.Scalar"),
+        ("multiply(Tensor input, Number other)", "ops.multiply_Scalar.call", "aten::multiply.Scalar"),
     ),
 )
 
@@ -2064,9 +2068,9 @@ subtract = Binding(
             "subtract(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
             _torch_subtract_Tensor,
             "aten::subtract.Tensor",
-            ops.subtract_Tensor.call,
+            "ops.subtract_Tensor.call",
         ),
-        ("subtract(Tensor input, Number other, Number alpha = 1)", ops.subtract_Scalar.call, "aten::subtract.Scalar"),
+        ("subtract(Tensor input, Number other, Number alpha = 1)", "ops.subtract_Scalar.call", "aten::subtract.Scalar"),
     ),
 )
 
@@ -2096,19 +2100,19 @@ float_power = Binding(
             "float_power(Tensor input, Tensor exponent, *, Tensor out = None)",
             _torch_float_power_Tensor_Tensor,
             "aten::float_power.Tensor_Tensor",
-            ops.float_power_Tensor_Tensor.call,
+            "ops.float_power_Tensor_Tensor.call",
         ),
         (
             "float_power(Number self, Tensor exponent, *, Tensor out = None)",
             _torch_float_power_Scalar,
             "aten::float_power.Scalar",
-            ops.float_power_Scalar.call,
+            "ops.float_power_Scalar.call",
         ),
         (
             "float_power(Tensor input, Number exponent, *, Tensor out = None)",
             _torch_float_power_Tensor_Scalar,
             "aten::float_power.Tensor_Scalar",
-            ops.float_power_Tensor_Scalar.call,
+            "ops.float_power_Tensor_Scalar.call",
         ),
     ),
 )
@@ -2139,19 +2143,19 @@ pow = Binding(
             "pow(Tensor input, Tensor exponent, *, Tensor out = None)",
             _torch_pow_Tensor_Tensor,
             "aten::pow.Tensor_Tensor",
-            ops.pow_Tensor_Tensor.call,
+            "ops.pow_Tensor_Tensor.call",
         ),
         (
             "pow(Number self, Tensor exponent, *, Tensor out = None)",
             _torch_pow_Scalar,
             "aten::pow.Scalar",
-            ops.pow_Scalar.call,
+            "ops.pow_Scalar.call",
         ),
         (
             "pow(Tensor input, Number exponent, *, Tensor out = None)",
             _torch_pow_Tensor_Scalar,
             "aten::pow.Tensor_Scalar",
-            ops.pow_Tensor_Scalar.call,
+            "ops.pow_Tensor_Scalar.call",
         ),
     ),
 )
@@ -2166,7 +2170,7 @@ def _torch_neg(self: Any, out: Any) -> Any:
 neg = Binding(
     "torch.neg",
     (
-        ("neg(Tensor input, *, Tensor out = None)", _torch_neg, "aten::neg", ops.neg.call),
+        ("neg(Tensor input, *, Tensor out = None)", _torch_neg, "aten::neg", "ops.neg.call"),
     ),
 )
 
@@ -2174,7 +2178,7 @@ neg = Binding(
 neg_ = Binding(
     "torch.neg_",
     (
-        ("neg_(Tensor input)", ops.neg_.call, "aten::neg_"),
+        ("neg_(Tensor input)", "ops.neg_.call", "aten::neg_"),
     ),
 )
 
@@ -2188,7 +2192,7 @@ def _torch_exp(self: Any, out: Any) -> Any:
 exp = Binding(
     "torch.exp",
     (
-        ("exp(Tensor input, *, Tensor out = None)", _torch_exp, "aten::exp", ops.exp.call),
+        ("exp(Tensor input, *, Tensor out = None)", _torch_exp, "aten::exp", "ops.exp.call"),
     ),
 )
 
@@ -2196,7 +2200,7 @@ exp = Binding(
 exp_ = Binding(
     "torch.exp_",
     (
-        ("exp_(Tensor input)", ops.exp_.call, "aten::exp_"),
+        ("exp_(Tensor input)", "ops.exp_.call", "aten::exp_"),
     ),
 )
 
@@ -2210,7 +2214,7 @@ def _torch_acos(self: Any, out: Any) -> Any:
 acos = Binding(
     "torch.acos",
     (
-        ("acos(Tensor input, *, Tensor out = None)", _torch_acos, "aten::acos", ops.acos.call),
+        ("acos(Tensor input, *, Tensor out = None)", _torch_acos, "aten::acos", "ops.acos.call"),
     ),
 )
 
@@ -2218,7 +2222,7 @@ acos = Binding(
 acos_ = Binding(
     "torch.acos_",
     (
-        ("acos_(Tensor input)", ops.acos_.call, "aten::acos_"),
+        ("acos_(Tensor input)", "ops.acos_.call", "aten::acos_"),
     ),
 )
 
@@ -2232,7 +2236,7 @@ def _torch_arccos(self: Any, out: Any) -> Any:
 arccos = Binding(
     "torch.arccos",
     (
-        ("arccos(Tensor input, *, Tensor out = None)", _torch_arccos, "aten::arccos", ops.arccos.call),
+        ("arccos(Tensor input, *, Tensor out = None)", _torch_arccos, "aten::arccos", "ops.arccos.call"),
     ),
 )
 
@@ -2240,7 +2244,7 @@ arccos = Binding(
 arccos_ = Binding(
     "torch.arccos_",
     (
-        ("arccos_(Tensor input)", ops.arccos_.call, "aten::arccos_"),
+        ("arccos_(Tensor input)", "ops.arccos_.call", "aten::arccos_"),
     ),
 )
 
@@ -2254,7 +2258,7 @@ def _torch_acosh(self: Any, out: Any) -> Any:
 acosh = Binding(
     "torch.acosh",
     (
-        ("acosh(Tensor input, *, Tensor out = None)", _torch_acosh, "aten::acosh", ops.acosh.call),
+        ("acosh(Tensor input, *, Tensor out = None)", _torch_acosh, "aten::acosh", "ops.acosh.call"),
     ),
 )
 
@@ -2262,7 +2266,7 @@ acosh = Binding(
 acosh_ = Binding(
     "torch.acosh_",
     (
-        ("acosh_(Tensor input)", ops.acosh_.call, "aten::acosh_"),
+        ("acosh_(Tensor input)", "ops.acosh_.call", "aten::acosh_"),
     ),
 )
 
@@ -2276,7 +2280,7 @@ def _torch_arccosh(self: Any, out: Any) -> Any:
 arccosh = Binding(
     "torch.arccosh",
     (
-        ("arccosh(Tensor input, *, Tensor out = None)", _torch_arccosh, "aten::arccosh", ops.arccosh.call),
+        ("arccosh(Tensor input, *, Tensor out = None)", _torch_arccosh, "aten::arccosh", "ops.arccosh.call"),
     ),
 )
 
@@ -2284,7 +2288,7 @@ arccosh = Binding(
 arccosh_ = Binding(
     "torch.arccosh_",
     (
-        ("arccosh_(Tensor input)", ops.arccosh_.call, "aten::arccosh_"),
+        ("arccosh_(Tensor input)", "ops.arccosh_.call", "aten::arccosh_"),
     ),
 )
 
@@ -2298,7 +2302,7 @@ def _torch_asinh(self: Any, out: Any) -> Any:
 asinh = Binding(
     "torch.asinh",
     (
-        ("asinh(Tensor input, *, Tensor out = None)", _torch_asinh, "aten::asinh", ops.asinh.call),
+        ("asinh(Tensor input, *, Tensor out = None)", _torch_asinh, "aten::asinh", "ops.asinh.call"),
     ),
 )
 
@@ -2306,7 +2310,7 @@ asinh = Binding(
 asinh_ = Binding(
     "torch.asinh_",
     (
-        ("asinh_(Tensor input)", ops.asinh_.call, "aten::asinh_"),
+        ("asinh_(Tensor input)", "ops.asinh_.call", "aten::asinh_"),
     ),
 )
 
@@ -2320,7 +2324,7 @@ def _torch_arcsinh(self: Any, out: Any) -> Any:
 arcsinh = Binding(
     "torch.arcsinh",
     (
-        ("arcsinh(Tensor input, *, Tensor out = None)", _torch_arcsinh, "aten::arcsinh", ops.arcsinh.call),
+        ("arcsinh(Tensor input, *, Tensor out = None)", _torch_arcsinh, "aten::arcsinh", "ops.arcsinh.call"),
     ),
 )
 
@@ -2328,7 +2332,7 @@ arcsinh = Binding(
 arcsinh_ = Binding(
     "torch.arcsinh_",
     (
-        ("arcsinh_(Tensor input)", ops.arcsinh_.call, "aten::arcsinh_"),
+        ("arcsinh_(Tensor input)", "ops.arcsinh_.call", "aten::arcsinh_"),
     ),
 )
 
@@ -2342,7 +2346,7 @@ def _torch_atanh(self: Any, out: Any) -> Any:
 atanh = Binding(
     "torch.atanh",
     (
-        ("atanh(Tensor input, *, Tensor out = None)", _torch_atanh, "aten::atanh", ops.atanh.call),
+        ("atanh(Tensor input, *, Tensor out = None)", _torch_atanh, "aten::atanh", "ops.atanh.call"),
     ),
 )
 
@@ -2350,7 +2354,7 @@ atanh = Binding(
 atanh_ = Binding(
     "torch.atanh_",
     (
-        ("atanh_(Tensor input)", ops.atanh_.call, "aten::atanh_"),
+        ("atanh_(Tensor input)", "ops.atanh_.call", "aten::atanh_"),
     ),
 )
 
@@ -2364,7 +2368,7 @@ def _torch_arctanh(self: Any, out: Any) -> Any:
 arctanh = Binding(
     "torch.arctanh",
     (
-        ("arctanh(Tensor input, *, Tensor out = None)", _torch_arctanh, "aten::arctanh", ops.arctanh.call),
+        ("arctanh(Tensor input, *, Tensor out = None)", _torch_arctanh, "aten::arctanh", "ops.arctanh.call"),
     ),
 )
 
@@ -2372,7 +2376,7 @@ arctanh = Binding(
 arctanh_ = Binding(
     "torch.arctanh_",
     (
-        ("arctanh_(Tensor input)", ops.arctanh_.call, "aten::arctanh_"),
+        ("arctanh_(Tensor input)", "ops.arctanh_.call", "aten::arctanh_"),
     ),
 )
 
@@ -2386,7 +2390,7 @@ def _torch_asin(self: Any, out: Any) -> Any:
 asin = Binding(
     "torch.asin",
     (
-        ("asin(Tensor input, *, Tensor out = None)", _torch_asin, "aten::asin", ops.asin.call),
+        ("asin(Tensor input, *, Tensor out = None)", _torch_asin, "aten::asin", "ops.asin.call"),
     ),
 )
 
@@ -2394,7 +2398,7 @@ asin = Binding(
 asin_ = Binding(
     "torch.asin_",
     (
-        ("asin_(Tensor input)", ops.asin_.call, "aten::asin_"),
+        ("asin_(Tensor input)", "ops.asin_.call", "aten::asin_"),
     ),
 )
 
@@ -2408,7 +2412,7 @@ def _torch_arcsin(self: Any, out: Any) -> Any:
 arcsin = Binding(
     "torch.arcsin",
     (
-        ("arcsin(Tensor input, *, Tensor out = None)", _torch_arcsin, "aten::arcsin", ops.arcsin.call),
+        ("arcsin(Tensor input, *, Tensor out = None)", _torch_arcsin, "aten::arcsin", "ops.arcsin.call"),
     ),
 )
 
@@ -2416,7 +2420,7 @@ arcsin = Binding(
 arcsin_ = Binding(
     "torch.arcsin_",
     (
-        ("arcsin_(Tensor input)", ops.arcsin_.call, "aten::arcsin_"),
+        ("arcsin_(Tensor input)", "ops.arcsin_.call", "aten::arcsin_"),
     ),
 )
 
@@ -2430,7 +2434,7 @@ def _torch_atan(self: Any, out: Any) -> Any:
 atan = Binding(
     "torch.atan",
     (
-        ("atan(Tensor input, *, Tensor out = None)", _torch_atan, "aten::atan", ops.atan.call),
+        ("atan(Tensor input, *, Tensor out = None)", _torch_atan, "aten::atan", "ops.atan.call"),
     ),
 )
 
@@ -2438,7 +2442,7 @@ atan = Binding(
 atan_ = Binding(
     "torch.atan_",
     (
-        ("atan_(Tensor input)", ops.atan_.call, "aten::atan_"),
+        ("atan_(Tensor input)", "ops.atan_.call", "aten::atan_"),
     ),
 )
 
@@ -2452,7 +2456,7 @@ def _torch_arctan(self: Any, out: Any) -> Any:
 arctan = Binding(
     "torch.arctan",
     (
-        ("arctan(Tensor input, *, Tensor out = None)", _torch_arctan, "aten::arctan", ops.arctan.call),
+        ("arctan(Tensor input, *, Tensor out = None)", _torch_arctan, "aten::arctan", "ops.arctan.call"),
     ),
 )
 
@@ -2460,7 +2464,7 @@ arctan = Binding(
 arctan_ = Binding(
     "torch.arctan_",
     (
-        ("arctan_(Tensor input)", ops.arctan_.call, "aten::arctan_"),
+        ("arctan_(Tensor input)", "ops.arctan_.call", "aten::arctan_"),
     ),
 )
 
@@ -2474,7 +2478,7 @@ def _torch_exp2(self: Any, out: Any) -> Any:
 exp2 = Binding(
     "torch.exp2",
     (
-        ("exp2(Tensor input, *, Tensor out = None)", _torch_exp2, "aten::exp2", ops.exp2.call),
+        ("exp2(Tensor input, *, Tensor out = None)", _torch_exp2, "aten::exp2", "ops.exp2.call"),
     ),
 )
 
@@ -2482,7 +2486,7 @@ exp2 = Binding(
 exp2_ = Binding(
     "torch.exp2_",
     (
-        ("exp2_(Tensor input)", ops.exp2_.call, "aten::exp2_"),
+        ("exp2_(Tensor input)", "ops.exp2_.call", "aten::exp2_"),
     ),
 )
 
@@ -2496,7 +2500,7 @@ def _torch_expm1(self: Any, out: Any) -> Any:
 expm1 = Binding(
     "torch.expm1",
     (
-        ("expm1(Tensor input, *, Tensor out = None)", _torch_expm1, "aten::expm1", ops.expm1.call),
+        ("expm1(Tensor input, *, Tensor out = None)", _torch_expm1, "aten::expm1", "ops.expm1.call"),
     ),
 )
 
@@ -2504,7 +2508,7 @@ expm1 = Binding(
 expm1_ = Binding(
     "torch.expm1_",
     (
-        ("expm1_(Tensor input)", ops.expm1_.call, "aten::expm1_"),
+        ("expm1_(Tensor input)", "ops.expm1_.call", "aten::expm1_"),
     ),
 )
 
@@ -2518,7 +2522,7 @@ def _torch_log10(self: Any, out: Any) -> Any:
 log10 = Binding(
     "torch.log10",
     (
-        ("log10(Tensor input, *, Tensor out = None)", _torch_log10, "aten::log10", ops.log10.call),
+        ("log10(Tensor input, *, Tensor out = None)", _torch_log10, "aten::log10", "ops.log10.call"),
     ),
 )
 
@@ -2526,7 +2530,7 @@ log10 = Binding(
 log10_ = Binding(
     "torch.log10_",
     (
-        ("log10_(Tensor input)", ops.log10_.call, "aten::log10_"),
+        ("log10_(Tensor input)", "ops.log10_.call", "aten::log10_"),
     ),
 )
 
@@ -2540,7 +2544,7 @@ def _torch_log2(self: Any, out: Any) -> Any:
 log2 = Binding(
     "torch.log2",
     (
-        ("log2(Tensor input, *, Tensor out = None)", _torch_log2, "aten::log2", ops.log2.call),
+        ("log2(Tensor input, *, Tensor out = None)", _torch_log2, "aten::log2", "ops.log2.call"),
     ),
 )
 
@@ -2548,7 +2552,7 @@ log2 = Binding(
 log2_ = Binding(
     "torch.log2_",
     (
-        ("log2_(Tensor input)", ops.log2_.call, "aten::log2_"),
+        ("log2_(Tensor input)", "ops.log2_.call", "aten::log2_"),
     ),
 )
 
@@ -2562,7 +2566,7 @@ def _torch_sinc(self: Any, out: Any) -> Any:
 sinc = Binding(
     "torch.sinc",
     (
-        ("sinc(Tensor input, *, Tensor out = None)", _torch_sinc, "aten::sinc", ops.sinc.call),
+        ("sinc(Tensor input, *, Tensor out = None)", _torch_sinc, "aten::sinc", "ops.sinc.call"),
     ),
 )
 
@@ -2570,7 +2574,7 @@ sinc = Binding(
 sinc_ = Binding(
     "torch.sinc_",
     (
-        ("sinc_(Tensor input)", ops.sinc_.call, "aten::sinc_"),
+        ("sinc_(Tensor input)", "ops.sinc_.call", "aten::sinc_"),
     ),
 )
 
@@ -2584,7 +2588,7 @@ def _torch_tan(self: Any, out: Any) -> Any:
 tan = Binding(
     "torch.tan",
     (
-        ("tan(Tensor input, *, Tensor out = None)", _torch_tan, "aten::tan", ops.tan.call),
+        ("tan(Tensor input, *, Tensor out = None)", _torch_tan, "aten::tan", "ops.tan.call"),
     ),
 )
 
@@ -2592,7 +2596,7 @@ tan = Binding(
 tan_ = Binding(
     "torch.tan_",
     (
-        ("tan_(Tensor input)", ops.tan_.call, "aten::tan_"),
+        ("tan_(Tensor input)", "ops.tan_.call", "aten::tan_"),
     ),
 )
 
@@ -2606,7 +2610,7 @@ def _torch_log(self: Any, out: Any) -> Any:
 log = Binding(
     "torch.log",
     (
-        ("log(Tensor input, *, Tensor out = None)", _torch_log, "aten::log", ops.log.call),
+        ("log(Tensor input, *, Tensor out = None)", _torch_log, "aten::log", "ops.log.call"),
     ),
 )
 
@@ -2614,7 +2618,7 @@ log = Binding(
 log_ = Binding(
     "torch.log_",
     (
-        ("log_(Tensor input)", ops.log_.call, "aten::log_"),
+        ("log_(Tensor input)", "ops.log_.call", "aten::log_"),
     ),
 )
 
@@ -2628,7 +2632,7 @@ def _torch_sin(self: Any, out: Any) -> Any:
 sin = Binding(
     "torch.sin",
     (
-        ("sin(Tensor input, *, Tensor out = None)", _torch_sin, "aten::sin", ops.sin.call),
+        ("sin(Tensor input, *, Tensor out = None)", _torch_sin, "aten::sin", "ops.sin.call"),
     ),
 )
 
@@ -2636,7 +2640,7 @@ sin = Binding(
 sin_ = Binding(
     "torch.sin_",
     (
-        ("sin_(Tensor input)", ops.sin_.call, "aten::sin_"),
+        ("sin_(Tensor input)", "ops.sin_.call", "aten::sin_"),
     ),
 )
 
@@ -2650,7 +2654,7 @@ def _torch_sinh(self: Any, out: Any) -> Any:
 sinh = Binding(
     "torch.sinh",
     (
-        ("sinh(Tensor input, *, Tensor out = None)", _torch_sinh, "aten::sinh", ops.sinh.call),
+        ("sinh(Tensor input, *, Tensor out = None)", _torch_sinh, "aten::sinh", "ops.sinh.call"),
     ),
 )
 
@@ -2658,7 +2662,7 @@ sinh = Binding(
 sinh_ = Binding(
     "torch.sinh_",
     (
-        ("sinh_(Tensor input)", ops.sinh_.call, "aten::sinh_"),
+        ("sinh_(Tensor input)", "ops.sinh_.call", "aten::sinh_"),
     ),
 )
 
@@ -2672,7 +2676,7 @@ def _torch_cosh(self: Any, out: Any) -> Any:
 cosh = Binding(
     "torch.cosh",
     (
-        ("cosh(Tensor input, *, Tensor out = None)", _torch_cosh, "aten::cosh", ops.cosh.call),
+        ("cosh(Tensor input, *, Tensor out = None)", _torch_cosh, "aten::cosh", "ops.cosh.call"),
     ),
 )
 
@@ -2680,7 +2684,7 @@ cosh = Binding(
 cosh_ = Binding(
     "torch.cosh_",
     (
-        ("cosh_(Tensor input)", ops.cosh_.call, "aten::cosh_"),
+        ("cosh_(Tensor input)", "ops.cosh_.call", "aten::cosh_"),
     ),
 )
 
@@ -2694,7 +2698,7 @@ def _torch_cos(self: Any, out: Any) -> Any:
 cos = Binding(
     "torch.cos",
     (
-        ("cos(Tensor input, *, Tensor out = None)", _torch_cos, "aten::cos", ops.cos.call),
+        ("cos(Tensor input, *, Tensor out = None)", _torch_cos, "aten::cos", "ops.cos.call"),
     ),
 )
 
@@ -2702,7 +2706,7 @@ cos = Binding(
 cos_ = Binding(
     "torch.cos_",
     (
-        ("cos_(Tensor input)", ops.cos_.call, "aten::cos_"),
+        ("cos_(Tensor input)", "ops.cos_.call", "aten::cos_"),
     ),
 )
 
@@ -2716,7 +2720,12 @@ def _torch_reciprocal(self: Any, out: Any) -> Any:
 reciprocal = Binding(
     "torch.reciprocal",
     (
-        ("reciprocal(Tensor input, *, Tensor out = None)", _torch_reciprocal, "aten::reciprocal", ops.reciprocal.call),
+        (
+            "reciprocal(Tensor input, *, Tensor out = None)",
+            _torch_reciprocal,
+            "aten::reciprocal",
+            "ops.reciprocal.call",
+        ),
     ),
 )
 
@@ -2724,7 +2733,7 @@ reciprocal = Binding(
 reciprocal_ = Binding(
     "torch.reciprocal_",
     (
-        ("reciprocal_(Tensor input)", ops.reciprocal_.call, "aten::reciprocal_"),
+        ("reciprocal_(Tensor input)", "ops.reciprocal_.call", "aten::reciprocal_"),
     ),
 )
 
@@ -2732,7 +2741,7 @@ reciprocal_ = Binding(
 relu = Binding(
     "torch.relu",
     (
-        ("relu(Tensor input)", ops.relu.call, "aten::relu"),
+        ("relu(Tensor input)", "ops.relu.call", "aten::relu"),
     ),
 )
 
@@ -2740,7 +2749,7 @@ relu = Binding(
 relu_ = Binding(
     "torch.relu_",
     (
-        ("relu_(Tensor input)", ops.relu_.call, "aten::relu_"),
+        ("relu_(Tensor input)", "ops.relu_.call", "aten::relu_"),
     ),
 )
 
@@ -2764,13 +2773,13 @@ clamp_min = Binding(
             "clamp_min(Tensor input, Tensor min, *, Tensor out = None)",
             _torch_clamp_min_Tensor,
             "aten::clamp_min.Tensor",
-            ops.clamp_min_Tensor.call,
+            "ops.clamp_min_Tensor.call",
         ),
         (
             "clamp_min(Tensor input, Number min, *, Tensor out = None)",
             _torch_clamp_min,
             "aten::clamp_min",
-            ops.clamp_min.call,
+            "ops.clamp_min.call",
         ),
     ),
 )
@@ -2795,13 +2804,13 @@ clip = Binding(
             "clip(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)",
             _torch_clip_Tensor,
             "aten::clip.Tensor",
-            ops.clip_Tensor.call,
+            "ops.clip_Tensor.call",
         ),
         (
             "clip(Tensor input, Number min = None, Number max = None, *, Tensor out = None)",
             _torch_clip,
             "aten::clip",
-            ops.clip.call,
+            "ops.clip.call",
         ),
     ),
 )
@@ -2810,8 +2819,8 @@ clip = Binding(
 clip_ = Binding(
     "torch.clip_",
     (
-        ("clip_(Tensor input, Tensor min = None, Tensor max = None)", ops.clip__Tensor.call, "aten::clip_.Tensor"),
-        ("clip_(Tensor input, Number min = None, Number max = None)", ops.clip_.call, "aten::clip_"),
+        ("clip_(Tensor input, Tensor min = None, Tensor max = None)", "ops.clip__Tensor.call", "aten::clip_.Tensor"),
+        ("clip_(Tensor input, Number min = None, Number max = None)", "ops.clip_.call", "aten::clip_"),
     ),
 )
 
@@ -2819,8 +2828,8 @@ clip_ = Binding(
 clamp_min_ = Binding(
     "torch.clamp_min_",
     (
-        ("clamp_min_(Tensor input, Tensor min)", ops.clamp_min__Tensor.call, "aten::clamp_min_.Tensor"),
-        ("clamp_min_(Tensor input, Number min)", ops.clamp_min_.call, "aten::clamp_min_"),
+        ("clamp_min_(Tensor input, Tensor min)", "ops.clamp_min__Tensor.call", "aten::clamp_min_.Tensor"),
+        ("clamp_min_(Tensor input, Number min)", "ops.clamp_min_.call", "aten::clamp_min_"),
     ),
 )
 
@@ -2838,7 +2847,7 @@ threshold = Binding(
             "threshold(Tensor input, Number threshold, Number value, *, Tensor out = None)",
             _torch_threshold,
             "aten::threshold",
-            ops.threshold.call,
+            "ops.threshold.call",
         ),
     ),
 )
@@ -2847,7 +2856,7 @@ threshold = Binding(
 threshold_ = Binding(
     "torch.threshold_",
     (
-        ("threshold_(Tensor input, Number threshold, Number value)", ops.threshold_.call, "aten::threshold_"),
+        ("threshold_(Tensor input, Number threshold, Number value)", "ops.threshold_.call", "aten::threshold_"),
     ),
 )
 
@@ -2870,11 +2879,15 @@ where = Binding(
             "where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)",
             _torch_where_self,
             "aten::where.self",
-            ops.where_self.call,
+            "ops.where_self.call",
         ),
-        ("where(Tensor condition, Number self, Tensor other)", ops.where_ScalarSelf.call, "aten::where.ScalarSelf"),
-        ("where(Tensor condition, Tensor input, Number other)", ops.where_ScalarOther.call, "aten::where.ScalarOther"),
-        ("where(Tensor condition, Number self, Number other)", ops.where_Scalar.call, "aten::where.Scalar"),
+        ("where(Tensor condition, Number self, Tensor other)", "ops.where_ScalarSelf.call", "aten::where.ScalarSelf"),
+        (
+            "where(Tensor condition, Tensor input, Number other)",
+            "ops.where_ScalarOther.call",
+            "aten::where.ScalarOther",
+        ),
+        ("where(Tensor condition, Number self, Number other)", "ops.where_Scalar.call", "aten::where.Scalar"),
     ),
 )
 
@@ -2892,7 +2905,7 @@ logical_and = Binding(
             "logical_and(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_logical_and,
             "aten::logical_and",
-            ops.logical_and.call,
+            "ops.logical_and.call",
         ),
     ),
 )
@@ -2901,16 +2914,16 @@ logical_and = Binding(
 result_type = Binding(
     "torch.result_type",
     (
-        ("result_type(Tensor tensor, Tensor other)", ops.result_type_Tensor.call, "aten::result_type.Tensor"),
+        ("result_type(Tensor tensor, Tensor other)", "ops.result_type_Tensor.call", "aten::result_type.Tensor"),
         (
             "result_type(Number scalar, Tensor tensor)",
-            ops.result_type_Scalar_Tensor.call,
+            "ops.result_type_Scalar_Tensor.call",
             "aten::result_type.Scalar_Tensor",
         ),
-        ("result_type(Tensor tensor, Number other)", ops.result_type_Scalar.call, "aten::result_type.Scalar"),
+        ("result_type(Tensor tensor, Number other)", "ops.result_type_Scalar.call", "aten::result_type.Scalar"),
         (
             "result_type(Number scalar1, Number scalar2)",
-            ops.result_type_Scalar_Scalar.call,
+            "ops.result_type_Scalar_Scalar.call",
             "aten::result_type.Scalar_Scalar",
         ),
     ),
@@ -2936,13 +2949,13 @@ eq = Binding(
             "eq(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_eq_Tensor,
             "aten::eq.Tensor",
-            ops.eq_Tensor.call,
+            "ops.eq_Tensor.call",
         ),
         (
             "eq(Tensor input, Number other, *, Tensor out = None)",
             _torch_eq_Scalar,
             "aten::eq.Scalar",
-            ops.eq_Scalar.call,
+            "ops.eq_Scalar.call",
         ),
     ),
 )
@@ -2967,13 +2980,13 @@ ne = Binding(
             "ne(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_ne_Tensor,
             "aten::ne.Tensor",
-            ops.ne_Tensor.call,
+            "ops.ne_Tensor.call",
         ),
         (
             "ne(Tensor input, Number other, *, Tensor out = None)",
             _torch_ne_Scalar,
             "aten::ne.Scalar",
-            ops.ne_Scalar.call,
+            "ops.ne_Scalar.call",
         ),
     ),
 )
@@ -2998,13 +3011,13 @@ ge = Binding(
             "ge(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_ge_Tensor,
             "aten::ge.Tensor",
-            ops.ge_Tensor.call,
+            "ops.ge_Tensor.call",
         ),
         (
             "ge(Tensor input, Number other, *, Tensor out = None)",
             _torch_ge_Scalar,
             "aten::ge.Scalar",
-            ops.ge_Scalar.call,
+            "ops.ge_Scalar.call",
         ),
     ),
 )
@@ -3029,13 +3042,13 @@ gt = Binding(
             "gt(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_gt_Tensor,
             "aten::gt.Tensor",
-            ops.gt_Tensor.call,
+            "ops.gt_Tensor.call",
         ),
         (
             "gt(Tensor input, Number other, *, Tensor out = None)",
             _torch_gt_Scalar,
             "aten::gt.Scalar",
-            ops.gt_Scalar.call,
+            "ops.gt_Scalar.call",
         ),
     ),
 )
@@ -3060,13 +3073,13 @@ le = Binding(
             "le(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_le_Tensor,
             "aten::le.Tensor",
-            ops.le_Tensor.call,
+            "ops.le_Tensor.call",
         ),
         (
             "le(Tensor input, Number other, *, Tensor out = None)",
             _torch_le_Scalar,
             "aten::le.Scalar",
-            ops.le_Scalar.call,
+            "ops.le_Scalar.call",
         ),
     ),
 )
@@ -3091,13 +3104,13 @@ lt = Binding(
             "lt(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_lt_Tensor,
             "aten::lt.Tensor",
-            ops.lt_Tensor.call,
+            "ops.lt_Tensor.call",
         ),
         (
             "lt(Tensor input, Number other, *, Tensor out = None)",
             _torch_lt_Scalar,
             "aten::lt.Scalar",
-            ops.lt_Scalar.call,
+            "ops.lt_Scalar.call",
         ),
     ),
 )
@@ -3112,7 +3125,7 @@ def _torch_tanh(self: Any, out: Any) -> Any:
 tanh = Binding(
     "torch.tanh",
     (
-        ("tanh(Tensor input, *, Tensor out = None)", _torch_tanh, "aten::tanh", ops.tanh.call),
+        ("tanh(Tensor input, *, Tensor out = None)", _torch_tanh, "aten::tanh", "ops.tanh.call"),
     ),
 )
 
@@ -3120,7 +3133,7 @@ tanh = Binding(
 tanh_ = Binding(
     "torch.tanh_",
     (
-        ("tanh_(Tensor input)", ops.tanh_.call, "aten::tanh_"),
+        ("tanh_(Tensor input)", "ops.tanh_.call", "aten::tanh_"),
     ),
 )
 
@@ -3134,7 +3147,7 @@ def _torch_sigmoid(self: Any, out: Any) -> Any:
 sigmoid = Binding(
     "torch.sigmoid",
     (
-        ("sigmoid(Tensor input, *, Tensor out = None)", _torch_sigmoid, "aten::sigmoid", ops.sigmoid.call),
+        ("sigmoid(Tensor input, *, Tensor out = None)", _torch_sigmoid, "aten::sigmoid", "ops.sigmoid.call"),
     ),
 )
 
@@ -3142,7 +3155,7 @@ sigmoid = Binding(
 sigmoid_ = Binding(
     "torch.sigmoid_",
     (
-        ("sigmoid_(Tensor input)", ops.sigmoid_.call, "aten::sigmoid_"),
+        ("sigmoid_(Tensor input)", "ops.sigmoid_.call", "aten::sigmoid_"),
     ),
 )
 
@@ -3156,7 +3169,7 @@ def _torch_sqrt(self: Any, out: Any) -> Any:
 sqrt = Binding(
     "torch.sqrt",
     (
-        ("sqrt(Tensor input, *, Tensor out = None)", _torch_sqrt, "aten::sqrt", ops.sqrt.call),
+        ("sqrt(Tensor input, *, Tensor out = None)", _torch_sqrt, "aten::sqrt", "ops.sqrt.call"),
     ),
 )
 
@@ -3164,7 +3177,7 @@ sqrt = Binding(
 sqrt_ = Binding(
     "torch.sqrt_",
     (
-        ("sqrt_(Tensor input)", ops.sqrt_.call, "aten::sqrt_"),
+        ("sqrt_(Tensor input)", "ops.sqrt_.call", "aten::sqrt_"),
     ),
 )
 
@@ -3178,7 +3191,7 @@ def _torch_rsqrt(self: Any, out: Any) -> Any:
 rsqrt = Binding(
     "torch.rsqrt",
     (
-        ("rsqrt(Tensor input, *, Tensor out = None)", _torch_rsqrt, "aten::rsqrt", ops.rsqrt.call),
+        ("rsqrt(Tensor input, *, Tensor out = None)", _torch_rsqrt, "aten::rsqrt", "ops.rsqrt.call"),
     ),
 )
 
@@ -3186,7 +3199,7 @@ rsqrt = Binding(
 rsqrt_ = Binding(
     "torch.rsqrt_",
     (
-        ("rsqrt_(Tensor input)", ops.rsqrt_.call, "aten::rsqrt_"),
+        ("rsqrt_(Tensor input)", "ops.rsqrt_.call", "aten::rsqrt_"),
     ),
 )
 
@@ -3200,7 +3213,7 @@ def _torch_erf(self: Any, out: Any) -> Any:
 erf = Binding(
     "torch.erf",
     (
-        ("erf(Tensor input, *, Tensor out = None)", _torch_erf, "aten::erf", ops.erf.call),
+        ("erf(Tensor input, *, Tensor out = None)", _torch_erf, "aten::erf", "ops.erf.call"),
     ),
 )
 
@@ -3208,7 +3221,7 @@ erf = Binding(
 erf_ = Binding(
     "torch.erf_",
     (
-        ("erf_(Tensor input)", ops.erf_.call, "aten::erf_"),
+        ("erf_(Tensor input)", "ops.erf_.call", "aten::erf_"),
     ),
 )
 
@@ -3222,7 +3235,7 @@ def _torch_erfc(self: Any, out: Any) -> Any:
 erfc = Binding(
     "torch.erfc",
     (
-        ("erfc(Tensor input, *, Tensor out = None)", _torch_erfc, "aten::erfc", ops.erfc.call),
+        ("erfc(Tensor input, *, Tensor out = None)", _torch_erfc, "aten::erfc", "ops.erfc.call"),
     ),
 )
 
@@ -3230,7 +3243,7 @@ erfc = Binding(
 erfc_ = Binding(
     "torch.erfc_",
     (
-        ("erfc_(Tensor input)", ops.erfc_.call, "aten::erfc_"),
+        ("erfc_(Tensor input)", "ops.erfc_.call", "aten::erfc_"),
     ),
 )
 
@@ -3244,7 +3257,7 @@ def _torch_mvlgamma(self: Any, p: Any, out: Any) -> Any:
 mvlgamma = Binding(
     "torch.mvlgamma",
     (
-        ("mvlgamma(Tensor input, int p, *, Tensor out = None)", _torch_mvlgamma, "aten::mvlgamma", ops.mvlgamma.call),
+        ("mvlgamma(Tensor input, int p, *, Tensor out = None)", _torch_mvlgamma, "aten::mvlgamma", "ops.mvlgamma.call"),
     ),
 )
 
@@ -3258,7 +3271,7 @@ def _torch_lgamma(self: Any, out: Any) -> Any:
 lgamma = Binding(
     "torch.lgamma",
     (
-        ("lgamma(Tensor input, *, Tensor out = None)", _torch_lgamma, "aten::lgamma", ops.lgamma.call),
+        ("lgamma(Tensor input, *, Tensor out = None)", _torch_lgamma, "aten::lgamma", "ops.lgamma.call"),
     ),
 )
 
@@ -3272,7 +3285,7 @@ def _torch_digamma(self: Any, out: Any) -> Any:
 digamma = Binding(
     "torch.digamma",
     (
-        ("digamma(Tensor input, *, Tensor out = None)", _torch_digamma, "aten::digamma", ops.digamma.call),
+        ("digamma(Tensor input, *, Tensor out = None)", _torch_digamma, "aten::digamma", "ops.digamma.call"),
     ),
 )
 
@@ -3290,7 +3303,7 @@ polygamma = Binding(
             "polygamma(int n, Tensor input, *, Tensor out = None)",
             _torch_polygamma,
             "aten::polygamma",
-            ops.polygamma.call,
+            "ops.polygamma.call",
         ),
     ),
 )
@@ -3305,7 +3318,7 @@ def _torch_erfinv(self: Any, out: Any) -> Any:
 erfinv = Binding(
     "torch.erfinv",
     (
-        ("erfinv(Tensor input, *, Tensor out = None)", _torch_erfinv, "aten::erfinv", ops.erfinv.call),
+        ("erfinv(Tensor input, *, Tensor out = None)", _torch_erfinv, "aten::erfinv", "ops.erfinv.call"),
     ),
 )
 
@@ -3319,7 +3332,7 @@ def _torch_i0(self: Any, out: Any) -> Any:
 i0 = Binding(
     "torch.i0",
     (
-        ("i0(Tensor input, *, Tensor out = None)", _torch_i0, "aten::i0", ops.i0.call),
+        ("i0(Tensor input, *, Tensor out = None)", _torch_i0, "aten::i0", "ops.i0.call"),
     ),
 )
 
@@ -3327,7 +3340,7 @@ i0 = Binding(
 i0_ = Binding(
     "torch.i0_",
     (
-        ("i0_(Tensor input)", ops.i0_.call, "aten::i0_"),
+        ("i0_(Tensor input)", "ops.i0_.call", "aten::i0_"),
     ),
 )
 
@@ -3341,7 +3354,7 @@ def _torch_igamma(self: Any, other: Any, out: Any) -> Any:
 igamma = Binding(
     "torch.igamma",
     (
-        ("igamma(Tensor input, Tensor other, *, Tensor out = None)", _torch_igamma, "aten::igamma", ops.igamma.call),
+        ("igamma(Tensor input, Tensor other, *, Tensor out = None)", _torch_igamma, "aten::igamma", "ops.igamma.call"),
     ),
 )
 
@@ -3359,7 +3372,7 @@ igammac = Binding(
             "igammac(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_igammac,
             "aten::igammac",
-            ops.igammac.call,
+            "ops.igammac.call",
         ),
     ),
 )
@@ -3374,7 +3387,7 @@ def _torch_abs(self: Any, out: Any) -> Any:
 abs = Binding(
     "torch.abs",
     (
-        ("abs(Tensor input, *, Tensor out = None)", _torch_abs, "aten::abs", ops.abs.call),
+        ("abs(Tensor input, *, Tensor out = None)", _torch_abs, "aten::abs", "ops.abs.call"),
     ),
 )
 
@@ -3382,7 +3395,7 @@ abs = Binding(
 abs_ = Binding(
     "torch.abs_",
     (
-        ("abs_(Tensor input)", ops.abs_.call, "aten::abs_"),
+        ("abs_(Tensor input)", "ops.abs_.call", "aten::abs_"),
     ),
 )
 
@@ -3396,7 +3409,7 @@ def _torch_absolute(self: Any, out: Any) -> Any:
 absolute = Binding(
     "torch.absolute",
     (
-        ("absolute(Tensor input, *, Tensor out = None)", _torch_absolute, "aten::absolute", ops.absolute.call),
+        ("absolute(Tensor input, *, Tensor out = None)", _torch_absolute, "aten::absolute", "ops.absolute.call"),
     ),
 )
 
@@ -3410,7 +3423,7 @@ def _torch_angle(self: Any, out: Any) -> Any:
 angle = Binding(
     "torch.angle",
     (
-        ("angle(Tensor input, *, Tensor out = None)", _torch_angle, "aten::angle", ops.angle.call),
+        ("angle(Tensor input, *, Tensor out = None)", _torch_angle, "aten::angle", "ops.angle.call"),
     ),
 )
 
@@ -3424,7 +3437,7 @@ def _torch_sgn(self: Any, out: Any) -> Any:
 sgn = Binding(
     "torch.sgn",
     (
-        ("sgn(Tensor input, *, Tensor out = None)", _torch_sgn, "aten::sgn", ops.sgn.call),
+        ("sgn(Tensor input, *, Tensor out = None)", _torch_sgn, "aten::sgn", "ops.sgn.call"),
     ),
 )
 
@@ -3438,7 +3451,7 @@ def _torch_sign(self: Any, out: Any) -> Any:
 sign = Binding(
     "torch.sign",
     (
-        ("sign(Tensor input, *, Tensor out = None)", _torch_sign, "aten::sign", ops.sign.call),
+        ("sign(Tensor input, *, Tensor out = None)", _torch_sign, "aten::sign", "ops.sign.call"),
     ),
 )
 
@@ -3452,7 +3465,7 @@ def _torch_floor(self: Any, out: Any) -> Any:
 floor = Binding(
     "torch.floor",
     (
-        ("floor(Tensor input, *, Tensor out = None)", _torch_floor, "aten::floor", ops.floor.call),
+        ("floor(Tensor input, *, Tensor out = None)", _torch_floor, "aten::floor", "ops.floor.call"),
     ),
 )
 
@@ -3460,7 +3473,7 @@ floor = Binding(
 floor_ = Binding(
     "torch.floor_",
     (
-        ("floor_(Tensor input)", ops.floor_.call, "aten::floor_"),
+        ("floor_(Tensor input)", "ops.floor_.call", "aten::floor_"),
     ),
 )
 
@@ -3480,12 +3493,12 @@ def _torch_round_decimals(self: Any, decimals: Any, out: Any) -> Any:
 round = Binding(
     "torch.round",
     (
-        ("round(Tensor input, *, Tensor out = None)", _torch_round, "aten::round", ops.round.call),
+        ("round(Tensor input, *, Tensor out = None)", _torch_round, "aten::round", "ops.round.call"),
         (
             "round(Tensor input, *, int decimals, Tensor out = None)",
             _torch_round_decimals,
             "aten::round.decimals",
-            ops.round_decimals.call,
+            "ops.round_decimals.call",
         ),
     ),
 )
@@ -3494,8 +3507,8 @@ round = Binding(
 round_ = Binding(
     "torch.round_",
     (
-        ("round_(Tensor input)", ops.round_.call, "aten::round_"),
-        ("round_(Tensor input, *, int decimals)", ops.round__decimals.call, "aten::round_.decimals"),
+        ("round_(Tensor input)", "ops.round_.call", "aten::round_"),
+        ("round_(Tensor input, *, int decimals)", "ops.round__decimals.call", "aten::round_.decimals"),
     ),
 )
 
@@ -3509,7 +3522,7 @@ def _torch_ceil(self: Any, out: Any) -> Any:
 ceil = Binding(
     "torch.ceil",
     (
-        ("ceil(Tensor input, *, Tensor out = None)", _torch_ceil, "aten::ceil", ops.ceil.call),
+        ("ceil(Tensor input, *, Tensor out = None)", _torch_ceil, "aten::ceil", "ops.ceil.call"),
     ),
 )
 
@@ -3517,7 +3530,7 @@ ceil = Binding(
 ceil_ = Binding(
     "torch.ceil_",
     (
-        ("ceil_(Tensor input)", ops.ceil_.call, "aten::ceil_"),
+        ("ceil_(Tensor input)", "ops.ceil_.call", "aten::ceil_"),
     ),
 )
 
@@ -3531,7 +3544,7 @@ def _torch_frac(self: Any, out: Any) -> Any:
 frac = Binding(
     "torch.frac",
     (
-        ("frac(Tensor input, *, Tensor out = None)", _torch_frac, "aten::frac", ops.frac.call),
+        ("frac(Tensor input, *, Tensor out = None)", _torch_frac, "aten::frac", "ops.frac.call"),
     ),
 )
 
@@ -3539,7 +3552,7 @@ frac = Binding(
 frac_ = Binding(
     "torch.frac_",
     (
-        ("frac_(Tensor input)", ops.frac_.call, "aten::frac_"),
+        ("frac_(Tensor input)", "ops.frac_.call", "aten::frac_"),
     ),
 )
 
@@ -3553,7 +3566,7 @@ def _torch_trunc(self: Any, out: Any) -> Any:
 trunc = Binding(
     "torch.trunc",
     (
-        ("trunc(Tensor input, *, Tensor out = None)", _torch_trunc, "aten::trunc", ops.trunc.call),
+        ("trunc(Tensor input, *, Tensor out = None)", _torch_trunc, "aten::trunc", "ops.trunc.call"),
     ),
 )
 
@@ -3561,7 +3574,7 @@ trunc = Binding(
 trunc_ = Binding(
     "torch.trunc_",
     (
-        ("trunc_(Tensor input)", ops.trunc_.call, "aten::trunc_"),
+        ("trunc_(Tensor input)", "ops.trunc_.call", "aten::trunc_"),
     ),
 )
 
@@ -3575,7 +3588,7 @@ def _torch_fix(self: Any, out: Any) -> Any:
 fix = Binding(
     "torch.fix",
     (
-        ("fix(Tensor input, *, Tensor out = None)", _torch_fix, "aten::fix", ops.fix.call),
+        ("fix(Tensor input, *, Tensor out = None)", _torch_fix, "aten::fix", "ops.fix.call"),
     ),
 )
 
@@ -3583,7 +3596,7 @@ fix = Binding(
 fix_ = Binding(
     "torch.fix_",
     (
-        ("fix_(Tensor input)", ops.fix_.call, "aten::fix_"),
+        ("fix_(Tensor input)", "ops.fix_.call", "aten::fix_"),
     ),
 )
 
@@ -3597,7 +3610,7 @@ def _torch_square(self: Any, out: Any) -> Any:
 square = Binding(
     "torch.square",
     (
-        ("square(Tensor input, *, Tensor out = None)", _torch_square, "aten::square", ops.square.call),
+        ("square(Tensor input, *, Tensor out = None)", _torch_square, "aten::square", "ops.square.call"),
     ),
 )
 
@@ -3605,7 +3618,7 @@ square = Binding(
 square_ = Binding(
     "torch.square_",
     (
-        ("square_(Tensor input)", ops.square_.call, "aten::square_"),
+        ("square_(Tensor input)", "ops.square_.call", "aten::square_"),
     ),
 )
 
@@ -3613,7 +3626,7 @@ square_ = Binding(
 isnan = Binding(
     "torch.isnan",
     (
-        ("isnan(Tensor input)", ops.isnan.call, "aten::isnan"),
+        ("isnan(Tensor input)", "ops.isnan.call", "aten::isnan"),
     ),
 )
 
@@ -3621,7 +3634,7 @@ isnan = Binding(
 isreal = Binding(
     "torch.isreal",
     (
-        ("isreal(Tensor input)", ops.isreal.call, "aten::isreal"),
+        ("isreal(Tensor input)", "ops.isreal.call", "aten::isreal"),
     ),
 )
 
@@ -3642,7 +3655,7 @@ nan_to_num = Binding(
             ),
             _torch_nan_to_num,
             "aten::nan_to_num",
-            ops.nan_to_num.call,
+            "ops.nan_to_num.call",
         ),
     ),
 )
@@ -3653,7 +3666,7 @@ nan_to_num_ = Binding(
     (
         (
             "nan_to_num_(Tensor input, float nan = None, float posinf = None, float neginf = None)",
-            ops.nan_to_num_.call,
+            "ops.nan_to_num_.call",
             "aten::nan_to_num_",
         ),
     ),
@@ -3669,7 +3682,7 @@ def _torch_rad2deg(self: Any, out: Any) -> Any:
 rad2deg = Binding(
     "torch.rad2deg",
     (
-        ("rad2deg(Tensor input, *, Tensor out = None)", _torch_rad2deg, "aten::rad2deg", ops.rad2deg.call),
+        ("rad2deg(Tensor input, *, Tensor out = None)", _torch_rad2deg, "aten::rad2deg", "ops.rad2deg.call"),
     ),
 )
 
@@ -3677,7 +3690,7 @@ rad2deg = Binding(
 rad2deg_ = Binding(
     "torch.rad2deg_",
     (
-        ("rad2deg_(Tensor input)", ops.rad2deg_.call, "aten::rad2deg_"),
+        ("rad2deg_(Tensor input)", "ops.rad2deg_.call", "aten::rad2deg_"),
     ),
 )
 
@@ -3691,7 +3704,7 @@ def _torch_deg2rad(self: Any, out: Any) -> Any:
 deg2rad = Binding(
     "torch.deg2rad",
     (
-        ("deg2rad(Tensor input, *, Tensor out = None)", _torch_deg2rad, "aten::deg2rad", ops.deg2rad.call),
+        ("deg2rad(Tensor input, *, Tensor out = None)", _torch_deg2rad, "aten::deg2rad", "ops.deg2rad.call"),
     ),
 )
 
@@ -3699,7 +3712,7 @@ deg2rad = Binding(
 deg2rad_ = Binding(
     "torch.deg2rad_",
     (
-        ("deg2rad_(Tensor input)", ops.deg2rad_.call, "aten::deg2rad_"),
+        ("deg2rad_(Tensor input)", "ops.deg2rad_.call", "aten::deg2rad_"),
     ),
 )
 
@@ -3713,7 +3726,7 @@ def _torch_negative(self: Any, out: Any) -> Any:
 negative = Binding(
     "torch.negative",
     (
-        ("negative(Tensor input, *, Tensor out = None)", _torch_negative, "aten::negative", ops.negative.call),
+        ("negative(Tensor input, *, Tensor out = None)", _torch_negative, "aten::negative", "ops.negative.call"),
     ),
 )
 
@@ -3721,7 +3734,7 @@ negative = Binding(
 negative_ = Binding(
     "torch.negative_",
     (
-        ("negative_(Tensor input)", ops.negative_.call, "aten::negative_"),
+        ("negative_(Tensor input)", "ops.negative_.call", "aten::negative_"),
     ),
 )
 
@@ -3735,7 +3748,7 @@ def _torch_logit(self: Any, eps: Any, out: Any) -> Any:
 logit = Binding(
     "torch.logit",
     (
-        ("logit(Tensor input, float eps = None, *, Tensor out = None)", _torch_logit, "aten::logit", ops.logit.call),
+        ("logit(Tensor input, float eps = None, *, Tensor out = None)", _torch_logit, "aten::logit", "ops.logit.call"),
     ),
 )
 
@@ -3743,7 +3756,7 @@ logit = Binding(
 logit_ = Binding(
     "torch.logit_",
     (
-        ("logit_(Tensor input, float eps = None)", ops.logit_.call, "aten::logit_"),
+        ("logit_(Tensor input, float eps = None)", "ops.logit_.call", "aten::logit_"),
     ),
 )
 
@@ -3765,7 +3778,7 @@ frexp = Binding(
 positive = Binding(
     "torch.positive",
     (
-        ("positive(Tensor input)", ops.positive.call, "aten::positive"),
+        ("positive(Tensor input)", "ops.positive.call", "aten::positive"),
     ),
 )
 
@@ -3779,7 +3792,7 @@ def _torch_signbit(self: Any, out: Any) -> Any:
 signbit = Binding(
     "torch.signbit",
     (
-        ("signbit(Tensor input, *, Tensor out = None)", _torch_signbit, "aten::signbit", ops.signbit.call),
+        ("signbit(Tensor input, *, Tensor out = None)", _torch_signbit, "aten::signbit", "ops.signbit.call"),
     ),
 )
 
@@ -3787,7 +3800,7 @@ signbit = Binding(
 isinf = Binding(
     "torch.isinf",
     (
-        ("isinf(Tensor input)", ops.isinf.call, "aten::isinf"),
+        ("isinf(Tensor input)", "ops.isinf.call", "aten::isinf"),
     ),
 )
 
@@ -3801,7 +3814,7 @@ def _torch_isposinf(self: Any, out: Any) -> Any:
 isposinf = Binding(
     "torch.isposinf",
     (
-        ("isposinf(Tensor input, *, Tensor out = None)", _torch_isposinf, "aten::isposinf", ops.isposinf.call),
+        ("isposinf(Tensor input, *, Tensor out = None)", _torch_isposinf, "aten::isposinf", "ops.isposinf.call"),
     ),
 )
 
@@ -3819,7 +3832,7 @@ maximum = Binding(
             "maximum(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_maximum,
             "aten::maximum",
-            ops.maximum.call,
+            "ops.maximum.call",
         ),
     ),
 )
@@ -3838,7 +3851,7 @@ minimum = Binding(
             "minimum(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_minimum,
             "aten::minimum",
-            ops.minimum.call,
+            "ops.minimum.call",
         ),
     ),
 )
@@ -3853,7 +3866,7 @@ def _torch_atan2(self: Any, other: Any, out: Any) -> Any:
 atan2 = Binding(
     "torch.atan2",
     (
-        ("atan2(Tensor input, Tensor other, *, Tensor out = None)", _torch_atan2, "aten::atan2", ops.atan2.call),
+        ("atan2(Tensor input, Tensor other, *, Tensor out = None)", _torch_atan2, "aten::atan2", "ops.atan2.call"),
     ),
 )
 
@@ -3877,13 +3890,13 @@ copysign = Binding(
             "copysign(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_copysign_Tensor,
             "aten::copysign.Tensor",
-            ops.copysign_Tensor.call,
+            "ops.copysign_Tensor.call",
         ),
         (
             "copysign(Tensor input, Number other, *, Tensor out = None)",
             _torch_copysign_Scalar,
             "aten::copysign.Scalar",
-            ops.copysign_Scalar.call,
+            "ops.copysign_Scalar.call",
         ),
     ),
 )
@@ -3898,7 +3911,7 @@ def _torch_gcd(self: Any, other: Any, out: Any) -> Any:
 gcd = Binding(
     "torch.gcd",
     (
-        ("gcd(Tensor input, Tensor other, *, Tensor out = None)", _torch_gcd, "aten::gcd", ops.gcd.call),
+        ("gcd(Tensor input, Tensor other, *, Tensor out = None)", _torch_gcd, "aten::gcd", "ops.gcd.call"),
     ),
 )
 
@@ -3906,7 +3919,7 @@ gcd = Binding(
 gcd_ = Binding(
     "torch.gcd_",
     (
-        ("gcd_(Tensor input, Tensor other)", ops.gcd_.call, "aten::gcd_"),
+        ("gcd_(Tensor input, Tensor other)", "ops.gcd_.call", "aten::gcd_"),
     ),
 )
 
@@ -3920,7 +3933,7 @@ def _torch_lcm(self: Any, other: Any, out: Any) -> Any:
 lcm = Binding(
     "torch.lcm",
     (
-        ("lcm(Tensor input, Tensor other, *, Tensor out = None)", _torch_lcm, "aten::lcm", ops.lcm.call),
+        ("lcm(Tensor input, Tensor other, *, Tensor out = None)", _torch_lcm, "aten::lcm", "ops.lcm.call"),
     ),
 )
 
@@ -3928,7 +3941,7 @@ lcm = Binding(
 lcm_ = Binding(
     "torch.lcm_",
     (
-        ("lcm_(Tensor input, Tensor other)", ops.lcm_.call, "aten::lcm_"),
+        ("lcm_(Tensor input, Tensor other)", "ops.lcm_.call", "aten::lcm_"),
     ),
 )
 
@@ -3946,7 +3959,7 @@ ldexp = Binding(
             "ldexp(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_ldexp_Tensor,
             "aten::ldexp.Tensor",
-            ops.ldexp_Tensor.call,
+            "ops.ldexp_Tensor.call",
         ),
     ),
 )
@@ -3955,7 +3968,7 @@ ldexp = Binding(
 ldexp_ = Binding(
     "torch.ldexp_",
     (
-        ("ldexp_(Tensor input, Tensor other)", ops.ldexp_.call, "aten::ldexp_"),
+        ("ldexp_(Tensor input, Tensor other)", "ops.ldexp_.call", "aten::ldexp_"),
     ),
 )
 
@@ -3973,7 +3986,7 @@ logaddexp = Binding(
             "logaddexp(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_logaddexp,
             "aten::logaddexp",
-            ops.logaddexp.call,
+            "ops.logaddexp.call",
         ),
     ),
 )
@@ -3992,7 +4005,7 @@ logaddexp2 = Binding(
             "logaddexp2(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_logaddexp2,
             "aten::logaddexp2",
-            ops.logaddexp2.call,
+            "ops.logaddexp2.call",
         ),
     ),
 )
@@ -4011,7 +4024,7 @@ heaviside = Binding(
             "heaviside(Tensor input, Tensor values, *, Tensor out = None)",
             _torch_heaviside,
             "aten::heaviside",
-            ops.heaviside.call,
+            "ops.heaviside.call",
         ),
     ),
 )
@@ -4030,7 +4043,7 @@ arctan2 = Binding(
             "arctan2(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_arctan2,
             "aten::arctan2",
-            ops.arctan2.call,
+            "ops.arctan2.call",
         ),
     ),
 )
@@ -4055,13 +4068,13 @@ fmod = Binding(
             "fmod(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_fmod_Tensor,
             "aten::fmod.Tensor",
-            ops.fmod_Tensor.call,
+            "ops.fmod_Tensor.call",
         ),
         (
             "fmod(Tensor input, Number other, *, Tensor out = None)",
             _torch_fmod_Scalar,
             "aten::fmod.Scalar",
-            ops.fmod_Scalar.call,
+            "ops.fmod_Scalar.call",
         ),
     ),
 )
@@ -4076,7 +4089,7 @@ def _torch_hypot(self: Any, other: Any, out: Any) -> Any:
 hypot = Binding(
     "torch.hypot",
     (
-        ("hypot(Tensor input, Tensor other, *, Tensor out = None)", _torch_hypot, "aten::hypot", ops.hypot.call),
+        ("hypot(Tensor input, Tensor other, *, Tensor out = None)", _torch_hypot, "aten::hypot", "ops.hypot.call"),
     ),
 )
 
@@ -4094,7 +4107,7 @@ nextafter = Binding(
             "nextafter(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_nextafter,
             "aten::nextafter",
-            ops.nextafter.call,
+            "ops.nextafter.call",
         ),
     ),
 )
@@ -4109,7 +4122,7 @@ def _torch_fmin(self: Any, other: Any, out: Any) -> Any:
 fmin = Binding(
     "torch.fmin",
     (
-        ("fmin(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmin, "aten::fmin", ops.fmin.call),
+        ("fmin(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmin, "aten::fmin", "ops.fmin.call"),
     ),
 )
 
@@ -4123,7 +4136,7 @@ def _torch_fmax(self: Any, other: Any, out: Any) -> Any:
 fmax = Binding(
     "torch.fmax",
     (
-        ("fmax(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmax, "aten::fmax", ops.fmax.call),
+        ("fmax(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmax, "aten::fmax", "ops.fmax.call"),
     ),
 )
 
@@ -4147,13 +4160,13 @@ lerp = Binding(
             "lerp(Tensor input, Tensor end, Tensor weight, *, Tensor out = None)",
             _torch_lerp_Tensor,
             "aten::lerp.Tensor",
-            ops.lerp_Tensor.call,
+            "ops.lerp_Tensor.call",
         ),
         (
             "lerp(Tensor input, Tensor end, Number weight, *, Tensor out = None)",
             _torch_lerp_Scalar,
             "aten::lerp.Scalar",
-            ops.lerp_Scalar.call,
+            "ops.lerp_Scalar.call",
         ),
     ),
 )
@@ -4183,7 +4196,7 @@ addcmul = Binding(
             "addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
             _torch_addcmul,
             "aten::addcmul",
-            ops.addcmul.call,
+            "ops.addcmul.call",
         ),
     ),
 )
@@ -4213,7 +4226,7 @@ addcdiv = Binding(
             "addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
             _torch_addcdiv,
             "aten::addcdiv",
-            ops.addcdiv.call,
+            "ops.addcdiv.call",
         ),
     ),
 )
@@ -4238,13 +4251,13 @@ clamp = Binding(
             "clamp(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)",
             _torch_clamp_Tensor,
             "aten::clamp.Tensor",
-            ops.clamp_Tensor.call,
+            "ops.clamp_Tensor.call",
         ),
         (
             "clamp(Tensor input, Number min = None, Number max = None, *, Tensor out = None)",
             _torch_clamp,
             "aten::clamp",
-            ops.clamp.call,
+            "ops.clamp.call",
         ),
     ),
 )
@@ -4253,8 +4266,8 @@ clamp = Binding(
 clamp_ = Binding(
     "torch.clamp_",
     (
-        ("clamp_(Tensor input, Tensor min = None, Tensor max = None)", ops.clamp__Tensor.call, "aten::clamp_.Tensor"),
-        ("clamp_(Tensor input, Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
+        ("clamp_(Tensor input, Tensor min = None, Tensor max = None)", "ops.clamp__Tensor.call", "aten::clamp_.Tensor"),
+        ("clamp_(Tensor input, Number min = None, Number max = None)", "ops.clamp_.call", "aten::clamp_"),
     ),
 )
 
@@ -4272,7 +4285,7 @@ logical_or = Binding(
             "logical_or(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_logical_or,
             "aten::logical_or",
-            ops.logical_or.call,
+            "ops.logical_or.call",
         ),
     ),
 )
@@ -4291,7 +4304,7 @@ logical_not = Binding(
             "logical_not(Tensor input, *, Tensor out = None)",
             _torch_logical_not,
             "aten::logical_not",
-            ops.logical_not.call,
+            "ops.logical_not.call",
         ),
     ),
 )
@@ -4310,7 +4323,7 @@ logical_xor = Binding(
             "logical_xor(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_logical_xor,
             "aten::logical_xor",
-            ops.logical_xor.call,
+            "ops.logical_xor.call",
         ),
     ),
 )
@@ -4335,13 +4348,13 @@ not_equal = Binding(
             "not_equal(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_not_equal_Tensor,
             "aten::not_equal.Tensor",
-            ops.not_equal_Tensor.call,
+            "ops.not_equal_Tensor.call",
         ),
         (
             "not_equal(Tensor input, Number other, *, Tensor out = None)",
             _torch_not_equal_Scalar,
             "aten::not_equal.Scalar",
-            ops.not_equal_Scalar.call,
+            "ops.not_equal_Scalar.call",
         ),
     ),
 )
@@ -4366,13 +4379,13 @@ greater_equal = Binding(
             "greater_equal(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_greater_equal_Tensor,
             "aten::greater_equal.Tensor",
-            ops.greater_equal_Tensor.call,
+            "ops.greater_equal_Tensor.call",
         ),
         (
             "greater_equal(Tensor input, Number other, *, Tensor out = None)",
             _torch_greater_equal_Scalar,
             "aten::greater_equal.Scalar",
-            ops.greater_equal_Scalar.call,
+            "ops.greater_equal_Scalar.call",
         ),
     ),
 )
@@ -4397,13 +4410,13 @@ less_equal = Binding(
             "less_equal(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_less_equal_Tensor,
             "aten::less_equal.Tensor",
-            ops.less_equal_Tensor.call,
+            "ops.less_equal_Tensor.call",
         ),
         (
             "less_equal(Tensor input, Number other, *, Tensor out = None)",
             _torch_less_equal_Scalar,
             "aten::less_equal.Scalar",
-            ops.less_equal_Scalar.call,
+            "ops.less_equal_Scalar.call",
         ),
     ),
 )
@@ -4428,13 +4441,13 @@ greater = Binding(
             "greater(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_greater_Tensor,
             "aten::greater.Tensor",
-            ops.greater_Tensor.call,
+            "ops.greater_Tensor.call",
         ),
         (
             "greater(Tensor input, Number other, *, Tensor out = None)",
             _torch_greater_Scalar,
             "aten::greater.Scalar",
-            ops.greater_Scalar.call,
+            "ops.greater_Scalar.call",
         ),
     ),
 )
@@ -4459,13 +4472,13 @@ less = Binding(
             "less(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_less_Tensor,
             "aten::less.Tensor",
-            ops.less_Tensor.call,
+            "ops.less_Tensor.call",
         ),
         (
             "less(Tensor input, Number other, *, Tensor out = None)",
             _torch_less_Scalar,
             "aten::less.Scalar",
-            ops.less_Scalar.call,
+            "ops.less_Scalar.call",
         ),
     ),
 )
@@ -4490,14 +4503,14 @@ remainder = Binding(
             "remainder(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_remainder_Tensor,
             "aten::remainder.Tensor",
-            ops.remainder_Tensor.call,
+            "ops.remainder_Tensor.call",
         ),
-        ("remainder(Number self, Tensor other)", ops.remainder_Scalar_Tensor.call, "aten::remainder.Scalar_Tensor"),
+        ("remainder(Number self, Tensor other)", "ops.remainder_Scalar_Tensor.call", "aten::remainder.Scalar_Tensor"),
         (
             "remainder(Tensor input, Number other, *, Tensor out = None)",
             _torch_remainder_Scalar,
             "aten::remainder.Scalar",
-            ops.remainder_Scalar.call,
+            "ops.remainder_Scalar.call",
         ),
     ),
 )
@@ -4516,7 +4529,7 @@ bitwise_not = Binding(
             "bitwise_not(Tensor input, *, Tensor out = None)",
             _torch_bitwise_not,
             "aten::bitwise_not",
-            ops.bitwise_not.call,
+            "ops.bitwise_not.call",
         ),
     ),
 )
@@ -4541,18 +4554,18 @@ bitwise_and = Binding(
             "bitwise_and(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_bitwise_and_Tensor,
             "aten::bitwise_and.Tensor",
-            ops.bitwise_and_Tensor.call,
+            "ops.bitwise_and_Tensor.call",
         ),
         (
             "bitwise_and(Number self, Tensor other)",
-            ops.bitwise_and_Scalar_Tensor.call,
+            "ops.bitwise_and_Scalar_Tensor.call",
             "aten::bitwise_and.Scalar_Tensor",
         ),
         (
             "bitwise_and(Tensor input, Number other, *, Tensor out = None)",
             _torch_bitwise_and_Scalar,
             "aten::bitwise_and.Scalar",
-            ops.bitwise_and_Scalar.call,
+            "ops.bitwise_and_Scalar.call",
         ),
     ),
 )
@@ -4577,14 +4590,18 @@ bitwise_or = Binding(
             "bitwise_or(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_bitwise_or_Tensor,
             "aten::bitwise_or.Tensor",
-            ops.bitwise_or_Tensor.call,
+            "ops.bitwise_or_Tensor.call",
         ),
-        ("bitwise_or(Number self, Tensor other)", ops.bitwise_or_Scalar_Tensor.call, "aten::bitwise_or.Scalar_Tensor"),
+        (
+            "bitwise_or(Number self, Tensor other)",
+            "ops.bitwise_or_Scalar_Tensor.call",
+            "aten::bitwise_or.Scalar_Tensor",
+        ),
         (
             "bitwise_or(Tensor input, Number other, *, Tensor out = None)",
             _torch_bitwise_or_Scalar,
             "aten::bitwise_or.Scalar",
-            ops.bitwise_or_Scalar.call,
+            "ops.bitwise_or_Scalar.call",
         ),
     ),
 )
@@ -4593,8 +4610,8 @@ bitwise_or = Binding(
 __and__ = Operator(
     "torch.__and__",
     (
-        ("__and__(Tensor input, Tensor other)", ops._and___Tensor.call, "aten::__and__.Tensor"),
-        ("__and__(Tensor input, Number other)", ops._and___Scalar.call, "aten::__and__.Scalar"),
+        ("__and__(Tensor input, Tensor other)", "ops._and___Tensor.call", "aten::__and__.Tensor"),
+        ("__and__(Tensor input, Number other)", "ops._and___Scalar.call", "aten::__and__.Scalar"),
     ),
 )
 
@@ -4602,8 +4619,8 @@ __and__ = Operator(
 __or__ = Operator(
     "torch.__or__",
     (
-        ("__or__(Tensor input, Tensor other)", ops._or___Tensor.call, "aten::__or__.Tensor"),
-        ("__or__(Tensor input, Number other)", ops._or___Scalar.call, "aten::__or__.Scalar"),
+        ("__or__(Tensor input, Tensor other)", "ops._or___Tensor.call", "aten::__or__.Tensor"),
+        ("__or__(Tensor input, Number other)", "ops._or___Scalar.call", "aten::__or__.Scalar"),
     ),
 )
 
@@ -4627,18 +4644,18 @@ bitwise_xor = Binding(
             "bitwise_xor(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_bitwise_xor_Tensor,
             "aten::bitwise_xor.Tensor",
-            ops.bitwise_xor_Tensor.call,
+            "ops.bitwise_xor_Tensor.call",
         ),
         (
             "bitwise_xor(Number self, Tensor other)",
-            ops.bitwise_xor_Scalar_Tensor.call,
+            "ops.bitwise_xor_Scalar_Tensor.call",
             "aten::bitwise_xor.Scalar_Tensor",
         ),
         (
             "bitwise_xor(Tensor input, Number other, *, Tensor out = None)",
             _torch_bitwise_xor_Scalar,
             "aten::bitwise_xor.Scalar",
-            ops.bitwise_xor_Scalar.call,
+            "ops.bitwise_xor_Scalar.call",
         ),
     ),
 )
@@ -4647,8 +4664,8 @@ bitwise_xor = Binding(
 __xor__ = Operator(
     "torch.__xor__",
     (
-        ("__xor__(Tensor input, Tensor other)", ops._xor___Tensor.call, "aten::__xor__.Tensor"),
-        ("__xor__(Tensor input, Number other)", ops._xor___Scalar.call, "aten::__xor__.Scalar"),
+        ("__xor__(Tensor input, Tensor other)", "ops._xor___Tensor.call", "aten::__xor__.Tensor"),
+        ("__xor__(Tensor input, Number other)", "ops._xor___Scalar.call", "aten::__xor__.Scalar"),
     ),
 )
 
@@ -4656,8 +4673,8 @@ __xor__ = Operator(
 __lshift__ = Operator(
     "torch.__lshift__",
     (
-        ("__lshift__(Tensor input, Tensor other)", ops._lshift___Tensor.call, "aten::__lshift__.Tensor"),
-        ("__lshift__(Tensor input, Number other)", ops._lshift___Scalar.call, "aten::__lshift__.Scalar"),
+        ("__lshift__(Tensor input, Tensor other)", "ops._lshift___Tensor.call", "aten::__lshift__.Tensor"),
+        ("__lshift__(Tensor input, Number other)", "ops._lshift___Scalar.call", "aten::__lshift__.Scalar"),
     ),
 )
 
@@ -4681,18 +4698,18 @@ bitwise_left_shift = Binding(
             "bitwise_left_shift(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_bitwise_left_shift_Tensor,
             "aten::bitwise_left_shift.Tensor",
-            ops.bitwise_left_shift_Tensor.call,
+            "ops.bitwise_left_shift_Tensor.call",
         ),
         (
             "bitwise_left_shift(Number self, Tensor other)",
-            ops.bitwise_left_shift_Scalar_Tensor.call,
+            "ops.bitwise_left_shift_Scalar_Tensor.call",
             "aten::bitwise_left_shift.Scalar_Tensor",
         ),
         (
             "bitwise_left_shift(Tensor input, Number other, *, Tensor out = None)",
             _torch_bitwise_left_shift_Tensor_Scalar,
             "aten::bitwise_left_shift.Tensor_Scalar",
-            ops.bitwise_left_shift_Tensor_Scalar.call,
+            "ops.bitwise_left_shift_Tensor_Scalar.call",
         ),
     ),
 )
@@ -4701,8 +4718,8 @@ bitwise_left_shift = Binding(
 __rshift__ = Operator(
     "torch.__rshift__",
     (
-        ("__rshift__(Tensor input, Tensor other)", ops._rshift___Tensor.call, "aten::__rshift__.Tensor"),
-        ("__rshift__(Tensor input, Number other)", ops._rshift___Scalar.call, "aten::__rshift__.Scalar"),
+        ("__rshift__(Tensor input, Tensor other)", "ops._rshift___Tensor.call", "aten::__rshift__.Tensor"),
+        ("__rshift__(Tensor input, Number other)", "ops._rshift___Scalar.call", "aten::__rshift__.Scalar"),
     ),
 )
 
@@ -4726,18 +4743,18 @@ bitwise_right_shift = Binding(
             "bitwise_right_shift(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_bitwise_right_shift_Tensor,
             "aten::bitwise_right_shift.Tensor",
-            ops.bitwise_right_shift_Tensor.call,
+            "ops.bitwise_right_shift_Tensor.call",
         ),
         (
             "bitwise_right_shift(Number self, Tensor other)",
-            ops.bitwise_right_shift_Scalar_Tensor.call,
+            "ops.bitwise_right_shift_Scalar_Tensor.call",
             "aten::bitwise_right_shift.Scalar_Tensor",
         ),
         (
             "bitwise_right_shift(Tensor input, Number other, *, Tensor out = None)",
             _torch_bitwise_right_shift_Tensor_Scalar,
             "aten::bitwise_right_shift.Tensor_Scalar",
-            ops.bitwise_right_shift_Tensor_Scalar.call,
+            "ops.bitwise_right_shift_Tensor_Scalar.call",
         ),
     ),
 )
@@ -4746,7 +4763,7 @@ bitwise_right_shift = Binding(
 equal = Binding(
     "torch.equal",
     (
-        ("equal(Tensor input, Tensor other)", ops.equal.call, "aten::equal"),
+        ("equal(Tensor input, Tensor other)", "ops.equal.call", "aten::equal"),
     ),
 )
 
@@ -4754,7 +4771,7 @@ equal = Binding(
 isfinite = Binding(
     "torch.isfinite",
     (
-        ("isfinite(Tensor input)", ops.isfinite.call, "aten::isfinite"),
+        ("isfinite(Tensor input)", "ops.isfinite.call", "aten::isfinite"),
     ),
 )
 
@@ -4764,7 +4781,7 @@ isclose = Binding(
     (
         (
             "isclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
-            ops.isclose.call,
+            "ops.isclose.call",
             "aten::isclose",
         ),
     ),
@@ -4776,7 +4793,7 @@ allclose = Binding(
     (
         (
             "allclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
-            ops.allclose.call,
+            "ops.allclose.call",
             "aten::allclose",
         ),
     ),
@@ -4788,12 +4805,12 @@ masked_fill = Binding(
     (
         (
             "masked_fill(Tensor input, Tensor mask, Tensor value)",
-            ops.masked_fill_Tensor.call,
+            "ops.masked_fill_Tensor.call",
             "aten::masked_fill.Tensor",
         ),
         (
             "masked_fill(Tensor input, Tensor mask, Number value)",
-            ops.masked_fill_Scalar.call,
+            "ops.masked_fill_Scalar.call",
             "aten::masked_fill.Scalar",
         ),
     ),
@@ -4813,7 +4830,7 @@ masked_select = Binding(
             "masked_select(Tensor input, Tensor mask, *, Tensor out = None)",
             _torch_masked_select,
             "aten::masked_select",
-            ops.masked_select.call,
+            "ops.masked_select.call",
         ),
     ),
 )
@@ -4822,7 +4839,7 @@ masked_select = Binding(
 masked_scatter = Binding(
     "torch.masked_scatter",
     (
-        ("masked_scatter(Tensor input, Tensor mask, Tensor source)", ops.masked_scatter.call, "aten::masked_scatter"),
+        ("masked_scatter(Tensor input, Tensor mask, Tensor source)", "ops.masked_scatter.call", "aten::masked_scatter"),
     ),
 )
 
@@ -4836,7 +4853,7 @@ def _torch_sum_dim_IntList(self: Any, dim: Any, keepdim: Any, dtype: Any, out: A
 sum = Binding(
     "torch.sum",
     (
-        ("sum(Tensor input, *, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
+        ("sum(Tensor input, *, torch.dtype dtype = None)", "ops.sum.call", "aten::sum"),
         (
             (
                 "sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out"
@@ -4844,7 +4861,7 @@ sum = Binding(
             ),
             _torch_sum_dim_IntList,
             "aten::sum.dim_IntList",
-            ops.sum_dim_IntList.call,
+            "ops.sum_dim_IntList.call",
         ),
     ),
 )
@@ -4869,7 +4886,7 @@ mean = Binding(
             "mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)",
             _torch_mean,
             "aten::mean",
-            ops.mean.call,
+            "ops.mean.call",
         ),
         (
             (
@@ -4878,7 +4895,7 @@ mean = Binding(
             ),
             _torch_mean_dim,
             "aten::mean.dim",
-            ops.mean_dim.call,
+            "ops.mean_dim.call",
         ),
     ),
 )
@@ -4900,7 +4917,7 @@ nansum = Binding(
             ),
             _torch_nansum,
             "aten::nansum",
-            ops.nansum.call,
+            "ops.nansum.call",
         ),
     ),
 )
@@ -4922,7 +4939,7 @@ nanmean = Binding(
             ),
             _torch_nanmean,
             "aten::nanmean",
-            ops.nanmean.call,
+            "ops.nanmean.call",
         ),
     ),
 )
@@ -4950,7 +4967,7 @@ quantile = Binding(
             ),
             _torch_quantile,
             "aten::quantile",
-            ops.quantile.call,
+            "ops.quantile.call",
         ),
         (
             (
@@ -4959,7 +4976,7 @@ quantile = Binding(
             ),
             _torch_quantile_scalar,
             "aten::quantile.scalar",
-            ops.quantile_scalar.call,
+            "ops.quantile_scalar.call",
         ),
     ),
 )
@@ -4987,7 +5004,7 @@ nanquantile = Binding(
             ),
             _torch_nanquantile,
             "aten::nanquantile",
-            ops.nanquantile.call,
+            "ops.nanquantile.call",
         ),
         (
             (
@@ -4996,7 +5013,7 @@ nanquantile = Binding(
             ),
             _torch_nanquantile_scalar,
             "aten::nanquantile.scalar",
-            ops.nanquantile_scalar.call,
+            "ops.nanquantile_scalar.call",
         ),
     ),
 )
@@ -5005,7 +5022,7 @@ nanquantile = Binding(
 _is_all_true = Binding(
     "torch._is_all_true",
     (
-        ("_is_all_true(Tensor input)", ops._is_all_true.call, "aten::_is_all_true"),
+        ("_is_all_true(Tensor input)", "ops._is_all_true.call", "aten::_is_all_true"),
     ),
 )
 
@@ -5031,18 +5048,18 @@ def _torch_any_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 any = Binding(
     "torch.any",
     (
-        ("any(Tensor input, *, Tensor out = None)", _torch_any, "aten::any", ops.any.call),
+        ("any(Tensor input, *, Tensor out = None)", _torch_any, "aten::any", "ops.any.call"),
         (
             "any(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)",
             _torch_any_dims,
             "aten::any.dims",
-            ops.any_dims.call,
+            "ops.any_dims.call",
         ),
         (
             "any(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)",
             _torch_any_dim,
             "aten::any.dim",
-            ops.any_dim.call,
+            "ops.any_dim.call",
         ),
     ),
 )
@@ -5069,18 +5086,18 @@ def _torch_all_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 all = Binding(
     "torch.all",
     (
-        ("all(Tensor input, *, Tensor out = None)", _torch_all, "aten::all", ops.all.call),
+        ("all(Tensor input, *, Tensor out = None)", _torch_all, "aten::all", "ops.all.call"),
         (
             "all(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)",
             _torch_all_dims,
             "aten::all.dims",
-            ops.all_dims.call,
+            "ops.all_dims.call",
         ),
         (
             "all(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)",
             _torch_all_dim,
             "aten::all.dim",
-            ops.all_dim.call,
+            "ops.all_dim.call",
         ),
     ),
 )
@@ -5089,7 +5106,7 @@ all = Binding(
 _is_any_true = Binding(
     "torch._is_any_true",
     (
-        ("_is_any_true(Tensor input)", ops._is_any_true.call, "aten::_is_any_true"),
+        ("_is_any_true(Tensor input)", "ops._is_any_true.call", "aten::_is_any_true"),
     ),
 )
 
@@ -5103,12 +5120,12 @@ def _torch_prod_dim_int(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any)
 prod = Binding(
     "torch.prod",
     (
-        ("prod(Tensor input, *, torch.dtype dtype = None)", ops.prod.call, "aten::prod"),
+        ("prod(Tensor input, *, torch.dtype dtype = None)", "ops.prod.call", "aten::prod"),
         (
             "prod(Tensor input, int dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)",
             _torch_prod_dim_int,
             "aten::prod.dim_int",
-            ops.prod_dim_int.call,
+            "ops.prod_dim_int.call",
         ),
     ),
 )
@@ -5135,12 +5152,12 @@ def _torch_max_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 max = Binding(
     "torch.max",
     (
-        ("max(Tensor input, *, Tensor out = None)", _torch_max, "aten::max", ops.max.call),
+        ("max(Tensor input, *, Tensor out = None)", _torch_max, "aten::max", "ops.max.call"),
         (
             "max(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_max_other,
             "aten::max.other",
-            ops.max_other.call,
+            "ops.max_other.call",
         ),
         (
             "max(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
@@ -5172,12 +5189,12 @@ def _torch_min_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 min = Binding(
     "torch.min",
     (
-        ("min(Tensor input, *, Tensor out = None)", _torch_min, "aten::min", ops.min.call),
+        ("min(Tensor input, *, Tensor out = None)", _torch_min, "aten::min", "ops.min.call"),
         (
             "min(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_min_other,
             "aten::min.other",
-            ops.min_other.call,
+            "ops.min_other.call",
         ),
         (
             "min(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
@@ -5207,7 +5224,7 @@ _cummax_helper = Binding(
     (
         (
             "_cummax_helper(Tensor input, Tensor values, Tensor indices, int dim)",
-            ops._cummax_helper.call,
+            "ops._cummax_helper.call",
             "aten::_cummax_helper",
         ),
     ),
@@ -5233,7 +5250,7 @@ _cummin_helper = Binding(
     (
         (
             "_cummin_helper(Tensor input, Tensor values, Tensor indices, int dim)",
-            ops._cummin_helper.call,
+            "ops._cummin_helper.call",
             "aten::_cummin_helper",
         ),
     ),
@@ -5243,8 +5260,8 @@ _cummin_helper = Binding(
 _assert_async = Binding(
     "torch._assert_async",
     (
-        ("_assert_async(Tensor input)", ops._assert_async.call, "aten::_assert_async"),
-        ("_assert_async(Tensor input, str assert_msg)", ops._assert_async_msg.call, "aten::_assert_async.msg"),
+        ("_assert_async(Tensor input)", "ops._assert_async.call", "aten::_assert_async"),
+        ("_assert_async(Tensor input, str assert_msg)", "ops._assert_async_msg.call", "aten::_assert_async.msg"),
     ),
 )
 
@@ -5280,7 +5297,7 @@ amax = Binding(
             "amax(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)",
             _torch_amax,
             "aten::amax",
-            ops.amax.call,
+            "ops.amax.call",
         ),
     ),
 )
@@ -5299,7 +5316,7 @@ amin = Binding(
             "amin(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)",
             _torch_amin,
             "aten::amin",
-            ops.amin.call,
+            "ops.amin.call",
         ),
     ),
 )
@@ -5318,7 +5335,7 @@ argmax = Binding(
             "argmax(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)",
             _torch_argmax,
             "aten::argmax",
-            ops.argmax.call,
+            "ops.argmax.call",
         ),
     ),
 )
@@ -5337,7 +5354,7 @@ argmin = Binding(
             "argmin(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)",
             _torch_argmin,
             "aten::argmin",
-            ops.argmin.call,
+            "ops.argmin.call",
         ),
     ),
 )
@@ -5365,7 +5382,7 @@ var = Binding(
             ),
             _torch_var_dim,
             "aten::var.dim",
-            ops.var_dim.call,
+            "ops.var_dim.call",
         ),
         (
             (
@@ -5374,9 +5391,9 @@ var = Binding(
             ),
             _torch_var_correction,
             "aten::var.correction",
-            ops.var_correction.call,
+            "ops.var_correction.call",
         ),
-        ("var(Tensor input, bool unbiased = True)", ops.var.call, "aten::var"),
+        ("var(Tensor input, bool unbiased = True)", "ops.var.call", "aten::var"),
     ),
 )
 
@@ -5403,7 +5420,7 @@ std = Binding(
             ),
             _torch_std_dim,
             "aten::std.dim",
-            ops.std_dim.call,
+            "ops.std_dim.call",
         ),
         (
             (
@@ -5412,9 +5429,9 @@ std = Binding(
             ),
             _torch_std_correction,
             "aten::std.correction",
-            ops.std_correction.call,
+            "ops.std_correction.call",
         ),
-        ("std(Tensor input, bool unbiased = True)", ops.std.call, "aten::std"),
+        ("std(Tensor input, bool unbiased = True)", "ops.std.call", "aten::std"),
     ),
 )
 
@@ -5424,15 +5441,15 @@ std_mean = Binding(
     (
         (
             "std_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)",
-            ops.std_mean_dim.call,
+            "ops.std_mean_dim.call",
             "aten::std_mean.dim",
         ),
         (
             "std_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
-            ops.std_mean_correction.call,
+            "ops.std_mean_correction.call",
             "aten::std_mean.correction",
         ),
-        ("std_mean(Tensor input, bool unbiased = True)", ops.std_mean.call, "aten::std_mean"),
+        ("std_mean(Tensor input, bool unbiased = True)", "ops.std_mean.call", "aten::std_mean"),
     ),
 )
 
@@ -5442,15 +5459,15 @@ var_mean = Binding(
     (
         (
             "var_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)",
-            ops.var_mean_dim.call,
+            "ops.var_mean_dim.call",
             "aten::var_mean.dim",
         ),
         (
             "var_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
-            ops.var_mean_correction.call,
+            "ops.var_mean_correction.call",
             "aten::var_mean.correction",
         ),
-        ("var_mean(Tensor input, bool unbiased = True)", ops.var_mean.call, "aten::var_mean"),
+        ("var_mean(Tensor input, bool unbiased = True)", "ops.var_mean.call", "aten::var_mean"),
     ),
 )
 
@@ -5468,7 +5485,7 @@ logsumexp = Binding(
             "logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)",
             _torch_logsumexp,
             "aten::logsumexp",
-            ops.logsumexp.call,
+            "ops.logsumexp.call",
         ),
     ),
 )
@@ -5487,7 +5504,7 @@ _logcumsumexp = Binding(
             "_logcumsumexp(Tensor input, int dim, *, Tensor out = None)",
             _torch__logcumsumexp,
             "aten::_logcumsumexp",
-            ops._logcumsumexp.call,
+            "ops._logcumsumexp.call",
         ),
     ),
 )
@@ -5506,7 +5523,7 @@ logcumsumexp = Binding(
             "logcumsumexp(Tensor input, int dim, *, Tensor out = None)",
             _torch_logcumsumexp,
             "aten::logcumsumexp",
-            ops.logcumsumexp.call,
+            "ops.logcumsumexp.call",
         ),
     ),
 )
@@ -5515,10 +5532,10 @@ logcumsumexp = Binding(
 count_nonzero = Binding(
     "torch.count_nonzero",
     (
-        ("count_nonzero(Tensor input, int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
+        ("count_nonzero(Tensor input, int dim = None)", "ops.count_nonzero.call", "aten::count_nonzero"),
         (
             "count_nonzero(Tensor input, tuple of ints dim)",
-            ops.count_nonzero_dim_IntList.call,
+            "ops.count_nonzero_dim_IntList.call",
             "aten::count_nonzero.dim_IntList",
         ),
     ),
@@ -5538,7 +5555,7 @@ chain_matmul = Binding(
             "chain_matmul(tuple of Tensors matrices, *, Tensor out = None)",
             _torch_chain_matmul,
             "aten::chain_matmul",
-            ops.chain_matmul.call,
+            "ops.chain_matmul.call",
         ),
     ),
 )
@@ -5553,7 +5570,7 @@ def _torch_kron(self: Any, other: Any, out: Any) -> Any:
 kron = Binding(
     "torch.kron",
     (
-        ("kron(Tensor input, Tensor other, *, Tensor out = None)", _torch_kron, "aten::kron", ops.kron.call),
+        ("kron(Tensor input, Tensor other, *, Tensor out = None)", _torch_kron, "aten::kron", "ops.kron.call"),
     ),
 )
 
@@ -5561,7 +5578,7 @@ kron = Binding(
 matrix_exp = Binding(
     "torch.matrix_exp",
     (
-        ("matrix_exp(Tensor input)", ops.matrix_exp.call, "aten::matrix_exp"),
+        ("matrix_exp(Tensor input)", "ops.matrix_exp.call", "aten::matrix_exp"),
     ),
 )
 
@@ -5579,7 +5596,7 @@ matrix_power = Binding(
             "matrix_power(Tensor input, int n, *, Tensor out = None)",
             _torch_matrix_power,
             "aten::matrix_power",
-            ops.matrix_power.call,
+            "ops.matrix_power.call",
         ),
     ),
 )
@@ -5588,7 +5605,7 @@ matrix_power = Binding(
 _pin_memory = Binding(
     "torch._pin_memory",
     (
-        ("_pin_memory(Tensor input, torch.device device = None)", ops._pin_memory.call, "aten::_pin_memory"),
+        ("_pin_memory(Tensor input, torch.device device = None)", "ops._pin_memory.call", "aten::_pin_memory"),
     ),
 )
 
@@ -5596,7 +5613,7 @@ _pin_memory = Binding(
 pinverse = Binding(
     "torch.pinverse",
     (
-        ("pinverse(Tensor input, float rcond = 1e-15)", ops.pinverse.call, "aten::pinverse"),
+        ("pinverse(Tensor input, float rcond = 1e-15)", "ops.pinverse.call", "aten::pinverse"),
     ),
 )
 
@@ -5617,7 +5634,7 @@ tensordot = Binding(
             ),
             _torch_tensordot,
             "aten::tensordot",
-            ops.tensordot.call,
+            "ops.tensordot.call",
         ),
     ),
 )
@@ -5636,7 +5653,7 @@ frobenius_norm = Binding(
             "frobenius_norm(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)",
             _torch_frobenius_norm_dim,
             "aten::frobenius_norm.dim",
-            ops.frobenius_norm_dim.call,
+            "ops.frobenius_norm_dim.call",
         ),
     ),
 )
@@ -5661,13 +5678,13 @@ nuclear_norm = Binding(
             "nuclear_norm(Tensor input, tuple of ints[2] dim, bool keepdim = False, *, Tensor out = None)",
             _torch_nuclear_norm_dim,
             "aten::nuclear_norm.dim",
-            ops.nuclear_norm_dim.call,
+            "ops.nuclear_norm_dim.call",
         ),
         (
             "nuclear_norm(Tensor input, bool keepdim = False, *, Tensor out = None)",
             _torch_nuclear_norm,
             "aten::nuclear_norm",
-            ops.nuclear_norm.call,
+            "ops.nuclear_norm.call",
         ),
     ),
 )
@@ -5686,7 +5703,7 @@ cross = Binding(
             "cross(Tensor input, Tensor other, int dim = None, *, Tensor out = None)",
             _torch_cross,
             "aten::cross",
-            ops.cross.call,
+            "ops.cross.call",
         ),
     ),
 )
@@ -5695,7 +5712,7 @@ cross = Binding(
 trace = Binding(
     "torch.trace",
     (
-        ("trace(Tensor input)", ops.trace.call, "aten::trace"),
+        ("trace(Tensor input)", "ops.trace.call", "aten::trace"),
     ),
 )
 
@@ -5728,7 +5745,7 @@ _linalg_check_errors = Binding(
     (
         (
             "_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix)",
-            ops._linalg_check_errors.call,
+            "ops._linalg_check_errors.call",
             "aten::_linalg_check_errors",
         ),
     ),
@@ -5738,7 +5755,7 @@ _linalg_check_errors = Binding(
 vander = Binding(
     "torch.vander",
     (
-        ("vander(Tensor x, int N = None, bool increasing = False)", ops.vander.call, "aten::vander"),
+        ("vander(Tensor x, int N = None, bool increasing = False)", "ops.vander.call", "aten::vander"),
     ),
 )
 
@@ -5774,7 +5791,7 @@ cholesky = Binding(
             "cholesky(Tensor input, bool upper = False, *, Tensor out = None)",
             _torch_cholesky,
             "aten::cholesky",
-            ops.cholesky.call,
+            "ops.cholesky.call",
         ),
     ),
 )
@@ -5793,7 +5810,7 @@ cholesky_solve = Binding(
             "cholesky_solve(Tensor input, Tensor input2, bool upper = False, *, Tensor out = None)",
             _torch_cholesky_solve,
             "aten::cholesky_solve",
-            ops.cholesky_solve.call,
+            "ops.cholesky_solve.call",
         ),
     ),
 )
@@ -5804,7 +5821,7 @@ _cholesky_solve_helper = Binding(
     (
         (
             "_cholesky_solve_helper(Tensor input, Tensor A, bool upper)",
-            ops._cholesky_solve_helper.call,
+            "ops._cholesky_solve_helper.call",
             "aten::_cholesky_solve_helper",
         ),
     ),
@@ -5824,7 +5841,7 @@ cholesky_inverse = Binding(
             "cholesky_inverse(Tensor input, bool upper = False, *, Tensor out = None)",
             _torch_cholesky_inverse,
             "aten::cholesky_inverse",
-            ops.cholesky_inverse.call,
+            "ops.cholesky_inverse.call",
         ),
     ),
 )
@@ -5867,7 +5884,7 @@ def _torch_orgqr(self: Any, input2: Any, out: Any) -> Any:
 orgqr = Binding(
     "torch.orgqr",
     (
-        ("orgqr(Tensor input, Tensor input2, *, Tensor out = None)", _torch_orgqr, "aten::orgqr", ops.orgqr.call),
+        ("orgqr(Tensor input, Tensor input2, *, Tensor out = None)", _torch_orgqr, "aten::orgqr", "ops.orgqr.call"),
     ),
 )
 
@@ -5888,7 +5905,7 @@ ormqr = Binding(
             ),
             _torch_ormqr,
             "aten::ormqr",
-            ops.ormqr.call,
+            "ops.ormqr.call",
         ),
     ),
 )
@@ -5923,7 +5940,7 @@ lu_solve = Binding(
             "lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots, *, Tensor out = None)",
             _torch_lu_solve,
             "aten::lu_solve",
-            ops.lu_solve.call,
+            "ops.lu_solve.call",
         ),
     ),
 )
@@ -5967,7 +5984,7 @@ _linalg_det = Binding(
 det = Binding(
     "torch.det",
     (
-        ("det(Tensor input)", ops.det.call, "aten::det"),
+        ("det(Tensor input)", "ops.det.call", "aten::det"),
     ),
 )
 
@@ -6003,7 +6020,7 @@ slogdet = Binding(
 logdet = Binding(
     "torch.logdet",
     (
-        ("logdet(Tensor input)", ops.logdet.call, "aten::logdet"),
+        ("logdet(Tensor input)", "ops.logdet.call", "aten::logdet"),
     ),
 )
 
@@ -6035,7 +6052,7 @@ def _torch_inverse(self: Any, out: Any) -> Any:
 inverse = Binding(
     "torch.inverse",
     (
-        ("inverse(Tensor input, *, Tensor out = None)", _torch_inverse, "aten::inverse", ops.inverse.call),
+        ("inverse(Tensor input, *, Tensor out = None)", _torch_inverse, "aten::inverse", "ops.inverse.call"),
     ),
 )
 
@@ -6049,7 +6066,7 @@ def _torch_inner(self: Any, other: Any, out: Any) -> Any:
 inner = Binding(
     "torch.inner",
     (
-        ("inner(Tensor input, Tensor other, *, Tensor out = None)", _torch_inner, "aten::inner", ops.inner.call),
+        ("inner(Tensor input, Tensor other, *, Tensor out = None)", _torch_inner, "aten::inner", "ops.inner.call"),
     ),
 )
 
@@ -6109,7 +6126,7 @@ cumsum = Binding(
             "cumsum(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)",
             _torch_cumsum,
             "aten::cumsum",
-            ops.cumsum.call,
+            "ops.cumsum.call",
         ),
     ),
 )
@@ -6128,7 +6145,7 @@ cumprod = Binding(
             "cumprod(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)",
             _torch_cumprod,
             "aten::cumprod",
-            ops.cumprod.call,
+            "ops.cumprod.call",
         ),
     ),
 )
@@ -6139,12 +6156,12 @@ cumulative_trapezoid = Binding(
     (
         (
             "cumulative_trapezoid(Tensor y, Tensor x, *, int dim = -1)",
-            ops.cumulative_trapezoid_x.call,
+            "ops.cumulative_trapezoid_x.call",
             "aten::cumulative_trapezoid.x",
         ),
         (
             "cumulative_trapezoid(Tensor y, *, Number dx = 1, int dim = -1)",
-            ops.cumulative_trapezoid_dx.call,
+            "ops.cumulative_trapezoid_dx.call",
             "aten::cumulative_trapezoid.dx",
         ),
     ),
@@ -6167,7 +6184,7 @@ diff = Binding(
             ),
             _torch_diff,
             "aten::diff",
-            ops.diff.call,
+            "ops.diff.call",
         ),
     ),
 )
@@ -6246,8 +6263,8 @@ gradient = Binding(
 trapezoid = Binding(
     "torch.trapezoid",
     (
-        ("trapezoid(Tensor y, Tensor x, *, int dim = -1)", ops.trapezoid_x.call, "aten::trapezoid.x"),
-        ("trapezoid(Tensor y, *, Number dx = 1, int dim = -1)", ops.trapezoid_dx.call, "aten::trapezoid.dx"),
+        ("trapezoid(Tensor y, Tensor x, *, int dim = -1)", "ops.trapezoid_x.call", "aten::trapezoid.x"),
+        ("trapezoid(Tensor y, *, Number dx = 1, int dim = -1)", "ops.trapezoid_dx.call", "aten::trapezoid.dx"),
     ),
 )
 
@@ -6255,8 +6272,8 @@ trapezoid = Binding(
 trapz = Binding(
     "torch.trapz",
     (
-        ("trapz(Tensor y, *, float dx = 1, int dim = -1)", ops.trapz_dx.call, "aten::trapz.dx"),
-        ("trapz(Tensor y, Tensor x, *, int dim = -1)", ops.trapz_x.call, "aten::trapz.x"),
+        ("trapz(Tensor y, *, float dx = 1, int dim = -1)", "ops.trapz_dx.call", "aten::trapz.dx"),
+        ("trapz(Tensor y, Tensor x, *, int dim = -1)", "ops.trapz_x.call", "aten::trapz.x"),
     ),
 )
 
@@ -6338,7 +6355,7 @@ def _torch_median_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 median = Binding(
     "torch.median",
     (
-        ("median(Tensor input)", ops.median.call, "aten::median"),
+        ("median(Tensor input)", "ops.median.call", "aten::median"),
         (
             "median(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
             _torch_median_dim,
@@ -6357,7 +6374,7 @@ def _torch_nanmedian_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 nanmedian = Binding(
     "torch.nanmedian",
     (
-        ("nanmedian(Tensor input)", ops.nanmedian.call, "aten::nanmedian"),
+        ("nanmedian(Tensor input)", "ops.nanmedian.call", "aten::nanmedian"),
         (
             "nanmedian(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
             _torch_nanmedian_dim,
@@ -6394,7 +6411,7 @@ def _torch_msort(self: Any, out: Any) -> Any:
 msort = Binding(
     "torch.msort",
     (
-        ("msort(Tensor input, *, Tensor out = None)", _torch_msort, "aten::msort", ops.msort.call),
+        ("msort(Tensor input, *, Tensor out = None)", _torch_msort, "aten::msort", "ops.msort.call"),
     ),
 )
 
@@ -6412,9 +6429,9 @@ argsort = Binding(
             "argsort(Tensor input, *, bool stable, int dim = -1, bool descending = False, Tensor out = None)",
             _torch_argsort_stable,
             "aten::argsort.stable",
-            ops.argsort_stable.call,
+            "ops.argsort_stable.call",
         ),
-        ("argsort(Tensor input, int dim = -1, bool descending = False)", ops.argsort.call, "aten::argsort"),
+        ("argsort(Tensor input, int dim = -1, bool descending = False)", "ops.argsort.call", "aten::argsort"),
     ),
 )
 
@@ -6428,7 +6445,7 @@ def _torch_mm(self: Any, mat2: Any, out: Any) -> Any:
 mm = Binding(
     "torch.mm",
     (
-        ("mm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_mm, "aten::mm", ops.mm.call),
+        ("mm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_mm, "aten::mm", "ops.mm.call"),
         ("mm(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", not_modelled, ""),
     ),
 )
@@ -6469,7 +6486,7 @@ addmm = Binding(
             "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
             _torch_addmm,
             "aten::addmm",
-            ops.addmm.call,
+            "ops.addmm.call",
         ),
         (
             (
@@ -6499,7 +6516,7 @@ _addmm_activation = Binding(
             ),
             _torch__addmm_activation,
             "aten::_addmm_activation",
-            ops._addmm_activation.call,
+            "ops._addmm_activation.call",
         ),
     ),
 )
@@ -6540,7 +6557,7 @@ addr = Binding(
             "addr(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
             _torch_addr,
             "aten::addr",
-            ops.addr.call,
+            "ops.addr.call",
         ),
     ),
 )
@@ -6587,7 +6604,7 @@ addbmm = Binding(
             ),
             _torch_addbmm,
             "aten::addbmm",
-            ops.addbmm.call,
+            "ops.addbmm.call",
         ),
     ),
 )
@@ -6602,7 +6619,7 @@ def _torch_bmm(self: Any, mat2: Any, out: Any) -> Any:
 bmm = Binding(
     "torch.bmm",
     (
-        ("bmm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_bmm, "aten::bmm", ops.bmm.call),
+        ("bmm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_bmm, "aten::bmm", "ops.bmm.call"),
         ("bmm(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", not_modelled, ""),
     ),
 )
@@ -6617,7 +6634,7 @@ def _torch_mv(self: Any, vec: Any, out: Any) -> Any:
 mv = Binding(
     "torch.mv",
     (
-        ("mv(Tensor input, Tensor vec, *, Tensor out = None)", _torch_mv, "aten::mv", ops.mv.call),
+        ("mv(Tensor input, Tensor vec, *, Tensor out = None)", _torch_mv, "aten::mv", "ops.mv.call"),
     ),
 )
 
@@ -6657,7 +6674,7 @@ addmv = Binding(
             "addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
             _torch_addmv,
             "aten::addmv",
-            ops.addmv.call,
+            "ops.addmv.call",
         ),
     ),
 )
@@ -6668,7 +6685,7 @@ addmv_ = Binding(
     (
         (
             "addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)",
-            ops.addmv_.call,
+            "ops.addmv_.call",
             "aten::addmv_",
         ),
     ),
@@ -6684,7 +6701,7 @@ def _torch_outer(self: Any, vec2: Any, out: Any) -> Any:
 outer = Binding(
     "torch.outer",
     (
-        ("outer(Tensor input, Tensor vec2, *, Tensor out = None)", _torch_outer, "aten::outer", ops.outer.call),
+        ("outer(Tensor input, Tensor vec2, *, Tensor out = None)", _torch_outer, "aten::outer", "ops.outer.call"),
     ),
 )
 
@@ -6692,7 +6709,7 @@ outer = Binding(
 ger = Binding(
     "torch.ger",
     (
-        ("ger(Tensor input, Tensor vec2)", ops.ger.call, "aten::ger"),
+        ("ger(Tensor input, Tensor vec2)", "ops.ger.call", "aten::ger"),
     ),
 )
 
@@ -6706,7 +6723,7 @@ def _torch_dot(self: Any, tensor: Any, out: Any) -> Any:
 dot = Binding(
     "torch.dot",
     (
-        ("dot(Tensor input, Tensor tensor, *, Tensor out = None)", _torch_dot, "aten::dot", ops.dot.call),
+        ("dot(Tensor input, Tensor tensor, *, Tensor out = None)", _torch_dot, "aten::dot", "ops.dot.call"),
     ),
 )
 
@@ -6720,7 +6737,7 @@ def _torch_matmul(self: Any, other: Any, out: Any) -> Any:
 matmul = Binding(
     "torch.matmul",
     (
-        ("matmul(Tensor input, Tensor other, *, Tensor out = None)", _torch_matmul, "aten::matmul", ops.matmul.call),
+        ("matmul(Tensor input, Tensor other, *, Tensor out = None)", _torch_matmul, "aten::matmul", "ops.matmul.call"),
     ),
 )
 
@@ -6730,7 +6747,7 @@ as_strided = Binding(
     (
         (
             "as_strided(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
-            ops.as_strided.call,
+            "ops.as_strided.call",
             "aten::as_strided",
         ),
     ),
@@ -6742,7 +6759,7 @@ as_strided_ = Binding(
     (
         (
             "as_strided_(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
-            ops.as_strided_.call,
+            "ops.as_strided_.call",
             "aten::as_strided_",
         ),
     ),
@@ -6752,7 +6769,7 @@ as_strided_ = Binding(
 reshape = Binding(
     "torch.reshape",
     (
-        ("reshape(Tensor input, tuple of SymInts shape)", ops.reshape.call, "aten::reshape"),
+        ("reshape(Tensor input, tuple of SymInts shape)", "ops.reshape.call", "aten::reshape"),
     ),
 )
 
@@ -6760,7 +6777,7 @@ reshape = Binding(
 t = Binding(
     "torch.t",
     (
-        ("t(Tensor input)", ops.t.call, "aten::t"),
+        ("t(Tensor input)", "ops.t.call", "aten::t"),
     ),
 )
 
@@ -6768,7 +6785,7 @@ t = Binding(
 transpose = Binding(
     "torch.transpose",
     (
-        ("transpose(Tensor input, int dim0, int dim1)", ops.transpose_int.call, "aten::transpose.int"),
+        ("transpose(Tensor input, int dim0, int dim1)", "ops.transpose_int.call", "aten::transpose.int"),
     ),
 )
 
@@ -6776,7 +6793,7 @@ transpose = Binding(
 adjoint = Binding(
     "torch.adjoint",
     (
-        ("adjoint(Tensor input)", ops.adjoint.call, "aten::adjoint"),
+        ("adjoint(Tensor input)", "ops.adjoint.call", "aten::adjoint"),
     ),
 )
 
@@ -6784,9 +6801,9 @@ adjoint = Binding(
 squeeze = Binding(
     "torch.squeeze",
     (
-        ("squeeze(Tensor input)", ops.squeeze.call, "aten::squeeze"),
-        ("squeeze(Tensor input, int dim)", ops.squeeze_dim.call, "aten::squeeze.dim"),
-        ("squeeze(Tensor input, tuple of ints dim)", ops.squeeze_dims.call, "aten::squeeze.dims"),
+        ("squeeze(Tensor input)", "ops.squeeze.call", "aten::squeeze"),
+        ("squeeze(Tensor input, int dim)", "ops.squeeze_dim.call", "aten::squeeze.dim"),
+        ("squeeze(Tensor input, tuple of ints dim)", "ops.squeeze_dims.call", "aten::squeeze.dims"),
     ),
 )
 
@@ -6794,7 +6811,7 @@ squeeze = Binding(
 unsqueeze = Binding(
     "torch.unsqueeze",
     (
-        ("unsqueeze(Tensor input, int dim)", ops.unsqueeze.call, "aten::unsqueeze"),
+        ("unsqueeze(Tensor input, int dim)", "ops.unsqueeze.call", "aten::unsqueeze"),
     ),
 )
 
@@ -6802,7 +6819,7 @@ unsqueeze = Binding(
 permute = Binding(
     "torch.permute",
     (
-        ("permute(Tensor input, tuple of ints dims)", ops.permute.call, "aten::permute"),
+        ("permute(Tensor input, tuple of ints dims)", "ops.permute.call", "aten::permute"),
     ),
 )
 
@@ -6810,10 +6827,10 @@ permute = Binding(
 movedim = Binding(
     "torch.movedim",
     (
-        ("movedim(Tensor input, int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
+        ("movedim(Tensor input, int source, int destination)", "ops.movedim_int.call", "aten::movedim.int"),
         (
             "movedim(Tensor input, tuple of ints source, tuple of ints destination)",
-            ops.movedim_intlist.call,
+            "ops.movedim_intlist.call",
             "aten::movedim.intlist",
         ),
     ),
@@ -6823,7 +6840,7 @@ movedim = Binding(
 select = Binding(
     "torch.select",
     (
-        ("select(Tensor input, int dim, SymInt index)", ops.select_int.call, "aten::select.int"),
+        ("select(Tensor input, int dim, SymInt index)", "ops.select_int.call", "aten::select.int"),
     ),
 )
 
@@ -6831,8 +6848,8 @@ select = Binding(
 narrow = Binding(
     "torch.narrow",
     (
-        ("narrow(Tensor input, int dim, Tensor start, SymInt length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
-        ("narrow(Tensor input, int dim, SymInt start, SymInt length)", ops.narrow.call, "aten::narrow"),
+        ("narrow(Tensor input, int dim, Tensor start, SymInt length)", "ops.narrow_Tensor.call", "aten::narrow.Tensor"),
+        ("narrow(Tensor input, int dim, SymInt start, SymInt length)", "ops.narrow.call", "aten::narrow"),
     ),
 )
 
@@ -6862,7 +6879,7 @@ view_as_real_copy = Binding(
             "view_as_real_copy(Tensor input, *, Tensor out = None)",
             _torch_view_as_real_copy,
             "aten::view_as_real_copy",
-            ops.view_as_real_copy.call,
+            "ops.view_as_real_copy.call",
         ),
     ),
 )
@@ -6881,7 +6898,7 @@ view_as_complex_copy = Binding(
             "view_as_complex_copy(Tensor input, *, Tensor out = None)",
             _torch_view_as_complex_copy,
             "aten::view_as_complex_copy",
-            ops.view_as_complex_copy.call,
+            "ops.view_as_complex_copy.call",
         ),
     ),
 )
@@ -6896,7 +6913,12 @@ def _torch__conj_copy(self: Any, out: Any) -> Any:
 _conj_copy = Binding(
     "torch._conj_copy",
     (
-        ("_conj_copy(Tensor input, *, Tensor out = None)", _torch__conj_copy, "aten::_conj_copy", ops._conj_copy.call),
+        (
+            "_conj_copy(Tensor input, *, Tensor out = None)",
+            _torch__conj_copy,
+            "aten::_conj_copy",
+            "ops._conj_copy.call",
+        ),
     ),
 )
 
@@ -6914,7 +6936,7 @@ _neg_view_copy = Binding(
             "_neg_view_copy(Tensor input, *, Tensor out = None)",
             _torch__neg_view_copy,
             "aten::_neg_view_copy",
-            ops._neg_view_copy.call,
+            "ops._neg_view_copy.call",
         ),
     ),
 )
@@ -6936,7 +6958,7 @@ as_strided_copy = Binding(
             ),
             _torch_as_strided_copy,
             "aten::as_strided_copy",
-            ops.as_strided_copy.call,
+            "ops.as_strided_copy.call",
         ),
     ),
 )
@@ -6955,7 +6977,7 @@ diagonal_copy = Binding(
             "diagonal_copy(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1, *, Tensor out = None)",
             _torch_diagonal_copy,
             "aten::diagonal_copy",
-            ops.diagonal_copy.call,
+            "ops.diagonal_copy.call",
         ),
     ),
 )
@@ -6974,7 +6996,7 @@ expand_copy = Binding(
             "expand_copy(Tensor input, tuple of SymInts size, *, bool implicit = False, Tensor out = None)",
             _torch_expand_copy,
             "aten::expand_copy",
-            ops.expand_copy.call,
+            "ops.expand_copy.call",
         ),
     ),
 )
@@ -6993,7 +7015,7 @@ permute_copy = Binding(
             "permute_copy(Tensor input, tuple of ints dims, *, Tensor out = None)",
             _torch_permute_copy,
             "aten::permute_copy",
-            ops.permute_copy.call,
+            "ops.permute_copy.call",
         ),
     ),
 )
@@ -7012,7 +7034,7 @@ _reshape_alias_copy = Binding(
             "_reshape_alias_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, *, Tensor out = None)",
             _torch__reshape_alias_copy,
             "aten::_reshape_alias_copy",
-            ops._reshape_alias_copy.call,
+            "ops._reshape_alias_copy.call",
         ),
     ),
 )
@@ -7031,7 +7053,7 @@ select_copy = Binding(
             "select_copy(Tensor input, int dim, SymInt index, *, Tensor out = None)",
             _torch_select_copy_int,
             "aten::select_copy.int",
-            ops.select_copy_int.call,
+            "ops.select_copy_int.call",
         ),
     ),
 )
@@ -7050,7 +7072,7 @@ detach_copy = Binding(
             "detach_copy(Tensor input, *, Tensor out = None)",
             _torch_detach_copy,
             "aten::detach_copy",
-            ops.detach_copy.call,
+            "ops.detach_copy.call",
         ),
     ),
 )
@@ -7072,7 +7094,7 @@ slice_copy = Binding(
             ),
             _torch_slice_copy_Tensor,
             "aten::slice_copy.Tensor",
-            ops.slice_copy_Tensor.call,
+            "ops.slice_copy_Tensor.call",
         ),
     ),
 )
@@ -7142,19 +7164,19 @@ squeeze_copy = Binding(
             "squeeze_copy(Tensor input, *, Tensor out = None)",
             _torch_squeeze_copy,
             "aten::squeeze_copy",
-            ops.squeeze_copy.call,
+            "ops.squeeze_copy.call",
         ),
         (
             "squeeze_copy(Tensor input, int dim, *, Tensor out = None)",
             _torch_squeeze_copy_dim,
             "aten::squeeze_copy.dim",
-            ops.squeeze_copy_dim.call,
+            "ops.squeeze_copy_dim.call",
         ),
         (
             "squeeze_copy(Tensor input, tuple of ints dim, *, Tensor out = None)",
             _torch_squeeze_copy_dims,
             "aten::squeeze_copy.dims",
-            ops.squeeze_copy_dims.call,
+            "ops.squeeze_copy_dims.call",
         ),
     ),
 )
@@ -7169,7 +7191,7 @@ def _torch_t_copy(self: Any, out: Any) -> Any:
 t_copy = Binding(
     "torch.t_copy",
     (
-        ("t_copy(Tensor input, *, Tensor out = None)", _torch_t_copy, "aten::t_copy", ops.t_copy.call),
+        ("t_copy(Tensor input, *, Tensor out = None)", _torch_t_copy, "aten::t_copy", "ops.t_copy.call"),
     ),
 )
 
@@ -7187,7 +7209,7 @@ transpose_copy = Binding(
             "transpose_copy(Tensor input, int dim0, int dim1, *, Tensor out = None)",
             _torch_transpose_copy_int,
             "aten::transpose_copy.int",
-            ops.transpose_copy_int.call,
+            "ops.transpose_copy_int.call",
         ),
     ),
 )
@@ -7206,7 +7228,7 @@ unsqueeze_copy = Binding(
             "unsqueeze_copy(Tensor input, int dim, *, Tensor out = None)",
             _torch_unsqueeze_copy,
             "aten::unsqueeze_copy",
-            ops.unsqueeze_copy.call,
+            "ops.unsqueeze_copy.call",
         ),
     ),
 )
@@ -7243,7 +7265,7 @@ narrow_copy = Binding(
             "narrow_copy(Tensor input, int dim, SymInt start, SymInt length, *, Tensor out = None)",
             _torch_narrow_copy,
             "aten::narrow_copy",
-            ops.narrow_copy.call,
+            "ops.narrow_copy.call",
         ),
     ),
 )
@@ -7268,13 +7290,13 @@ view_copy = Binding(
             "view_copy(Tensor input, torch.dtype dtype, *, Tensor out = None)",
             _torch_view_copy_dtype,
             "aten::view_copy.dtype",
-            ops.view_copy_dtype.call,
+            "ops.view_copy_dtype.call",
         ),
         (
             "view_copy(Tensor input, tuple of SymInts size, *, Tensor out = None)",
             _torch_view_copy,
             "aten::view_copy",
-            ops.view_copy.call,
+            "ops.view_copy.call",
         ),
     ),
 )
@@ -7293,7 +7315,7 @@ unfold_copy = Binding(
             "unfold_copy(Tensor input, int dimension, int size, int step, *, Tensor out = None)",
             _torch_unfold_copy,
             "aten::unfold_copy",
-            ops.unfold_copy.call,
+            "ops.unfold_copy.call",
         ),
     ),
 )
@@ -7308,7 +7330,12 @@ def _torch_alias_copy(self: Any, out: Any) -> Any:
 alias_copy = Binding(
     "torch.alias_copy",
     (
-        ("alias_copy(Tensor input, *, Tensor out = None)", _torch_alias_copy, "aten::alias_copy", ops.alias_copy.call),
+        (
+            "alias_copy(Tensor input, *, Tensor out = None)",
+            _torch_alias_copy,
+            "aten::alias_copy",
+            "ops.alias_copy.call",
+        ),
     ),
 )
 
@@ -7350,7 +7377,7 @@ tensor_split = Binding(
 diagonal = Binding(
     "torch.diagonal",
     (
-        ("diagonal(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal.call, "aten::diagonal"),
+        ("diagonal(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1)", "ops.diagonal.call", "aten::diagonal"),
     ),
 )
 
@@ -7405,7 +7432,7 @@ flatten = Binding(
     (
         (
             "flatten(Tensor input, int start_dim = 0, int end_dim = -1)",
-            ops.flatten_using_ints.call,
+            "ops.flatten_using_ints.call",
             "aten::flatten.using_ints",
         ),
     ),
@@ -7415,7 +7442,7 @@ flatten = Binding(
 ravel = Binding(
     "torch.ravel",
     (
-        ("ravel(Tensor input)", ops.ravel.call, "aten::ravel"),
+        ("ravel(Tensor input)", "ops.ravel.call", "aten::ravel"),
     ),
 )
 
@@ -7423,7 +7450,7 @@ ravel = Binding(
 flip = Binding(
     "torch.flip",
     (
-        ("flip(Tensor input, tuple of ints dims)", ops.flip.call, "aten::flip"),
+        ("flip(Tensor input, tuple of ints dims)", "ops.flip.call", "aten::flip"),
     ),
 )
 
@@ -7437,7 +7464,7 @@ def _torch_tril(self: Any, diagonal: Any, out: Any) -> Any:
 tril = Binding(
     "torch.tril",
     (
-        ("tril(Tensor input, SymInt diagonal = 0, *, Tensor out = None)", _torch_tril, "aten::tril", ops.tril.call),
+        ("tril(Tensor input, SymInt diagonal = 0, *, Tensor out = None)", _torch_tril, "aten::tril", "ops.tril.call"),
     ),
 )
 
@@ -7451,7 +7478,7 @@ def _torch_triu(self: Any, diagonal: Any, out: Any) -> Any:
 triu = Binding(
     "torch.triu",
     (
-        ("triu(Tensor input, SymInt diagonal = 0, *, Tensor out = None)", _torch_triu, "aten::triu", ops.triu.call),
+        ("triu(Tensor input, SymInt diagonal = 0, *, Tensor out = None)", _torch_triu, "aten::triu", "ops.triu.call"),
     ),
 )
 
@@ -7459,7 +7486,7 @@ triu = Binding(
 roll = Binding(
     "torch.roll",
     (
-        ("roll(Tensor input, tuple of SymInts[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
+        ("roll(Tensor input, tuple of SymInts[1] shifts, tuple of ints[1] dims = [])", "ops.roll.call", "aten::roll"),
     ),
 )
 
@@ -7467,7 +7494,7 @@ roll = Binding(
 rot90 = Binding(
     "torch.rot90",
     (
-        ("rot90(Tensor input, int k = 1, tuple of ints dims = [0,1])", ops.rot90.call, "aten::rot90"),
+        ("rot90(Tensor input, int k = 1, tuple of ints dims = [0,1])", "ops.rot90.call", "aten::rot90"),
     ),
 )
 
@@ -7475,7 +7502,7 @@ rot90 = Binding(
 fliplr = Binding(
     "torch.fliplr",
     (
-        ("fliplr(Tensor input)", ops.fliplr.call, "aten::fliplr"),
+        ("fliplr(Tensor input)", "ops.fliplr.call", "aten::fliplr"),
     ),
 )
 
@@ -7483,7 +7510,7 @@ fliplr = Binding(
 flipud = Binding(
     "torch.flipud",
     (
-        ("flipud(Tensor input)", ops.flipud.call, "aten::flipud"),
+        ("flipud(Tensor input)", "ops.flipud.call", "aten::flipud"),
     ),
 )
 
@@ -7493,17 +7520,17 @@ repeat_interleave = Binding(
     (
         (
             "repeat_interleave(Tensor input, Tensor repeats, int dim = None, *, SymInt output_size = None)",
-            ops.repeat_interleave_self_Tensor.call,
+            "ops.repeat_interleave_self_Tensor.call",
             "aten::repeat_interleave.self_Tensor",
         ),
         (
             "repeat_interleave(Tensor repeats, *, SymInt output_size = None)",
-            ops.repeat_interleave_Tensor.call,
+            "ops.repeat_interleave_Tensor.call",
             "aten::repeat_interleave.Tensor",
         ),
         (
             "repeat_interleave(Tensor input, SymInt repeats, int dim = None, *, SymInt output_size = None)",
-            ops.repeat_interleave_self_int.call,
+            "ops.repeat_interleave_self_int.call",
             "aten::repeat_interleave.self_int",
         ),
     ),
@@ -7608,7 +7635,7 @@ unsafe_chunk = Binding(
 swapaxes = Binding(
     "torch.swapaxes",
     (
-        ("swapaxes(Tensor input, int axis0, int axis1)", ops.swapaxes.call, "aten::swapaxes"),
+        ("swapaxes(Tensor input, int axis0, int axis1)", "ops.swapaxes.call", "aten::swapaxes"),
     ),
 )
 
@@ -7616,7 +7643,7 @@ swapaxes = Binding(
 swapdims = Binding(
     "torch.swapdims",
     (
-        ("swapdims(Tensor input, int dim0, int dim1)", ops.swapdims.call, "aten::swapdims"),
+        ("swapdims(Tensor input, int dim0, int dim1)", "ops.swapdims.call", "aten::swapdims"),
     ),
 )
 
@@ -7624,10 +7651,10 @@ swapdims = Binding(
 moveaxis = Binding(
     "torch.moveaxis",
     (
-        ("moveaxis(Tensor input, int source, int destination)", ops.moveaxis_int.call, "aten::moveaxis.int"),
+        ("moveaxis(Tensor input, int source, int destination)", "ops.moveaxis_int.call", "aten::moveaxis.int"),
         (
             "moveaxis(Tensor input, tuple of ints source, tuple of ints destination)",
-            ops.moveaxis_intlist.call,
+            "ops.moveaxis_intlist.call",
             "aten::moveaxis.intlist",
         ),
     ),
@@ -7637,7 +7664,7 @@ moveaxis = Binding(
 block_diag = Binding(
     "torch.block_diag",
     (
-        ("block_diag(tuple of Tensors tensors)", ops.block_diag.call, "aten::block_diag"),
+        ("block_diag(tuple of Tensors tensors)", "ops.block_diag.call", "aten::block_diag"),
     ),
 )
 
@@ -7662,7 +7689,7 @@ meshgrid = Binding(
 cartesian_prod = Binding(
     "torch.cartesian_prod",
     (
-        ("cartesian_prod(tuple of Tensors tensors)", ops.cartesian_prod.call, "aten::cartesian_prod"),
+        ("cartesian_prod(tuple of Tensors tensors)", "ops.cartesian_prod.call", "aten::cartesian_prod"),
     ),
 )
 
@@ -7672,7 +7699,7 @@ combinations = Binding(
     (
         (
             "combinations(Tensor input, int r = 2, bool with_replacement = False)",
-            ops.combinations.call,
+            "ops.combinations.call",
             "aten::combinations",
         ),
     ),
@@ -7692,7 +7719,7 @@ diag_embed = Binding(
             "diag_embed(Tensor input, int offset = 0, int dim1 = -2, int dim2 = -1, *, Tensor out = None)",
             _torch_diag_embed,
             "aten::diag_embed",
-            ops.diag_embed.call,
+            "ops.diag_embed.call",
         ),
     ),
 )
@@ -7701,7 +7728,7 @@ diag_embed = Binding(
 diagflat = Binding(
     "torch.diagflat",
     (
-        ("diagflat(Tensor input, int offset = 0)", ops.diagflat.call, "aten::diagflat"),
+        ("diagflat(Tensor input, int offset = 0)", "ops.diagflat.call", "aten::diagflat"),
     ),
 )
 
@@ -7709,7 +7736,7 @@ diagflat = Binding(
 tile = Binding(
     "torch.tile",
     (
-        ("tile(Tensor input, tuple of SymInts dims)", ops.tile.call, "aten::tile"),
+        ("tile(Tensor input, tuple of SymInts dims)", "ops.tile.call", "aten::tile"),
     ),
 )
 
@@ -7723,7 +7750,7 @@ def _torch_diag(self: Any, diagonal: Any, out: Any) -> Any:
 diag = Binding(
     "torch.diag",
     (
-        ("diag(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_diag, "aten::diag", ops.diag.call),
+        ("diag(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_diag, "aten::diag", "ops.diag.call"),
     ),
 )
 
@@ -7783,7 +7810,7 @@ select_scatter = Binding(
     (
         (
             "select_scatter(Tensor input, Tensor src, int dim, SymInt index)",
-            ops.select_scatter.call,
+            "ops.select_scatter.call",
             "aten::select_scatter",
         ),
     ),
@@ -7806,7 +7833,7 @@ slice_scatter = Binding(
             ),
             _torch_slice_scatter,
             "aten::slice_scatter",
-            ops.slice_scatter.call,
+            "ops.slice_scatter.call",
         ),
     ),
 )
@@ -7817,7 +7844,7 @@ diagonal_scatter = Binding(
     (
         (
             "diagonal_scatter(Tensor input, Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)",
-            ops.diagonal_scatter.call,
+            "ops.diagonal_scatter.call",
             "aten::diagonal_scatter",
         ),
     ),
@@ -7832,7 +7859,7 @@ as_strided_scatter = Binding(
                 "as_strided_scatter(Tensor input, Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt "
                 "storage_offset = None)"
             ),
-            ops.as_strided_scatter.call,
+            "ops.as_strided_scatter.call",
             "aten::as_strided_scatter",
         ),
     ),
@@ -7865,7 +7892,7 @@ searchsorted = Binding(
             ),
             _torch_searchsorted_Tensor,
             "aten::searchsorted.Tensor",
-            ops.searchsorted_Tensor.call,
+            "ops.searchsorted_Tensor.call",
         ),
         (
             (
@@ -7874,7 +7901,7 @@ searchsorted = Binding(
             ),
             _torch_searchsorted_Scalar,
             "aten::searchsorted.Scalar",
-            ops.searchsorted_Scalar.call,
+            "ops.searchsorted_Scalar.call",
         ),
     ),
 )
@@ -7896,11 +7923,11 @@ bucketize = Binding(
             ),
             _torch_bucketize_Tensor,
             "aten::bucketize.Tensor",
-            ops.bucketize_Tensor.call,
+            "ops.bucketize_Tensor.call",
         ),
         (
             "bucketize(Number self, Tensor boundaries, *, bool out_int32 = False, bool right = False)",
-            ops.bucketize_Scalar.call,
+            "ops.bucketize_Scalar.call",
             "aten::bucketize.Scalar",
         ),
     ),
@@ -7935,7 +7962,7 @@ isin = Binding(
             ),
             _torch_isin_Tensor_Tensor,
             "aten::isin.Tensor_Tensor",
-            ops.isin_Tensor_Tensor.call,
+            "ops.isin_Tensor_Tensor.call",
         ),
         (
             (
@@ -7944,7 +7971,7 @@ isin = Binding(
             ),
             _torch_isin_Scalar_Tensor,
             "aten::isin.Scalar_Tensor",
-            ops.isin_Scalar_Tensor.call,
+            "ops.isin_Scalar_Tensor.call",
         ),
         (
             (
@@ -7953,7 +7980,7 @@ isin = Binding(
             ),
             _torch_isin_Tensor_Scalar,
             "aten::isin.Tensor_Scalar",
-            ops.isin_Tensor_Scalar.call,
+            "ops.isin_Tensor_Scalar.call",
         ),
     ),
 )
@@ -7968,7 +7995,7 @@ def _torch_cat(tensors: Any, dim: Any, out: Any) -> Any:
 cat = Binding(
     "torch.cat",
     (
-        ("cat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_cat, "aten::cat", ops.cat.call),
+        ("cat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_cat, "aten::cat", "ops.cat.call"),
     ),
 )
 
@@ -7986,7 +8013,7 @@ stack = Binding(
             "stack(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)",
             _torch_stack,
             "aten::stack",
-            ops.stack.call,
+            "ops.stack.call",
         ),
     ),
 )
@@ -7999,7 +8026,7 @@ def _torch_atleast_1d_Sequence(tensors: Any) -> Any:
 atleast_1d = Binding(
     "torch.atleast_1d",
     (
-        ("atleast_1d(Tensor input)", ops.atleast_1d.call, "aten::atleast_1d"),
+        ("atleast_1d(Tensor input)", "ops.atleast_1d.call", "aten::atleast_1d"),
         ("atleast_1d(tuple of Tensors tensors)", _torch_atleast_1d_Sequence, "aten::atleast_1d.Sequence"),
     ),
 )
@@ -8012,7 +8039,7 @@ def _torch_atleast_2d_Sequence(tensors: Any) -> Any:
 atleast_2d = Binding(
     "torch.atleast_2d",
     (
-        ("atleast_2d(Tensor input)", ops.atleast_2d.call, "aten::atleast_2d"),
+        ("atleast_2d(Tensor input)", "ops.atleast_2d.call", "aten::atleast_2d"),
         ("atleast_2d(tuple of Tensors tensors)", _torch_atleast_2d_Sequence, "aten::atleast_2d.Sequence"),
     ),
 )
@@ -8025,7 +8052,7 @@ def _torch_atleast_3d_Sequence(tensors: Any) -> Any:
 atleast_3d = Binding(
     "torch.atleast_3d",
     (
-        ("atleast_3d(Tensor input)", ops.atleast_3d.call, "aten::atleast_3d"),
+        ("atleast_3d(Tensor input)", "ops.atleast_3d.call", "aten::atleast_3d"),
         ("atleast_3d(tuple of Tensors tensors)", _torch_atleast_3d_Sequence, "aten::atleast_3d.Sequence"),
     ),
 )
@@ -8044,7 +8071,7 @@ concat = Binding(
             "concat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)",
             _torch_concat,
             "aten::concat",
-            ops.concat.call,
+            "ops.concat.call",
         ),
     ),
 )
@@ -8063,7 +8090,7 @@ concatenate = Binding(
             "concatenate(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)",
             _torch_concatenate,
             "aten::concatenate",
-            ops.concatenate.call,
+            "ops.concatenate.call",
         ),
     ),
 )
@@ -8082,7 +8109,7 @@ row_stack = Binding(
             "row_stack(tuple of Tensors tensors, *, Tensor out = None)",
             _torch_row_stack,
             "aten::row_stack",
-            ops.row_stack.call,
+            "ops.row_stack.call",
         ),
     ),
 )
@@ -8101,7 +8128,7 @@ _chunk_cat = Binding(
             "_chunk_cat(tuple of Tensors tensors, int dim, int num_chunks, *, Tensor out = None)",
             _torch__chunk_cat,
             "aten::_chunk_cat",
-            ops._chunk_cat.call,
+            "ops._chunk_cat.call",
         ),
     ),
 )
@@ -8116,7 +8143,7 @@ def _torch_hstack(tensors: Any, out: Any) -> Any:
 hstack = Binding(
     "torch.hstack",
     (
-        ("hstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_hstack, "aten::hstack", ops.hstack.call),
+        ("hstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_hstack, "aten::hstack", "ops.hstack.call"),
     ),
 )
 
@@ -8130,7 +8157,7 @@ def _torch_vstack(tensors: Any, out: Any) -> Any:
 vstack = Binding(
     "torch.vstack",
     (
-        ("vstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_vstack, "aten::vstack", ops.vstack.call),
+        ("vstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_vstack, "aten::vstack", "ops.vstack.call"),
     ),
 )
 
@@ -8144,7 +8171,7 @@ def _torch_dstack(tensors: Any, out: Any) -> Any:
 dstack = Binding(
     "torch.dstack",
     (
-        ("dstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_dstack, "aten::dstack", ops.dstack.call),
+        ("dstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_dstack, "aten::dstack", "ops.dstack.call"),
     ),
 )
 
@@ -8162,7 +8189,7 @@ column_stack = Binding(
             "column_stack(tuple of Tensors tensors, *, Tensor out = None)",
             _torch_column_stack,
             "aten::column_stack",
-            ops.column_stack.call,
+            "ops.column_stack.call",
         ),
     ),
 )
@@ -8177,7 +8204,12 @@ def _torch_complex(real: Any, imag: Any, out: Any) -> Any:
 complex = Binding(
     "torch.complex",
     (
-        ("complex(Tensor real, Tensor imag, *, Tensor out = None)", _torch_complex, "aten::complex", ops.complex.call),
+        (
+            "complex(Tensor real, Tensor imag, *, Tensor out = None)",
+            _torch_complex,
+            "aten::complex",
+            "ops.complex.call",
+        ),
     ),
 )
 
@@ -8191,7 +8223,7 @@ def _torch_polar(abs: Any, angle: Any, out: Any) -> Any:
 polar = Binding(
     "torch.polar",
     (
-        ("polar(Tensor abs, Tensor angle, *, Tensor out = None)", _torch_polar, "aten::polar", ops.polar.call),
+        ("polar(Tensor abs, Tensor angle, *, Tensor out = None)", _torch_polar, "aten::polar", "ops.polar.call"),
     ),
 )
 
@@ -8199,7 +8231,7 @@ polar = Binding(
 view_as_real = Binding(
     "torch.view_as_real",
     (
-        ("view_as_real(Tensor input)", ops.view_as_real.call, "aten::view_as_real"),
+        ("view_as_real(Tensor input)", "ops.view_as_real.call", "aten::view_as_real"),
     ),
 )
 
@@ -8207,7 +8239,7 @@ view_as_real = Binding(
 view_as_complex = Binding(
     "torch.view_as_complex",
     (
-        ("view_as_complex(Tensor input)", ops.view_as_complex.call, "aten::view_as_complex"),
+        ("view_as_complex(Tensor input)", "ops.view_as_complex.call", "aten::view_as_complex"),
     ),
 )
 
@@ -8215,7 +8247,7 @@ view_as_complex = Binding(
 real = Binding(
     "torch.real",
     (
-        ("real(Tensor input)", ops.real.call, "aten::real"),
+        ("real(Tensor input)", "ops.real.call", "aten::real"),
     ),
 )
 
@@ -8223,7 +8255,7 @@ real = Binding(
 imag = Binding(
     "torch.imag",
     (
-        ("imag(Tensor input)", ops.imag.call, "aten::imag"),
+        ("imag(Tensor input)", "ops.imag.call", "aten::imag"),
     ),
 )
 
@@ -8231,7 +8263,7 @@ imag = Binding(
 _conj = Binding(
     "torch._conj",
     (
-        ("_conj(Tensor input)", ops._conj.call, "aten::_conj"),
+        ("_conj(Tensor input)", "ops._conj.call", "aten::_conj"),
     ),
 )
 
@@ -8239,7 +8271,7 @@ _conj = Binding(
 _conj_physical = Binding(
     "torch._conj_physical",
     (
-        ("_conj_physical(Tensor input)", ops._conj_physical.call, "aten::_conj_physical"),
+        ("_conj_physical(Tensor input)", "ops._conj_physical.call", "aten::_conj_physical"),
     ),
 )
 
@@ -8257,7 +8289,7 @@ conj_physical = Binding(
             "conj_physical(Tensor input, *, Tensor out = None)",
             _torch_conj_physical,
             "aten::conj_physical",
-            ops.conj_physical.call,
+            "ops.conj_physical.call",
         ),
     ),
 )
@@ -8266,7 +8298,7 @@ conj_physical = Binding(
 conj_physical_ = Binding(
     "torch.conj_physical_",
     (
-        ("conj_physical_(Tensor input)", ops.conj_physical_.call, "aten::conj_physical_"),
+        ("conj_physical_(Tensor input)", "ops.conj_physical_.call", "aten::conj_physical_"),
     ),
 )
 
@@ -8274,7 +8306,7 @@ conj_physical_ = Binding(
 resolve_conj = Binding(
     "torch.resolve_conj",
     (
-        ("resolve_conj(Tensor input)", ops.resolve_conj.call, "aten::resolve_conj"),
+        ("resolve_conj(Tensor input)", "ops.resolve_conj.call", "aten::resolve_conj"),
     ),
 )
 
@@ -8282,7 +8314,7 @@ resolve_conj = Binding(
 resolve_neg = Binding(
     "torch.resolve_neg",
     (
-        ("resolve_neg(Tensor input)", ops.resolve_neg.call, "aten::resolve_neg"),
+        ("resolve_neg(Tensor input)", "ops.resolve_neg.call", "aten::resolve_neg"),
     ),
 )
 
@@ -8290,7 +8322,7 @@ resolve_neg = Binding(
 _neg_view = Binding(
     "torch._neg_view",
     (
-        ("_neg_view(Tensor input)", ops._neg_view.call, "aten::_neg_view"),
+        ("_neg_view(Tensor input)", "ops._neg_view.call", "aten::_neg_view"),
     ),
 )
 
@@ -8328,7 +8360,7 @@ def _torch_vdot(self: Any, other: Any, out: Any) -> Any:
 vdot = Binding(
     "torch.vdot",
     (
-        ("vdot(Tensor input, Tensor other, *, Tensor out = None)", _torch_vdot, "aten::vdot", ops.vdot.call),
+        ("vdot(Tensor input, Tensor other, *, Tensor out = None)", _torch_vdot, "aten::vdot", "ops.vdot.call"),
     ),
 )
 
@@ -8336,7 +8368,7 @@ vdot = Binding(
 _make_dual = Binding(
     "torch._make_dual",
     (
-        ("_make_dual(Tensor primal, Tensor tangent, int level)", ops._make_dual.call, "aten::_make_dual"),
+        ("_make_dual(Tensor primal, Tensor tangent, int level)", "ops._make_dual.call", "aten::_make_dual"),
     ),
 )
 
@@ -8356,7 +8388,7 @@ _unpack_dual = Binding(
 is_same_size = Binding(
     "torch.is_same_size",
     (
-        ("is_same_size(Tensor input, Tensor other)", ops.is_same_size.call, "aten::is_same_size"),
+        ("is_same_size(Tensor input, Tensor other)", "ops.is_same_size.call", "aten::is_same_size"),
     ),
 )
 
@@ -8364,7 +8396,7 @@ is_same_size = Binding(
 is_distributed = Binding(
     "torch.is_distributed",
     (
-        ("is_distributed(Tensor input)", ops.is_distributed.call, "aten::is_distributed"),
+        ("is_distributed(Tensor input)", "ops.is_distributed.call", "aten::is_distributed"),
     ),
 )
 
@@ -8384,7 +8416,7 @@ broadcast_tensors = Binding(
 broadcast_to = Binding(
     "torch.broadcast_to",
     (
-        ("broadcast_to(Tensor input, tuple of SymInts size)", ops.broadcast_to.call, "aten::broadcast_to"),
+        ("broadcast_to(Tensor input, tuple of SymInts size)", "ops.broadcast_to.call", "aten::broadcast_to"),
     ),
 )
 
@@ -8402,7 +8434,7 @@ index_add = Binding(
             "index_add(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha = 1, Tensor out = None)",
             _torch_index_add,
             "aten::index_add",
-            ops.index_add.call,
+            "ops.index_add.call",
         ),
     ),
 )
@@ -8421,7 +8453,7 @@ index_select = Binding(
             "index_select(Tensor input, int dim, Tensor index, *, Tensor out = None)",
             _torch_index_select,
             "aten::index_select",
-            ops.index_select.call,
+            "ops.index_select.call",
         ),
     ),
 )
@@ -8440,7 +8472,7 @@ index_copy = Binding(
             "index_copy(Tensor input, int dim, Tensor index, Tensor source, *, Tensor out = None)",
             _torch_index_copy,
             "aten::index_copy",
-            ops.index_copy.call,
+            "ops.index_copy.call",
         ),
     ),
 )
@@ -8451,12 +8483,12 @@ index_fill = Binding(
     (
         (
             "index_fill(Tensor input, int dim, Tensor index, Tensor value)",
-            ops.index_fill_int_Tensor.call,
+            "ops.index_fill_int_Tensor.call",
             "aten::index_fill.int_Tensor",
         ),
         (
             "index_fill(Tensor input, int dim, Tensor index, Number value)",
-            ops.index_fill_int_Scalar.call,
+            "ops.index_fill_int_Scalar.call",
             "aten::index_fill.int_Scalar",
         ),
     ),
@@ -8479,7 +8511,7 @@ index_reduce = Binding(
             ),
             _torch_index_reduce,
             "aten::index_reduce",
-            ops.index_reduce.call,
+            "ops.index_reduce.call",
         ),
     ),
 )
@@ -8494,7 +8526,7 @@ def _torch_take(self: Any, index: Any, out: Any) -> Any:
 take = Binding(
     "torch.take",
     (
-        ("take(Tensor input, Tensor index, *, Tensor out = None)", _torch_take, "aten::take", ops.take.call),
+        ("take(Tensor input, Tensor index, *, Tensor out = None)", _torch_take, "aten::take", "ops.take.call"),
     ),
 )
 
@@ -8502,7 +8534,7 @@ take = Binding(
 put = Binding(
     "torch.put",
     (
-        ("put(Tensor input, Tensor index, Tensor source, bool accumulate = False)", ops.put.call, "aten::put"),
+        ("put(Tensor input, Tensor index, Tensor source, bool accumulate = False)", "ops.put.call", "aten::put"),
     ),
 )
 
@@ -8520,7 +8552,7 @@ take_along_dim = Binding(
             "take_along_dim(Tensor input, Tensor indices, int dim = None, *, Tensor out = None)",
             _torch_take_along_dim,
             "aten::take_along_dim",
-            ops.take_along_dim.call,
+            "ops.take_along_dim.call",
         ),
     ),
 )
@@ -8539,7 +8571,7 @@ nonzero_static = Binding(
             "nonzero_static(Tensor input, *, SymInt size, int fill_value = -1, Tensor out = None)",
             _torch_nonzero_static,
             "aten::nonzero_static",
-            ops.nonzero_static.call,
+            "ops.nonzero_static.call",
         ),
     ),
 )
@@ -8558,7 +8590,7 @@ gather = Binding(
             "gather(Tensor input, int dim, Tensor index, *, bool sparse_grad = False, Tensor out = None)",
             _torch_gather,
             "aten::gather",
-            ops.gather.call,
+            "ops.gather.call",
         ),
     ),
 )
@@ -8595,25 +8627,25 @@ scatter = Binding(
             "scatter(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)",
             _torch_scatter_src,
             "aten::scatter.src",
-            ops.scatter_src.call,
+            "ops.scatter_src.call",
         ),
         (
             "scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce, Tensor out = None)",
             _torch_scatter_reduce,
             "aten::scatter.reduce",
-            ops.scatter_reduce.call,
+            "ops.scatter_reduce.call",
         ),
         (
             "scatter(Tensor input, int dim, Tensor index, Number value, *, Tensor out = None)",
             _torch_scatter_value,
             "aten::scatter.value",
-            ops.scatter_value.call,
+            "ops.scatter_value.call",
         ),
         (
             "scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce, Tensor out = None)",
             _torch_scatter_value_reduce,
             "aten::scatter.value_reduce",
-            ops.scatter_value_reduce.call,
+            "ops.scatter_value_reduce.call",
         ),
     ),
 )
@@ -8627,7 +8659,7 @@ segment_reduce = Binding(
                 "segment_reduce(Tensor data, str reduce, *, Tensor lengths = None, Tensor indices = None, Tensor "
                 "offsets = None, int axis = 0, bool unsafe = False, Number initial = None)"
             ),
-            ops.segment_reduce.call,
+            "ops.segment_reduce.call",
             "aten::segment_reduce",
         ),
     ),
@@ -8652,7 +8684,7 @@ scatter_reduce = Binding(
             ),
             _torch_scatter_reduce_two,
             "aten::scatter_reduce.two",
-            ops.scatter_reduce_two.call,
+            "ops.scatter_reduce_two.call",
         ),
     ),
 )
@@ -8671,7 +8703,7 @@ scatter_add = Binding(
             "scatter_add(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)",
             _torch_scatter_add,
             "aten::scatter_add",
-            ops.scatter_add.call,
+            "ops.scatter_add.call",
         ),
     ),
 )
@@ -8682,7 +8714,7 @@ _unsafe_index = Binding(
     (
         (
             "_unsafe_index(Tensor input, tuple of Tensors indices)",
-            ops._unsafe_index_Tensor.call,
+            "ops._unsafe_index_Tensor.call",
             "aten::_unsafe_index.Tensor",
         ),
     ),
@@ -8694,7 +8726,7 @@ _unsafe_masked_index = Binding(
     (
         (
             "_unsafe_masked_index(Tensor input, Tensor mask, tuple of Tensors indices, Number fill)",
-            ops._unsafe_masked_index.call,
+            "ops._unsafe_masked_index.call",
             "aten::_unsafe_masked_index",
         ),
     ),
@@ -8706,7 +8738,7 @@ _unsafe_masked_index_put_accumulate = Binding(
     (
         (
             "_unsafe_masked_index_put_accumulate(Tensor input, Tensor mask, tuple of Tensors indices, Tensor values)",
-            ops._unsafe_masked_index_put_accumulate.call,
+            "ops._unsafe_masked_index_put_accumulate.call",
             "aten::_unsafe_masked_index_put_accumulate",
         ),
     ),
@@ -8718,7 +8750,7 @@ index_put_ = Binding(
     (
         (
             "index_put_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)",
-            ops.index_put_.call,
+            "ops.index_put_.call",
             "aten::index_put_",
         ),
     ),
@@ -8730,7 +8762,7 @@ index_put = Binding(
     (
         (
             "index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)",
-            ops.index_put.call,
+            "ops.index_put.call",
             "aten::index_put",
         ),
     ),
@@ -8742,7 +8774,7 @@ _unsafe_index_put = Binding(
     (
         (
             "_unsafe_index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)",
-            ops._unsafe_index_put.call,
+            "ops._unsafe_index_put.call",
             "aten::_unsafe_index_put",
         ),
     ),
@@ -8757,7 +8789,7 @@ _index_put_impl_ = Binding(
                 "_index_put_impl_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False, bool "
                 "unsafe = False)"
             ),
-            ops._index_put_impl_.call,
+            "ops._index_put_impl_.call",
             "aten::_index_put_impl_",
         ),
     ),
@@ -8767,7 +8799,7 @@ _index_put_impl_ = Binding(
 bincount = Binding(
     "torch.bincount",
     (
-        ("bincount(Tensor input, Tensor weights = None, SymInt minlength = 0)", ops.bincount.call, "aten::bincount"),
+        ("bincount(Tensor input, Tensor weights = None, SymInt minlength = 0)", "ops.bincount.call", "aten::bincount"),
     ),
 )
 
@@ -8785,7 +8817,7 @@ histc = Binding(
             "histc(Tensor input, int bins = 100, Number min = 0, Number max = 0, *, Tensor out = None)",
             _torch_histc,
             "aten::histc",
-            ops.histc.call,
+            "ops.histc.call",
         ),
     ),
 )
@@ -8853,7 +8885,7 @@ _histogramdd_from_bin_cts = Binding(
                 "_histogramdd_from_bin_cts(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor "
                 "weight = None, bool density = False)"
             ),
-            ops._histogramdd_from_bin_cts.call,
+            "ops._histogramdd_from_bin_cts.call",
             "aten::_histogramdd_from_bin_cts",
         ),
     ),
@@ -8868,7 +8900,7 @@ _histogramdd_from_bin_tensors = Binding(
                 "_histogramdd_from_bin_tensors(Tensor input, tuple of Tensors bins, *, Tensor weight = None, bool "
                 "density = False)"
             ),
-            ops._histogramdd_from_bin_tensors.call,
+            "ops._histogramdd_from_bin_tensors.call",
             "aten::_histogramdd_from_bin_tensors",
         ),
     ),
@@ -8939,7 +8971,7 @@ histogramdd = Binding(
 _unique = Binding(
     "torch._unique",
     (
-        ("_unique(Tensor input, bool sorted = True, bool return_inverse = False)", ops._unique.call, "aten::_unique"),
+        ("_unique(Tensor input, bool sorted = True, bool return_inverse = False)", "ops._unique.call", "aten::_unique"),
     ),
 )
 
@@ -8952,7 +8984,7 @@ unique_dim = Binding(
                 "unique_dim(Tensor input, int dim, bool sorted = True, bool return_inverse = False, bool return_counts "
                 "= False)"
             ),
-            ops.unique_dim.call,
+            "ops.unique_dim.call",
             "aten::unique_dim",
         ),
     ),
@@ -8964,7 +8996,7 @@ unique_consecutive = Binding(
     (
         (
             "unique_consecutive(Tensor input, bool return_inverse = False, bool return_counts = False, int dim = None)",
-            ops.unique_consecutive.call,
+            "ops.unique_consecutive.call",
             "aten::unique_consecutive",
         ),
     ),
@@ -8976,7 +9008,7 @@ unique_dim_consecutive = Binding(
     (
         (
             "unique_dim_consecutive(Tensor input, int dim, bool return_inverse = False, bool return_counts = False)",
-            ops.unique_dim_consecutive.call,
+            "ops.unique_dim_consecutive.call",
             "aten::unique_dim_consecutive",
         ),
     ),
@@ -8988,7 +9020,7 @@ _unique2 = Binding(
     (
         (
             "_unique2(Tensor input, bool sorted = True, bool return_inverse = False, bool return_counts = False)",
-            ops._unique2.call,
+            "ops._unique2.call",
             "aten::_unique2",
         ),
     ),
@@ -9004,7 +9036,7 @@ def _torch_nonzero(self: Any, out: Any) -> Any:
 nonzero = Binding(
     "torch.nonzero",
     (
-        ("nonzero(Tensor input, *, Tensor out = None)", _torch_nonzero, "aten::nonzero", ops.nonzero.call),
+        ("nonzero(Tensor input, *, Tensor out = None)", _torch_nonzero, "aten::nonzero", "ops.nonzero.call"),
     ),
 )
 
@@ -9012,7 +9044,7 @@ nonzero = Binding(
 argwhere = Binding(
     "torch.argwhere",
     (
-        ("argwhere(Tensor input)", ops.argwhere.call, "aten::argwhere"),
+        ("argwhere(Tensor input)", "ops.argwhere.call", "aten::argwhere"),
     ),
 )
 
@@ -9022,7 +9054,7 @@ bilinear = Binding(
     (
         (
             "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor bias = None)",
-            ops.bilinear.call,
+            "ops.bilinear.call",
             "aten::bilinear",
         ),
     ),
@@ -9037,7 +9069,7 @@ _trilinear = Binding(
                 "_trilinear(Tensor i1, Tensor i2, Tensor i3, tuple of ints expand1, tuple of ints expand2, tuple of "
                 "ints expand3, tuple of ints sumdim, int unroll_dim = 1)"
             ),
-            ops._trilinear.call,
+            "ops._trilinear.call",
             "aten::_trilinear",
         ),
     ),
@@ -9057,7 +9089,7 @@ softmax = Binding(
             "softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)",
             _torch_softmax_int,
             "aten::softmax.int",
-            ops.softmax_int.call,
+            "ops.softmax_int.call",
         ),
     ),
 )
@@ -9076,7 +9108,7 @@ _softmax = Binding(
             "_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)",
             _torch__softmax,
             "aten::_softmax",
-            ops._softmax.call,
+            "ops._softmax.call",
         ),
     ),
 )
@@ -9087,7 +9119,7 @@ _masked_softmax = Binding(
     (
         (
             "_masked_softmax(Tensor input, Tensor mask, int dim = None, int mask_type = None)",
-            ops._masked_softmax.call,
+            "ops._masked_softmax.call",
             "aten::_masked_softmax",
         ),
     ),
@@ -9110,7 +9142,7 @@ _softmax_backward_data = Binding(
             ),
             _torch__softmax_backward_data,
             "aten::_softmax_backward_data",
-            ops._softmax_backward_data.call,
+            "ops._softmax_backward_data.call",
         ),
     ),
 )
@@ -9129,7 +9161,7 @@ log_softmax = Binding(
             "log_softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)",
             _torch_log_softmax_int,
             "aten::log_softmax.int",
-            ops.log_softmax_int.call,
+            "ops.log_softmax_int.call",
         ),
     ),
 )
@@ -9148,7 +9180,7 @@ _log_softmax = Binding(
             "_log_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)",
             _torch__log_softmax,
             "aten::_log_softmax",
-            ops._log_softmax.call,
+            "ops._log_softmax.call",
         ),
     ),
 )
@@ -9170,7 +9202,7 @@ _log_softmax_backward_data = Binding(
             ),
             _torch__log_softmax_backward_data,
             "aten::_log_softmax_backward_data",
-            ops._log_softmax_backward_data.call,
+            "ops._log_softmax_backward_data.call",
         ),
     ),
 )
@@ -9184,7 +9216,7 @@ layer_norm = Binding(
                 "layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, Tensor bias = None, "
                 "float eps = 1e-05, bool cudnn_enable = True)"
             ),
-            ops.layer_norm.call,
+            "ops.layer_norm.call",
             "aten::layer_norm",
         ),
     ),
@@ -9199,7 +9231,7 @@ native_layer_norm = Binding(
                 "native_layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor? weight, Tensor? bias, float"
                 " eps)"
             ),
-            ops.native_layer_norm.call,
+            "ops.native_layer_norm.call",
             "aten::native_layer_norm",
         ),
     ),
@@ -9211,7 +9243,7 @@ einsum = Binding(
     (
         (
             "einsum(str equation, tuple of Tensors tensors, *, tuple of ints path = None)",
-            ops.einsum.call,
+            "ops.einsum.call",
             "aten::einsum",
         ),
     ),
@@ -9226,7 +9258,7 @@ embedding = Binding(
                 "embedding(Tensor weight, Tensor indices, SymInt padding_idx = -1, bool scale_grad_by_freq = False, "
                 "bool sparse = False)"
             ),
-            ops.embedding.call,
+            "ops.embedding.call",
             "aten::embedding",
         ),
     ),
@@ -9238,7 +9270,7 @@ embedding_renorm_ = Binding(
     (
         (
             "embedding_renorm_(Tensor input, Tensor indices, float max_norm, float norm_type)",
-            ops.embedding_renorm_.call,
+            "ops.embedding_renorm_.call",
             "aten::embedding_renorm_",
         ),
     ),
@@ -9253,7 +9285,7 @@ embedding_bag = Binding(
                 "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool "
                 "sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)"
             ),
-            ops.embedding_bag_padding_idx.call,
+            "ops.embedding_bag_padding_idx.call",
             "aten::embedding_bag.padding_idx",
         ),
         (
@@ -9261,7 +9293,7 @@ embedding_bag = Binding(
                 "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode"
                 " = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False)"
             ),
-            ops.embedding_bag.call,
+            "ops.embedding_bag.call",
             "aten::embedding_bag",
         ),
     ),
@@ -9277,7 +9309,7 @@ _embedding_bag = Binding(
                 "mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False, int"
                 " padding_idx = -1)"
             ),
-            ops._embedding_bag.call,
+            "ops._embedding_bag.call",
             "aten::_embedding_bag",
         ),
     ),
@@ -9293,7 +9325,7 @@ _embedding_bag_forward_only = Binding(
                 "False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset ="
                 " False, int padding_idx = -1)"
             ),
-            ops._embedding_bag_forward_only.call,
+            "ops._embedding_bag_forward_only.call",
             "aten::_embedding_bag_forward_only",
         ),
     ),
@@ -9308,7 +9340,7 @@ conv2d = Binding(
                 "conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of "
                 "SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1, SymInt groups = 1)"
             ),
-            ops.conv2d.call,
+            "ops.conv2d.call",
             "aten::conv2d",
         ),
         (
@@ -9316,7 +9348,7 @@ conv2d = Binding(
                 "conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, str padding = "
                 "\"valid\", tuple of SymInts[2] dilation = 1, SymInt groups = 1)"
             ),
-            ops.conv2d_padding.call,
+            "ops.conv2d_padding.call",
             "aten::conv2d.padding",
         ),
     ),
@@ -9331,7 +9363,7 @@ convolution = Binding(
                 "convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts "
                 "padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups)"
             ),
-            ops.convolution.call,
+            "ops.convolution.call",
             "aten::convolution",
         ),
     ),
@@ -9346,7 +9378,7 @@ max_pool2d = Binding(
                 "max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] "
                 "padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False)"
             ),
-            ops.max_pool2d.call,
+            "ops.max_pool2d.call",
             "aten::max_pool2d",
         ),
     ),
@@ -9356,7 +9388,7 @@ max_pool2d = Binding(
 dropout = Binding(
     "torch.dropout",
     (
-        ("dropout(Tensor input, float p, bool train)", ops.dropout.call, "aten::dropout"),
+        ("dropout(Tensor input, float p, bool train)", "ops.dropout.call", "aten::dropout"),
     ),
 )
 
@@ -9364,7 +9396,7 @@ dropout = Binding(
 native_dropout = Binding(
     "torch.native_dropout",
     (
-        ("native_dropout(Tensor input, float p, bool? train)", ops.native_dropout.call, "aten::native_dropout"),
+        ("native_dropout(Tensor input, float p, bool? train)", "ops.native_dropout.call", "aten::native_dropout"),
     ),
 )
 
@@ -9377,7 +9409,7 @@ lstm = Binding(
                 "lstm(Tensor data, Tensor batch_sizes, tuple of Tensors hx, tuple of Tensors params, bool has_biases, "
                 "int num_layers, float dropout, bool train, bool bidirectional)"
             ),
-            ops.lstm_data.call,
+            "ops.lstm_data.call",
             "aten::lstm.data",
         ),
         (
@@ -9385,7 +9417,7 @@ lstm = Binding(
                 "lstm(Tensor input, tuple of Tensors hx, tuple of Tensors params, bool has_biases, int num_layers, "
                 "float dropout, bool train, bool bidirectional, bool batch_first)"
             ),
-            ops.lstm_input.call,
+            "ops.lstm_input.call",
             "aten::lstm.input",
         ),
     ),
@@ -9400,7 +9432,7 @@ gru = Binding(
                 "gru(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int "
                 "num_layers, float dropout, bool train, bool bidirectional)"
             ),
-            ops.gru_data.call,
+            "ops.gru_data.call",
             "aten::gru.data",
         ),
         (
@@ -9408,7 +9440,7 @@ gru = Binding(
                 "gru(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, "
                 "bool train, bool bidirectional, bool batch_first)"
             ),
-            ops.gru_input.call,
+            "ops.gru_input.call",
             "aten::gru.input",
         ),
     ),
@@ -9423,7 +9455,7 @@ rnn_tanh = Binding(
                 "rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int "
                 "num_layers, float dropout, bool train, bool bidirectional)"
             ),
-            ops.rnn_tanh_data.call,
+            "ops.rnn_tanh_data.call",
             "aten::rnn_tanh.data",
         ),
         (
@@ -9431,7 +9463,7 @@ rnn_tanh = Binding(
                 "rnn_tanh(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float "
                 "dropout, bool train, bool bidirectional, bool batch_first)"
             ),
-            ops.rnn_tanh_input.call,
+            "ops.rnn_tanh_input.call",
             "aten::rnn_tanh.input",
         ),
     ),
@@ -9446,7 +9478,7 @@ rnn_relu = Binding(
                 "rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int "
                 "num_layers, float dropout, bool train, bool bidirectional)"
             ),
-            ops.rnn_relu_data.call,
+            "ops.rnn_relu_data.call",
             "aten::rnn_relu.data",
         ),
         (
@@ -9454,7 +9486,7 @@ rnn_relu = Binding(
                 "rnn_relu(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float "
                 "dropout, bool train, bool bidirectional, bool batch_first)"
             ),
-            ops.rnn_relu_input.call,
+            "ops.rnn_relu_input.call",
             "aten::rnn_relu.input",
         ),
     ),
@@ -9469,7 +9501,7 @@ lstm_cell = Binding(
                 "lstm_cell(Tensor input, tuple of Tensors hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh"
                 " = None)"
             ),
-            ops.lstm_cell.call,
+            "ops.lstm_cell.call",
             "aten::lstm_cell",
         ),
     ),
@@ -9481,7 +9513,7 @@ gru_cell = Binding(
     (
         (
             "gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)",
-            ops.gru_cell.call,
+            "ops.gru_cell.call",
             "aten::gru_cell",
         ),
     ),
@@ -9493,7 +9525,7 @@ rnn_tanh_cell = Binding(
     (
         (
             "rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)",
-            ops.rnn_tanh_cell.call,
+            "ops.rnn_tanh_cell.call",
             "aten::rnn_tanh_cell",
         ),
     ),
@@ -9505,7 +9537,7 @@ rnn_relu_cell = Binding(
     (
         (
             "rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)",
-            ops.rnn_relu_cell.call,
+            "ops.rnn_relu_cell.call",
             "aten::rnn_relu_cell",
         ),
     ),
@@ -9520,7 +9552,7 @@ _thnn_fused_lstm_cell = Binding(
                 "_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor input_bias = None, "
                 "Tensor hidden_bias = None)"
             ),
-            ops._thnn_fused_lstm_cell.call,
+            "ops._thnn_fused_lstm_cell.call",
             "aten::_thnn_fused_lstm_cell",
         ),
     ),
@@ -9535,7 +9567,7 @@ _thnn_fused_lstm_cell_backward_impl = Binding(
                 "_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor "
                 "workspace, bool has_bias)"
             ),
-            ops._thnn_fused_lstm_cell_backward_impl.call,
+            "ops._thnn_fused_lstm_cell_backward_impl.call",
             "aten::_thnn_fused_lstm_cell_backward_impl",
         ),
     ),
@@ -9550,7 +9582,7 @@ _thnn_fused_gru_cell = Binding(
                 "_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor input_bias = None, "
                 "Tensor hidden_bias = None)"
             ),
-            ops._thnn_fused_gru_cell.call,
+            "ops._thnn_fused_gru_cell.call",
             "aten::_thnn_fused_gru_cell",
         ),
     ),
@@ -9562,7 +9594,7 @@ _pack_padded_sequence = Binding(
     (
         (
             "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)",
-            ops._pack_padded_sequence.call,
+            "ops._pack_padded_sequence.call",
             "aten::_pack_padded_sequence",
         ),
     ),
@@ -9577,7 +9609,7 @@ _pad_packed_sequence = Binding(
                 "_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int "
                 "total_length)"
             ),
-            ops._pad_packed_sequence.call,
+            "ops._pad_packed_sequence.call",
             "aten::_pad_packed_sequence",
         ),
     ),
@@ -9593,7 +9625,7 @@ mkldnn_rnn_layer = Binding(
                 "hx_, Tensor cx_, bool reverse, tuple of ints batch_sizes, int mode, int hidden_size, int num_layers, "
                 "bool has_biases, bool bidirectional, bool batch_first, bool train)"
             ),
-            ops.mkldnn_rnn_layer.call,
+            "ops.mkldnn_rnn_layer.call",
             "aten::mkldnn_rnn_layer",
         ),
     ),
@@ -9603,7 +9635,7 @@ mkldnn_rnn_layer = Binding(
 cudnn_is_acceptable = Binding(
     "torch.cudnn_is_acceptable",
     (
-        ("cudnn_is_acceptable(Tensor input)", ops.cudnn_is_acceptable.call, "aten::cudnn_is_acceptable"),
+        ("cudnn_is_acceptable(Tensor input)", "ops.cudnn_is_acceptable.call", "aten::cudnn_is_acceptable"),
     ),
 )
 
@@ -9616,7 +9648,7 @@ conv1d = Binding(
                 "conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, tuple of "
                 "SymInts[1] padding = 0, tuple of SymInts[1] dilation = 1, SymInt groups = 1)"
             ),
-            ops.conv1d.call,
+            "ops.conv1d.call",
             "aten::conv1d",
         ),
         (
@@ -9624,7 +9656,7 @@ conv1d = Binding(
                 "conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, str padding = "
                 "\"valid\", tuple of SymInts[1] dilation = 1, SymInt groups = 1)"
             ),
-            ops.conv1d_padding.call,
+            "ops.conv1d_padding.call",
             "aten::conv1d.padding",
         ),
     ),
@@ -9639,7 +9671,7 @@ conv3d = Binding(
                 "conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of "
                 "SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1, SymInt groups = 1)"
             ),
-            ops.conv3d.call,
+            "ops.conv3d.call",
             "aten::conv3d",
         ),
         (
@@ -9647,7 +9679,7 @@ conv3d = Binding(
                 "conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, str padding = "
                 "\"valid\", tuple of SymInts[3] dilation = 1, SymInt groups = 1)"
             ),
-            ops.conv3d_padding.call,
+            "ops.conv3d_padding.call",
             "aten::conv3d.padding",
         ),
     ),
@@ -9663,7 +9695,7 @@ _convolution = Binding(
                 "padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups, "
                 "bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32)"
             ),
-            ops._convolution.call,
+            "ops._convolution.call",
             "aten::_convolution",
         ),
     ),
@@ -9678,7 +9710,7 @@ _convolution_mode = Binding(
                 "_convolution_mode(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, str padding, "
                 "tuple of SymInts dilation, SymInt groups)"
             ),
-            ops._convolution_mode.call,
+            "ops._convolution_mode.call",
             "aten::_convolution_mode",
         ),
     ),
@@ -9694,7 +9726,7 @@ conv_transpose1d = Binding(
                 "tuple of SymInts[1] padding = 0, tuple of SymInts[1] output_padding = 0, SymInt groups = 1, tuple of "
                 "SymInts[1] dilation = 1)"
             ),
-            ops.conv_transpose1d.call,
+            "ops.conv_transpose1d.call",
             "aten::conv_transpose1d",
         ),
     ),
@@ -9710,7 +9742,7 @@ conv_transpose2d = Binding(
                 "tuple of SymInts[2] padding = 0, tuple of SymInts[2] output_padding = 0, SymInt groups = 1, tuple of "
                 "SymInts[2] dilation = 1)"
             ),
-            ops.conv_transpose2d_input.call,
+            "ops.conv_transpose2d_input.call",
             "aten::conv_transpose2d.input",
         ),
     ),
@@ -9726,7 +9758,7 @@ conv_transpose3d = Binding(
                 "tuple of SymInts[3] padding = 0, tuple of SymInts[3] output_padding = 0, SymInt groups = 1, tuple of "
                 "SymInts[3] dilation = 1)"
             ),
-            ops.conv_transpose3d_input.call,
+            "ops.conv_transpose3d_input.call",
             "aten::conv_transpose3d.input",
         ),
     ),
@@ -9741,7 +9773,7 @@ mkldnn_convolution = Binding(
                 "mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts padding, tuple of "
                 "SymInts stride, tuple of SymInts dilation, SymInt groups)"
             ),
-            ops.mkldnn_convolution.call,
+            "ops.mkldnn_convolution.call",
             "aten::mkldnn_convolution",
         ),
     ),
@@ -9756,7 +9788,7 @@ cudnn_convolution = Binding(
                 "cudnn_convolution(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts stride, "
                 "tuple of SymInts dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32)"
             ),
-            ops.cudnn_convolution.call,
+            "ops.cudnn_convolution.call",
             "aten::cudnn_convolution",
         ),
     ),
@@ -9772,7 +9804,7 @@ cudnn_convolution_transpose = Binding(
                 "output_padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups, bool benchmark, "
                 "bool deterministic, bool allow_tf32)"
             ),
-            ops.cudnn_convolution_transpose.call,
+            "ops.cudnn_convolution_transpose.call",
             "aten::cudnn_convolution_transpose",
         ),
     ),
@@ -9782,7 +9814,7 @@ cudnn_convolution_transpose = Binding(
 _nnpack_available = Binding(
     "torch._nnpack_available",
     (
-        ("_nnpack_available()", ops._nnpack_available.call, "aten::_nnpack_available"),
+        ("_nnpack_available()", "ops._nnpack_available.call", "aten::_nnpack_available"),
     ),
 )
 
@@ -9792,7 +9824,7 @@ resize_as_ = Binding(
     (
         (
             "resize_as_(Tensor input, Tensor the_template, *, torch.memory_format memory_format = None)",
-            ops.resize_as_.call,
+            "ops.resize_as_.call",
             "aten::resize_as_",
         ),
     ),
@@ -9804,7 +9836,7 @@ constant_pad_nd = Binding(
     (
         (
             "constant_pad_nd(Tensor input, tuple of SymInts pad, Number value = 0)",
-            ops.constant_pad_nd.call,
+            "ops.constant_pad_nd.call",
             "aten::constant_pad_nd",
         ),
     ),
@@ -9814,7 +9846,7 @@ constant_pad_nd = Binding(
 pixel_shuffle = Binding(
     "torch.pixel_shuffle",
     (
-        ("pixel_shuffle(Tensor input, int upscale_factor)", ops.pixel_shuffle.call, "aten::pixel_shuffle"),
+        ("pixel_shuffle(Tensor input, int upscale_factor)", "ops.pixel_shuffle.call", "aten::pixel_shuffle"),
     ),
 )
 
@@ -9822,7 +9854,7 @@ pixel_shuffle = Binding(
 pixel_unshuffle = Binding(
     "torch.pixel_unshuffle",
     (
-        ("pixel_unshuffle(Tensor input, int downscale_factor)", ops.pixel_unshuffle.call, "aten::pixel_unshuffle"),
+        ("pixel_unshuffle(Tensor input, int downscale_factor)", "ops.pixel_unshuffle.call", "aten::pixel_unshuffle"),
     ),
 )
 
@@ -9830,7 +9862,7 @@ pixel_unshuffle = Binding(
 channel_shuffle = Binding(
     "torch.channel_shuffle",
     (
-        ("channel_shuffle(Tensor input, SymInt groups)", ops.channel_shuffle.call, "aten::channel_shuffle"),
+        ("channel_shuffle(Tensor input, SymInt groups)", "ops.channel_shuffle.call", "aten::channel_shuffle"),
     ),
 )
 
@@ -9840,7 +9872,7 @@ native_channel_shuffle = Binding(
     (
         (
             "native_channel_shuffle(Tensor input, SymInt groups)",
-            ops.native_channel_shuffle.call,
+            "ops.native_channel_shuffle.call",
             "aten::native_channel_shuffle",
         ),
     ),
@@ -9873,22 +9905,22 @@ _foreach_add_ = Binding(
     (
         (
             "_foreach_add_(tuple of Tensors self, Number scalar)",
-            ops._foreach_add__Scalar.call,
+            "ops._foreach_add__Scalar.call",
             "aten::_foreach_add_.Scalar",
         ),
         (
             "_foreach_add_(tuple of Tensors self, tuple of Scalars scalars)",
-            ops._foreach_add__ScalarList.call,
+            "ops._foreach_add__ScalarList.call",
             "aten::_foreach_add_.ScalarList",
         ),
         (
             "_foreach_add_(tuple of Tensors self, Tensor other, *, Number alpha = 1)",
-            ops._foreach_add__Tensor.call,
+            "ops._foreach_add__Tensor.call",
             "aten::_foreach_add_.Tensor",
         ),
         (
             "_foreach_add_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)",
-            ops._foreach_add__List.call,
+            "ops._foreach_add__List.call",
             "aten::_foreach_add_.List",
         ),
     ),
@@ -9921,12 +9953,12 @@ _foreach_sub_ = Binding(
     (
         (
             "_foreach_sub_(tuple of Tensors self, Number scalar)",
-            ops._foreach_sub__Scalar.call,
+            "ops._foreach_sub__Scalar.call",
             "aten::_foreach_sub_.Scalar",
         ),
         (
             "_foreach_sub_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)",
-            ops._foreach_sub__List.call,
+            "ops._foreach_sub__List.call",
             "aten::_foreach_sub_.List",
         ),
     ),
@@ -9968,22 +10000,22 @@ _foreach_mul_ = Binding(
     (
         (
             "_foreach_mul_(tuple of Tensors self, tuple of Scalars scalars)",
-            ops._foreach_mul__ScalarList.call,
+            "ops._foreach_mul__ScalarList.call",
             "aten::_foreach_mul_.ScalarList",
         ),
         (
             "_foreach_mul_(tuple of Tensors self, Tensor other)",
-            ops._foreach_mul__Tensor.call,
+            "ops._foreach_mul__Tensor.call",
             "aten::_foreach_mul_.Tensor",
         ),
         (
             "_foreach_mul_(tuple of Tensors self, tuple of Tensors other)",
-            ops._foreach_mul__List.call,
+            "ops._foreach_mul__List.call",
             "aten::_foreach_mul_.List",
         ),
         (
             "_foreach_mul_(tuple of Tensors self, Number scalar)",
-            ops._foreach_mul__Scalar.call,
+            "ops._foreach_mul__Scalar.call",
             "aten::_foreach_mul_.Scalar",
         ),
     ),
@@ -9995,22 +10027,22 @@ _foreach_div_ = Binding(
     (
         (
             "_foreach_div_(tuple of Tensors self, tuple of Scalars scalars)",
-            ops._foreach_div__ScalarList.call,
+            "ops._foreach_div__ScalarList.call",
             "aten::_foreach_div_.ScalarList",
         ),
         (
             "_foreach_div_(tuple of Tensors self, Tensor other)",
-            ops._foreach_div__Tensor.call,
+            "ops._foreach_div__Tensor.call",
             "aten::_foreach_div_.Tensor",
         ),
         (
             "_foreach_div_(tuple of Tensors self, tuple of Tensors other)",
-            ops._foreach_div__List.call,
+            "ops._foreach_div__List.call",
             "aten::_foreach_div_.List",
         ),
         (
             "_foreach_div_(tuple of Tensors self, Number scalar)",
-            ops._foreach_div__Scalar.call,
+            "ops._foreach_div__Scalar.call",
             "aten::_foreach_div_.Scalar",
         ),
     ),
@@ -10022,7 +10054,7 @@ _amp_foreach_non_finite_check_and_unscale_ = Binding(
     (
         (
             "_amp_foreach_non_finite_check_and_unscale_(tuple of Tensors self, Tensor found_inf, Tensor inv_scale)",
-            ops._amp_foreach_non_finite_check_and_unscale_.call,
+            "ops._amp_foreach_non_finite_check_and_unscale_.call",
             "aten::_amp_foreach_non_finite_check_and_unscale_",
         ),
     ),
@@ -10037,7 +10069,7 @@ _amp_update_scale_ = Binding(
                 "_amp_update_scale_(Tensor input, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, "
                 "float scale_backoff_factor, int growth_interval)"
             ),
-            ops._amp_update_scale_.call,
+            "ops._amp_update_scale_.call",
             "aten::_amp_update_scale_",
         ),
     ),
@@ -10054,7 +10086,7 @@ _fused_adam_ = Binding(
                 "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
                 "grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_adam__tensor_lr.call,
+            "ops._fused_adam__tensor_lr.call",
             "aten::_fused_adam_.tensor_lr",
         ),
         (
@@ -10064,7 +10096,7 @@ _fused_adam_ = Binding(
                 "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
                 "grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_adam_.call,
+            "ops._fused_adam_.call",
             "aten::_fused_adam_",
         ),
     ),
@@ -10081,7 +10113,7 @@ _fused_adamw_ = Binding(
                 "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
                 "grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_adamw__tensor_lr.call,
+            "ops._fused_adamw__tensor_lr.call",
             "aten::_fused_adamw_.tensor_lr",
         ),
         (
@@ -10091,7 +10123,7 @@ _fused_adamw_ = Binding(
                 "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
                 "grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_adamw_.call,
+            "ops._fused_adamw_.call",
             "aten::_fused_adamw_",
         ),
     ),
@@ -10107,7 +10139,7 @@ _fused_sgd_ = Binding(
                 "float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool "
                 "is_first_step, Tensor grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_sgd__tensor_lr.call,
+            "ops._fused_sgd__tensor_lr.call",
             "aten::_fused_sgd_.tensor_lr",
         ),
         (
@@ -10116,7 +10148,7 @@ _fused_sgd_ = Binding(
                 "float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool "
                 "is_first_step, Tensor grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_sgd_.call,
+            "ops._fused_sgd_.call",
             "aten::_fused_sgd_",
         ),
     ),
@@ -10132,7 +10164,7 @@ _fused_adagrad_ = Binding(
                 "Tensors state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, "
                 "Tensor grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_adagrad__tensor_lr.call,
+            "ops._fused_adagrad__tensor_lr.call",
             "aten::_fused_adagrad_.tensor_lr",
         ),
         (
@@ -10141,7 +10173,7 @@ _fused_adagrad_ = Binding(
                 "Tensors state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor"
                 " grad_scale = None, Tensor found_inf = None)"
             ),
-            ops._fused_adagrad_.call,
+            "ops._fused_adagrad_.call",
             "aten::_fused_adagrad_",
         ),
     ),
@@ -10178,12 +10210,12 @@ _foreach_clamp_max_ = Binding(
     (
         (
             "_foreach_clamp_max_(tuple of Tensors self, Number scalar)",
-            ops._foreach_clamp_max__Scalar.call,
+            "ops._foreach_clamp_max__Scalar.call",
             "aten::_foreach_clamp_max_.Scalar",
         ),
         (
             "_foreach_clamp_max_(tuple of Tensors self, tuple of Tensors other)",
-            ops._foreach_clamp_max__List.call,
+            "ops._foreach_clamp_max__List.call",
             "aten::_foreach_clamp_max_.List",
         ),
     ),
@@ -10220,12 +10252,12 @@ _foreach_clamp_min_ = Binding(
     (
         (
             "_foreach_clamp_min_(tuple of Tensors self, Number scalar)",
-            ops._foreach_clamp_min__Scalar.call,
+            "ops._foreach_clamp_min__Scalar.call",
             "aten::_foreach_clamp_min_.Scalar",
         ),
         (
             "_foreach_clamp_min_(tuple of Tensors self, tuple of Tensors other)",
-            ops._foreach_clamp_min__List.call,
+            "ops._foreach_clamp_min__List.call",
             "aten::_foreach_clamp_min_.List",
         ),
     ),
@@ -10237,12 +10269,12 @@ _foreach_maximum_ = Binding(
     (
         (
             "_foreach_maximum_(tuple of Tensors self, Number scalar)",
-            ops._foreach_maximum__Scalar.call,
+            "ops._foreach_maximum__Scalar.call",
             "aten::_foreach_maximum_.Scalar",
         ),
         (
             "_foreach_maximum_(tuple of Tensors self, tuple of Tensors other)",
-            ops._foreach_maximum__List.call,
+            "ops._foreach_maximum__List.call",
             "aten::_foreach_maximum_.List",
         ),
     ),
@@ -10254,7 +10286,7 @@ _foreach_minimum_ = Binding(
     (
         (
             "_foreach_minimum_(tuple of Tensors self, tuple of Tensors other)",
-            ops._foreach_minimum__List.call,
+            "ops._foreach_minimum__List.call",
             "aten::_foreach_minimum_.List",
         ),
     ),
@@ -10282,7 +10314,7 @@ _foreach_pow_ = Binding(
     (
         (
             "_foreach_pow_(tuple of Tensors self, Number exponent)",
-            ops._foreach_pow__Scalar.call,
+            "ops._foreach_pow__Scalar.call",
             "aten::_foreach_pow_.Scalar",
         ),
     ),
@@ -10328,7 +10360,7 @@ _foreach_abs = Binding(
 _foreach_abs_ = Binding(
     "torch._foreach_abs_",
     (
-        ("_foreach_abs_(tuple of Tensors self)", ops._foreach_abs_.call, "aten::_foreach_abs_"),
+        ("_foreach_abs_(tuple of Tensors self)", "ops._foreach_abs_.call", "aten::_foreach_abs_"),
     ),
 )
 
@@ -10348,7 +10380,7 @@ _foreach_reciprocal = Binding(
 _foreach_reciprocal_ = Binding(
     "torch._foreach_reciprocal_",
     (
-        ("_foreach_reciprocal_(tuple of Tensors self)", ops._foreach_reciprocal_.call, "aten::_foreach_reciprocal_"),
+        ("_foreach_reciprocal_(tuple of Tensors self)", "ops._foreach_reciprocal_.call", "aten::_foreach_reciprocal_"),
     ),
 )
 
@@ -10368,7 +10400,7 @@ _foreach_sign = Binding(
 _foreach_sign_ = Binding(
     "torch._foreach_sign_",
     (
-        ("_foreach_sign_(tuple of Tensors self)", ops._foreach_sign_.call, "aten::_foreach_sign_"),
+        ("_foreach_sign_(tuple of Tensors self)", "ops._foreach_sign_.call", "aten::_foreach_sign_"),
     ),
 )
 
@@ -10376,7 +10408,7 @@ _foreach_sign_ = Binding(
 _foreach_neg_ = Binding(
     "torch._foreach_neg_",
     (
-        ("_foreach_neg_(tuple of Tensors self)", ops._foreach_neg_.call, "aten::_foreach_neg_"),
+        ("_foreach_neg_(tuple of Tensors self)", "ops._foreach_neg_.call", "aten::_foreach_neg_"),
     ),
 )
 
@@ -10386,7 +10418,7 @@ _foreach_copy_ = Binding(
     (
         (
             "_foreach_copy_(tuple of Tensors self, tuple of Tensors src, bool non_blocking = False)",
-            ops._foreach_copy_.call,
+            "ops._foreach_copy_.call",
             "aten::_foreach_copy_",
         ),
     ),
@@ -10396,7 +10428,7 @@ _foreach_copy_ = Binding(
 _foreach_zero_ = Binding(
     "torch._foreach_zero_",
     (
-        ("_foreach_zero_(tuple of Tensors self)", ops._foreach_zero_.call, "aten::_foreach_zero_"),
+        ("_foreach_zero_(tuple of Tensors self)", "ops._foreach_zero_.call", "aten::_foreach_zero_"),
     ),
 )
 
@@ -10422,7 +10454,7 @@ _foreach_lerp_ = Binding(
     (
         (
             "_foreach_lerp_(tuple of Tensors self, tuple of Tensors tensors1, Number weight)",
-            ops._foreach_lerp__Scalar.call,
+            "ops._foreach_lerp__Scalar.call",
             "aten::_foreach_lerp_.Scalar",
         ),
     ),
@@ -10437,7 +10469,7 @@ _foreach_addcmul_ = Binding(
                 "_foreach_addcmul_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number "
                 "value = 1)"
             ),
-            ops._foreach_addcmul__Scalar.call,
+            "ops._foreach_addcmul__Scalar.call",
             "aten::_foreach_addcmul_.Scalar",
         ),
     ),
@@ -10452,7 +10484,7 @@ _foreach_addcdiv_ = Binding(
                 "_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number "
                 "value = 1)"
             ),
-            ops._foreach_addcdiv__Scalar.call,
+            "ops._foreach_addcdiv__Scalar.call",
             "aten::_foreach_addcdiv_.Scalar",
         ),
         (
@@ -10460,7 +10492,7 @@ _foreach_addcdiv_ = Binding(
                 "_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, tuple of "
                 "Scalars scalars)"
             ),
-            ops._foreach_addcdiv__ScalarList.call,
+            "ops._foreach_addcdiv__ScalarList.call",
             "aten::_foreach_addcdiv_.ScalarList",
         ),
     ),
@@ -10508,7 +10540,7 @@ baddbmm = Binding(
             ),
             _torch_baddbmm,
             "aten::baddbmm",
-            ops.baddbmm.call,
+            "ops.baddbmm.call",
         ),
         (
             (
@@ -10525,7 +10557,7 @@ baddbmm = Binding(
 unflatten = Binding(
     "torch.unflatten",
     (
-        ("unflatten(Tensor input, int dim, tuple of SymInts sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
+        ("unflatten(Tensor input, int dim, tuple of SymInts sizes)", "ops.unflatten_int.call", "aten::unflatten.int"),
     ),
 )
 
@@ -10539,7 +10571,7 @@ def _torch_isneginf(self: Any, out: Any) -> Any:
 isneginf = Binding(
     "torch.isneginf",
     (
-        ("isneginf(Tensor input, *, Tensor out = None)", _torch_isneginf, "aten::isneginf", ops.isneginf.call),
+        ("isneginf(Tensor input, *, Tensor out = None)", _torch_isneginf, "aten::isneginf", "ops.isneginf.call"),
     ),
 )
 
@@ -10549,7 +10581,7 @@ _transform_bias_rescale_qkv = Binding(
     (
         (
             "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads)",
-            ops._transform_bias_rescale_qkv.call,
+            "ops._transform_bias_rescale_qkv.call",
             "aten::_transform_bias_rescale_qkv",
         ),
     ),
@@ -10561,7 +10593,7 @@ _nested_tensor_from_mask_left_aligned = Binding(
     (
         (
             "_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask)",
-            ops._nested_tensor_from_mask_left_aligned.call,
+            "ops._nested_tensor_from_mask_left_aligned.call",
             "aten::_nested_tensor_from_mask_left_aligned",
         ),
     ),
@@ -10578,7 +10610,7 @@ _transformer_encoder_layer_fwd = Binding(
                 "norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, "
                 "Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor mask = None, int mask_type = None)"
             ),
-            ops._transformer_encoder_layer_fwd.call,
+            "ops._transformer_encoder_layer_fwd.call",
             "aten::_transformer_encoder_layer_fwd",
         ),
     ),
@@ -10594,7 +10626,7 @@ _native_multi_head_attention = Binding(
                 "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor mask = None, bool "
                 "need_weights = True, bool average_attn_weights = True, int mask_type = None)"
             ),
-            ops._native_multi_head_attention.call,
+            "ops._native_multi_head_attention.call",
             "aten::_native_multi_head_attention",
         ),
     ),
@@ -10610,7 +10642,7 @@ _scaled_dot_product_attention_math = Binding(
                 "float dropout_p = 0.0, bool is_causal = False, Tensor dropout_mask = None, *, float scale = None, bool"
                 " enable_gqa = False)"
             ),
-            ops._scaled_dot_product_attention_math.call,
+            "ops._scaled_dot_product_attention_math.call",
             "aten::_scaled_dot_product_attention_math",
         ),
     ),
@@ -10622,7 +10654,7 @@ _safe_softmax = Binding(
     (
         (
             "_safe_softmax(Tensor input, int dim, torch.dtype dtype = None)",
-            ops._safe_softmax.call,
+            "ops._safe_softmax.call",
             "aten::_safe_softmax",
         ),
     ),
@@ -10674,7 +10706,7 @@ _foreach_addcmul = Binding(
 _foreach_sqrt_ = Binding(
     "torch._foreach_sqrt_",
     (
-        ("_foreach_sqrt_(tuple of Tensors self)", ops._foreach_sqrt_.call, "aten::_foreach_sqrt_"),
+        ("_foreach_sqrt_(tuple of Tensors self)", "ops._foreach_sqrt_.call", "aten::_foreach_sqrt_"),
     ),
 )
 
@@ -10687,7 +10719,7 @@ rrelu = Binding(
                 "rrelu(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, "
                 "torch.Generator generator = None)"
             ),
-            ops.rrelu.call,
+            "ops.rrelu.call",
             "aten::rrelu",
         ),
     ),
@@ -10702,7 +10734,7 @@ rrelu_ = Binding(
                 "rrelu_(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, "
                 "torch.Generator generator = None)"
             ),
-            ops.rrelu_.call,
+            "ops.rrelu_.call",
             "aten::rrelu_",
         ),
     ),
@@ -10717,7 +10749,7 @@ max_pool1d = Binding(
                 "max_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] "
                 "padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)"
             ),
-            ops.max_pool1d.call,
+            "ops.max_pool1d.call",
             "aten::max_pool1d",
         ),
     ),
@@ -10732,7 +10764,7 @@ max_pool1d_with_indices = Binding(
                 "max_pool1d_with_indices(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], "
                 "tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)"
             ),
-            ops.max_pool1d_with_indices.call,
+            "ops.max_pool1d_with_indices.call",
             "aten::max_pool1d_with_indices",
         ),
     ),
@@ -10747,7 +10779,7 @@ max_pool3d = Binding(
                 "max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] "
                 "padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)"
             ),
-            ops.max_pool3d.call,
+            "ops.max_pool3d.call",
             "aten::max_pool3d",
         ),
     ),
@@ -10762,7 +10794,7 @@ avg_pool1d = Binding(
                 "avg_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] "
                 "padding = 0, bool ceil_mode = False, bool count_include_pad = True)"
             ),
-            ops.avg_pool1d.call,
+            "ops.avg_pool1d.call",
             "aten::avg_pool1d",
         ),
     ),
@@ -10774,7 +10806,7 @@ adaptive_avg_pool1d = Binding(
     (
         (
             "adaptive_avg_pool1d(Tensor input, tuple of ints[1] output_size)",
-            ops.adaptive_avg_pool1d.call,
+            "ops.adaptive_avg_pool1d.call",
             "aten::adaptive_avg_pool1d",
         ),
     ),
@@ -10786,7 +10818,7 @@ _adaptive_avg_pool2d = Binding(
     (
         (
             "_adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)",
-            ops._adaptive_avg_pool2d.call,
+            "ops._adaptive_avg_pool2d.call",
             "aten::_adaptive_avg_pool2d",
         ),
     ),
@@ -10798,7 +10830,7 @@ _adaptive_avg_pool3d = Binding(
     (
         (
             "_adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)",
-            ops._adaptive_avg_pool3d.call,
+            "ops._adaptive_avg_pool3d.call",
             "aten::_adaptive_avg_pool3d",
         ),
     ),
@@ -10810,7 +10842,7 @@ adaptive_max_pool1d = Binding(
     (
         (
             "adaptive_max_pool1d(Tensor input, tuple of ints[1] output_size)",
-            ops.adaptive_max_pool1d.call,
+            "ops.adaptive_max_pool1d.call",
             "aten::adaptive_max_pool1d",
         ),
     ),
@@ -10820,7 +10852,7 @@ adaptive_max_pool1d = Binding(
 conv_tbc = Binding(
     "torch.conv_tbc",
     (
-        ("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad = 0)", ops.conv_tbc.call, "aten::conv_tbc"),
+        ("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad = 0)", "ops.conv_tbc.call", "aten::conv_tbc"),
     ),
 )
 
@@ -10830,7 +10862,7 @@ affine_grid_generator = Binding(
     (
         (
             "affine_grid_generator(Tensor theta, tuple of SymInts size, bool align_corners)",
-            ops.affine_grid_generator.call,
+            "ops.affine_grid_generator.call",
             "aten::affine_grid_generator",
         ),
     ),
@@ -10842,7 +10874,7 @@ grid_sampler = Binding(
     (
         (
             "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
-            ops.grid_sampler.call,
+            "ops.grid_sampler.call",
             "aten::grid_sampler",
         ),
     ),
@@ -10854,7 +10886,7 @@ grid_sampler_2d = Binding(
     (
         (
             "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
-            ops.grid_sampler_2d.call,
+            "ops.grid_sampler_2d.call",
             "aten::grid_sampler_2d",
         ),
     ),
@@ -10866,7 +10898,7 @@ grid_sampler_3d = Binding(
     (
         (
             "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
-            ops.grid_sampler_3d.call,
+            "ops.grid_sampler_3d.call",
             "aten::grid_sampler_3d",
         ),
     ),
@@ -10881,7 +10913,7 @@ ctc_loss = Binding(
                 "ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths, "
                 "int blank = 0, int reduction = 0, bool zero_infinity = False)"
             ),
-            ops.ctc_loss_IntList.call,
+            "ops.ctc_loss_IntList.call",
             "aten::ctc_loss.IntList",
         ),
         (
@@ -10889,7 +10921,7 @@ ctc_loss = Binding(
                 "ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = 0,"
                 " int reduction = 0, bool zero_infinity = False)"
             ),
-            ops.ctc_loss_Tensor.call,
+            "ops.ctc_loss_Tensor.call",
             "aten::ctc_loss.Tensor",
         ),
     ),
@@ -10904,7 +10936,7 @@ _ctc_loss = Binding(
                 "_ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths,"
                 " int blank = 0, bool zero_infinity = False)"
             ),
-            ops._ctc_loss.call,
+            "ops._ctc_loss.call",
             "aten::_ctc_loss",
         ),
         (
@@ -10912,7 +10944,7 @@ _ctc_loss = Binding(
                 "_ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = "
                 "0, bool zero_infinity = False)"
             ),
-            ops._ctc_loss_Tensor.call,
+            "ops._ctc_loss_Tensor.call",
             "aten::_ctc_loss.Tensor",
         ),
     ),
@@ -10927,7 +10959,7 @@ binary_cross_entropy_with_logits = Binding(
                 "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor weight = None, Tensor pos_weight "
                 "= None, int reduction = 0)"
             ),
-            ops.binary_cross_entropy_with_logits.call,
+            "ops.binary_cross_entropy_with_logits.call",
             "aten::binary_cross_entropy_with_logits",
         ),
     ),
@@ -10939,7 +10971,7 @@ kl_div = Binding(
     (
         (
             "kl_div(Tensor input, Tensor target, int reduction = 0, *, bool log_target = False)",
-            ops.kl_div.call,
+            "ops.kl_div.call",
             "aten::kl_div",
         ),
     ),
@@ -10951,7 +10983,7 @@ cosine_embedding_loss = Binding(
     (
         (
             "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)",
-            ops.cosine_embedding_loss.call,
+            "ops.cosine_embedding_loss.call",
             "aten::cosine_embedding_loss",
         ),
     ),
@@ -10963,7 +10995,7 @@ hinge_embedding_loss = Binding(
     (
         (
             "hinge_embedding_loss(Tensor input, Tensor target, float margin = 1.0, int reduction = 0)",
-            ops.hinge_embedding_loss.call,
+            "ops.hinge_embedding_loss.call",
             "aten::hinge_embedding_loss",
         ),
     ),
@@ -10975,7 +11007,7 @@ margin_ranking_loss = Binding(
     (
         (
             "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)",
-            ops.margin_ranking_loss.call,
+            "ops.margin_ranking_loss.call",
             "aten::margin_ranking_loss",
         ),
     ),
@@ -10990,7 +11022,7 @@ triplet_margin_loss = Binding(
                 "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin = 1.0, float p = 2, "
                 "float eps = 1e-06, bool swap = False, int reduction = 0)"
             ),
-            ops.triplet_margin_loss.call,
+            "ops.triplet_margin_loss.call",
             "aten::triplet_margin_loss",
         ),
     ),
@@ -11002,7 +11034,7 @@ pairwise_distance = Binding(
     (
         (
             "pairwise_distance(Tensor x1, Tensor x2, float p = 2, float eps = 1e-06, bool keepdim = False)",
-            ops.pairwise_distance.call,
+            "ops.pairwise_distance.call",
             "aten::pairwise_distance",
         ),
     ),
@@ -11012,7 +11044,7 @@ pairwise_distance = Binding(
 cdist = Binding(
     "torch.cdist",
     (
-        ("cdist(Tensor x1, Tensor x2, float p = 2, int compute_mode = None)", ops.cdist.call, "aten::cdist"),
+        ("cdist(Tensor x1, Tensor x2, float p = 2, int compute_mode = None)", "ops.cdist.call", "aten::cdist"),
     ),
 )
 
@@ -11020,7 +11052,7 @@ cdist = Binding(
 _euclidean_dist = Binding(
     "torch._euclidean_dist",
     (
-        ("_euclidean_dist(Tensor x1, Tensor x2)", ops._euclidean_dist.call, "aten::_euclidean_dist"),
+        ("_euclidean_dist(Tensor x1, Tensor x2)", "ops._euclidean_dist.call", "aten::_euclidean_dist"),
     ),
 )
 
@@ -11028,7 +11060,7 @@ _euclidean_dist = Binding(
 pdist = Binding(
     "torch.pdist",
     (
-        ("pdist(Tensor input, float p = 2)", ops.pdist.call, "aten::pdist"),
+        ("pdist(Tensor input, float p = 2)", "ops.pdist.call", "aten::pdist"),
     ),
 )
 
@@ -11038,7 +11070,7 @@ poisson_nll_loss = Binding(
     (
         (
             "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)",
-            ops.poisson_nll_loss.call,
+            "ops.poisson_nll_loss.call",
             "aten::poisson_nll_loss",
         ),
     ),
@@ -11050,7 +11082,7 @@ cosine_similarity = Binding(
     (
         (
             "cosine_similarity(Tensor x1, Tensor x2, int dim = 1, float eps = 1e-08)",
-            ops.cosine_similarity.call,
+            "ops.cosine_similarity.call",
             "aten::cosine_similarity",
         ),
     ),
@@ -11062,7 +11094,7 @@ cov = Binding(
     (
         (
             "cov(Tensor input, *, int correction = 1, Tensor fweights = None, Tensor aweights = None)",
-            ops.cov.call,
+            "ops.cov.call",
             "aten::cov",
         ),
     ),
@@ -11072,7 +11104,7 @@ cov = Binding(
 corrcoef = Binding(
     "torch.corrcoef",
     (
-        ("corrcoef(Tensor input)", ops.corrcoef.call, "aten::corrcoef"),
+        ("corrcoef(Tensor input)", "ops.corrcoef.call", "aten::corrcoef"),
     ),
 )
 
@@ -11102,19 +11134,19 @@ xlogy = Binding(
             "xlogy(Tensor input, Tensor other, *, Tensor out = None)",
             _torch_xlogy_Tensor,
             "aten::xlogy.Tensor",
-            ops.xlogy_Tensor.call,
+            "ops.xlogy_Tensor.call",
         ),
         (
             "xlogy(Number self, Tensor other, *, Tensor out = None)",
             _torch_xlogy_Scalar_Self,
             "aten::xlogy.Scalar_Self",
-            ops.xlogy_Scalar_Self.call,
+            "ops.xlogy_Scalar_Self.call",
         ),
         (
             "xlogy(Tensor input, Number other, *, Tensor out = None)",
             _torch_xlogy_Scalar_Other,
             "aten::xlogy.Scalar_Other",
-            ops.xlogy_Scalar_Other.call,
+            "ops.xlogy_Scalar_Other.call",
         ),
     ),
 )
@@ -11129,7 +11161,7 @@ def _torch_log1p(self: Any, out: Any) -> Any:
 log1p = Binding(
     "torch.log1p",
     (
-        ("log1p(Tensor input, *, Tensor out = None)", _torch_log1p, "aten::log1p", ops.log1p.call),
+        ("log1p(Tensor input, *, Tensor out = None)", _torch_log1p, "aten::log1p", "ops.log1p.call"),
     ),
 )
 
@@ -11153,13 +11185,13 @@ clamp_max = Binding(
             "clamp_max(Tensor input, Tensor max, *, Tensor out = None)",
             _torch_clamp_max_Tensor,
             "aten::clamp_max.Tensor",
-            ops.clamp_max_Tensor.call,
+            "ops.clamp_max_Tensor.call",
         ),
         (
             "clamp_max(Tensor input, Number max, *, Tensor out = None)",
             _torch_clamp_max,
             "aten::clamp_max",
-            ops.clamp_max.call,
+            "ops.clamp_max.call",
         ),
     ),
 )
@@ -11168,7 +11200,7 @@ clamp_max = Binding(
 log1p_ = Binding(
     "torch.log1p_",
     (
-        ("log1p_(Tensor input)", ops.log1p_.call, "aten::log1p_"),
+        ("log1p_(Tensor input)", "ops.log1p_.call", "aten::log1p_"),
     ),
 )
 
@@ -11176,8 +11208,8 @@ log1p_ = Binding(
 clamp_max_ = Binding(
     "torch.clamp_max_",
     (
-        ("clamp_max_(Tensor input, Tensor max)", ops.clamp_max__Tensor.call, "aten::clamp_max_.Tensor"),
-        ("clamp_max_(Tensor input, Number max)", ops.clamp_max_.call, "aten::clamp_max_"),
+        ("clamp_max_(Tensor input, Tensor max)", "ops.clamp_max__Tensor.call", "aten::clamp_max_.Tensor"),
+        ("clamp_max_(Tensor input, Number max)", "ops.clamp_max_.call", "aten::clamp_max_"),
     ),
 )
 
@@ -11185,8 +11217,8 @@ clamp_max_ = Binding(
 xlogy_ = Binding(
     "torch.xlogy_",
     (
-        ("xlogy_(Tensor input, Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
-        ("xlogy_(Tensor input, Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+        ("xlogy_(Tensor input, Tensor other)", "ops.xlogy__Tensor.call", "aten::xlogy_.Tensor"),
+        ("xlogy_(Tensor input, Number other)", "ops.xlogy__Scalar_Other.call", "aten::xlogy_.Scalar_Other"),
     ),
 )
 
@@ -11204,7 +11236,7 @@ _fft_r2c = Binding(
             "_fft_r2c(Tensor input, tuple of ints dim, int normalization, bool onesided, *, Tensor out = None)",
             _torch__fft_r2c,
             "aten::_fft_r2c",
-            ops._fft_r2c.call,
+            "ops._fft_r2c.call",
         ),
     ),
 )
@@ -11223,7 +11255,7 @@ _fft_c2r = Binding(
             "_fft_c2r(Tensor input, tuple of ints dim, int normalization, SymInt last_dim_size, *, Tensor out = None)",
             _torch__fft_c2r,
             "aten::_fft_c2r",
-            ops._fft_c2r.call,
+            "ops._fft_c2r.call",
         ),
     ),
 )
@@ -11242,7 +11274,7 @@ _fft_c2c = Binding(
             "_fft_c2c(Tensor input, tuple of SymInts dim, int normalization, bool forward, *, Tensor out = None)",
             _torch__fft_c2c,
             "aten::_fft_c2c",
-            ops._fft_c2c.call,
+            "ops._fft_c2c.call",
         ),
     ),
 )
@@ -11257,7 +11289,7 @@ stft = Binding(
                 " center = True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool "
                 "return_complex = None, bool align_to_window = None)"
             ),
-            ops.stft_center.call,
+            "ops.stft_center.call",
             "aten::stft.center",
         ),
         (
@@ -11265,7 +11297,7 @@ stft = Binding(
                 "stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool"
                 " normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)"
             ),
-            ops.stft.call,
+            "ops.stft.call",
             "aten::stft",
         ),
     ),
@@ -11281,7 +11313,7 @@ istft = Binding(
                 "bool center = True, bool normalized = False, bool onesided = None, int length = None, bool "
                 "return_complex = False)"
             ),
-            ops.istft.call,
+            "ops.istft.call",
             "aten::istft",
         ),
     ),
@@ -11291,7 +11323,7 @@ istft = Binding(
 norm_except_dim = Binding(
     "torch.norm_except_dim",
     (
-        ("norm_except_dim(Tensor v, int pow = 2, int dim = 0)", ops.norm_except_dim.call, "aten::norm_except_dim"),
+        ("norm_except_dim(Tensor v, int pow = 2, int dim = 0)", "ops.norm_except_dim.call", "aten::norm_except_dim"),
     ),
 )
 
@@ -11299,7 +11331,7 @@ norm_except_dim = Binding(
 _weight_norm = Binding(
     "torch._weight_norm",
     (
-        ("_weight_norm(Tensor v, Tensor g, int dim = 0)", ops._weight_norm.call, "aten::_weight_norm"),
+        ("_weight_norm(Tensor v, Tensor g, int dim = 0)", "ops._weight_norm.call", "aten::_weight_norm"),
     ),
 )
 
@@ -11309,7 +11341,7 @@ _weight_norm_interface = Binding(
     (
         (
             "_weight_norm_interface(Tensor v, Tensor g, int dim = 0)",
-            ops._weight_norm_interface.call,
+            "ops._weight_norm_interface.call",
             "aten::_weight_norm_interface",
         ),
     ),
@@ -11319,7 +11351,7 @@ _weight_norm_interface = Binding(
 dist = Binding(
     "torch.dist",
     (
-        ("dist(Tensor input, Tensor other, Number p = 2)", ops.dist.call, "aten::dist"),
+        ("dist(Tensor input, Tensor other, Number p = 2)", "ops.dist.call", "aten::dist"),
     ),
 )
 
@@ -11337,7 +11369,7 @@ renorm = Binding(
             "renorm(Tensor input, Number p, int dim, Number maxnorm, *, Tensor out = None)",
             _torch_renorm,
             "aten::renorm",
-            ops.renorm.call,
+            "ops.renorm.call",
         ),
     ),
 )
@@ -11351,7 +11383,7 @@ batch_norm = Binding(
                 "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool"
                 " training, float momentum, float eps, bool cudnn_enabled)"
             ),
-            ops.batch_norm.call,
+            "ops.batch_norm.call",
             "aten::batch_norm",
         ),
     ),
@@ -11366,7 +11398,7 @@ _batch_norm_impl_index = Binding(
                 "_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
                 "running_var, bool training, float momentum, float eps, bool cudnn_enabled)"
             ),
-            ops._batch_norm_impl_index.call,
+            "ops._batch_norm_impl_index.call",
             "aten::_batch_norm_impl_index",
         ),
     ),
@@ -11401,7 +11433,7 @@ native_batch_norm = Binding(
             ),
             _torch_native_batch_norm,
             "aten::native_batch_norm",
-            ops.native_batch_norm.call,
+            "ops.native_batch_norm.call",
         ),
     ),
 )
@@ -11443,7 +11475,7 @@ _native_batch_norm_legit = Binding(
             ),
             _torch__native_batch_norm_legit,
             "aten::_native_batch_norm_legit",
-            ops._native_batch_norm_legit.call,
+            "ops._native_batch_norm_legit.call",
         ),
         (
             (
@@ -11452,7 +11484,7 @@ _native_batch_norm_legit = Binding(
             ),
             _torch__native_batch_norm_legit_no_stats,
             "aten::_native_batch_norm_legit.no_stats",
-            ops._native_batch_norm_legit_no_stats.call,
+            "ops._native_batch_norm_legit_no_stats.call",
         ),
     ),
 )
@@ -11466,7 +11498,7 @@ _native_batch_norm_legit_no_training = Binding(
                 "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
                 "Tensor running_var, float momentum, float eps)"
             ),
-            ops._native_batch_norm_legit_no_training.call,
+            "ops._native_batch_norm_legit_no_training.call",
             "aten::_native_batch_norm_legit_no_training",
         ),
     ),
@@ -11491,7 +11523,7 @@ _batch_norm_with_update = Binding(
             ),
             _torch__batch_norm_with_update,
             "aten::_batch_norm_with_update",
-            ops._batch_norm_with_update.call,
+            "ops._batch_norm_with_update.call",
         ),
     ),
 )
@@ -11505,7 +11537,7 @@ _batch_norm_no_update = Binding(
                 "_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
                 "running_var, float momentum, float eps)"
             ),
-            ops._batch_norm_no_update.call,
+            "ops._batch_norm_no_update.call",
             "aten::_batch_norm_no_update",
         ),
     ),
@@ -11520,7 +11552,7 @@ instance_norm = Binding(
                 "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
                 "bool use_input_stats, float momentum, float eps, bool cudnn_enabled)"
             ),
-            ops.instance_norm.call,
+            "ops.instance_norm.call",
             "aten::instance_norm",
         ),
     ),
@@ -11535,7 +11567,7 @@ group_norm = Binding(
                 "group_norm(Tensor input, int num_groups, Tensor weight = None, Tensor bias = None, float eps = 1e-05, "
                 "bool cudnn_enabled = True)"
             ),
-            ops.group_norm.call,
+            "ops.group_norm.call",
             "aten::group_norm",
         ),
     ),
@@ -11550,7 +11582,7 @@ native_group_norm = Binding(
                 "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int "
                 "group, float eps)"
             ),
-            ops.native_group_norm.call,
+            "ops.native_group_norm.call",
             "aten::native_group_norm",
         ),
     ),
@@ -11562,7 +11594,7 @@ rms_norm = Binding(
     (
         (
             "rms_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, float eps = None)",
-            ops.rms_norm.call,
+            "ops.rms_norm.call",
             "aten::rms_norm",
         ),
     ),
@@ -11574,7 +11606,7 @@ _fused_rms_norm = Binding(
     (
         (
             "_fused_rms_norm(Tensor input, tuple of ints normalized_shape, Tensor? weight, float? eps)",
-            ops._fused_rms_norm.call,
+            "ops._fused_rms_norm.call",
             "aten::_fused_rms_norm",
         ),
     ),
@@ -11584,7 +11616,7 @@ _fused_rms_norm = Binding(
 selu = Binding(
     "torch.selu",
     (
-        ("selu(Tensor input)", ops.selu.call, "aten::selu"),
+        ("selu(Tensor input)", "ops.selu.call", "aten::selu"),
     ),
 )
 
@@ -11592,7 +11624,7 @@ selu = Binding(
 selu_ = Binding(
     "torch.selu_",
     (
-        ("selu_(Tensor input)", ops.selu_.call, "aten::selu_"),
+        ("selu_(Tensor input)", "ops.selu_.call", "aten::selu_"),
     ),
 )
 
@@ -11600,7 +11632,7 @@ selu_ = Binding(
 celu = Binding(
     "torch.celu",
     (
-        ("celu(Tensor input, Number alpha = 1.0)", ops.celu.call, "aten::celu"),
+        ("celu(Tensor input, Number alpha = 1.0)", "ops.celu.call", "aten::celu"),
     ),
 )
 
@@ -11608,7 +11640,7 @@ celu = Binding(
 celu_ = Binding(
     "torch.celu_",
     (
-        ("celu_(Tensor input, Number alpha = 1.0)", ops.celu_.call, "aten::celu_"),
+        ("celu_(Tensor input, Number alpha = 1.0)", "ops.celu_.call", "aten::celu_"),
     ),
 )
 
@@ -11626,7 +11658,7 @@ hardshrink = Binding(
             "hardshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)",
             _torch_hardshrink,
             "aten::hardshrink",
-            ops.hardshrink.call,
+            "ops.hardshrink.call",
         ),
     ),
 )
@@ -11635,7 +11667,7 @@ hardshrink = Binding(
 prelu = Binding(
     "torch.prelu",
     (
-        ("prelu(Tensor input, Tensor weight)", ops.prelu.call, "aten::prelu"),
+        ("prelu(Tensor input, Tensor weight)", "ops.prelu.call", "aten::prelu"),
     ),
 )
 
@@ -11643,7 +11675,7 @@ prelu = Binding(
 _prelu_kernel = Binding(
     "torch._prelu_kernel",
     (
-        ("_prelu_kernel(Tensor input, Tensor weight)", ops._prelu_kernel.call, "aten::_prelu_kernel"),
+        ("_prelu_kernel(Tensor input, Tensor weight)", "ops._prelu_kernel.call", "aten::_prelu_kernel"),
     ),
 )
 
@@ -11762,7 +11794,7 @@ Tensor_new_full = Binding(
 Tensor_clone = Binding(
     "Tensor.clone",
     (
-        ("clone(*, torch.memory_format memory_format = None)", ops.clone.call, "aten::clone"),
+        ("clone(*, torch.memory_format memory_format = None)", "ops.clone.call", "aten::clone"),
     ),
 )
 
@@ -11770,7 +11802,7 @@ Tensor_clone = Binding(
 Tensor_detach = Binding(
     "Tensor.detach",
     (
-        ("detach()", ops.detach.call, "aten::detach"),
+        ("detach()", "ops.detach.call", "aten::detach"),
     ),
 )
 
@@ -11778,7 +11810,7 @@ Tensor_detach = Binding(
 Tensor_alias = Binding(
     "Tensor.alias",
     (
-        ("alias()", ops.alias.call, "aten::alias"),
+        ("alias()", "ops.alias.call", "aten::alias"),
     ),
 )
 
@@ -11786,7 +11818,7 @@ Tensor_alias = Binding(
 Tensor_is_nonzero = Binding(
     "Tensor.is_nonzero",
     (
-        ("is_nonzero()", ops.is_nonzero.call, "aten::is_nonzero"),
+        ("is_nonzero()", "ops.is_nonzero.call", "aten::is_nonzero"),
     ),
 )
 
@@ -11796,7 +11828,7 @@ Tensor_resize_ = Binding(
     (
         (
             "resize_(tuple of SymInts size, *, torch.memory_format memory_format = None)",
-            ops.resize_.call,
+            "ops.resize_.call",
             "aten::resize_",
         ),
     ),
@@ -11806,8 +11838,8 @@ Tensor_resize_ = Binding(
 Tensor_fill_ = Binding(
     "Tensor.fill_",
     (
-        ("fill_(Tensor value)", ops.fill__Tensor.call, "aten::fill_.Tensor"),
-        ("fill_(Number value)", ops.fill__Scalar.call, "aten::fill_.Scalar"),
+        ("fill_(Tensor value)", "ops.fill__Tensor.call", "aten::fill_.Tensor"),
+        ("fill_(Number value)", "ops.fill__Scalar.call", "aten::fill_.Scalar"),
     ),
 )
 
@@ -11815,7 +11847,7 @@ Tensor_fill_ = Binding(
 Tensor_zero_ = Binding(
     "Tensor.zero_",
     (
-        ("zero_()", ops.zero_.call, "aten::zero_"),
+        ("zero_()", "ops.zero_.call", "aten::zero_"),
     ),
 )
 
@@ -11825,7 +11857,7 @@ Tensor_normal_ = Binding(
     (
         (
             "normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)",
-            ops.normal_.call,
+            "ops.normal_.call",
             "aten::normal_",
         ),
     ),
@@ -11837,7 +11869,7 @@ Tensor_uniform_ = Binding(
     (
         (
             "uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)",
-            ops.uniform_.call,
+            "ops.uniform_.call",
             "aten::uniform_",
         ),
     ),
@@ -11847,8 +11879,8 @@ Tensor_uniform_ = Binding(
 Tensor_bernoulli = Binding(
     "Tensor.bernoulli",
     (
-        ("bernoulli(*, torch.Generator generator = None)", ops.bernoulli.call, "aten::bernoulli"),
-        ("bernoulli(float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
+        ("bernoulli(*, torch.Generator generator = None)", "ops.bernoulli.call", "aten::bernoulli"),
+        ("bernoulli(float p, *, torch.Generator generator = None)", "ops.bernoulli_p.call", "aten::bernoulli.p"),
     ),
 )
 
@@ -11858,12 +11890,12 @@ Tensor_bernoulli_ = Binding(
     (
         (
             "bernoulli_(Tensor p, *, torch.Generator generator = None)",
-            ops.bernoulli__Tensor.call,
+            "ops.bernoulli__Tensor.call",
             "aten::bernoulli_.Tensor",
         ),
         (
             "bernoulli_(float p = 0.5, *, torch.Generator generator = None)",
-            ops.bernoulli__float.call,
+            "ops.bernoulli__float.call",
             "aten::bernoulli_.float",
         ),
     ),
@@ -11873,13 +11905,13 @@ Tensor_bernoulli_ = Binding(
 Tensor_random_ = Binding(
     "Tensor.random_",
     (
-        ("random_(*, torch.Generator generator = None)", ops.random_.call, "aten::random_"),
+        ("random_(*, torch.Generator generator = None)", "ops.random_.call", "aten::random_"),
         (
             "random_(int from, int? to, *, torch.Generator generator = None)",
-            ops.random__from.call,
+            "ops.random__from.call",
             "aten::random_.from",
         ),
-        ("random_(int to, *, torch.Generator generator = None)", ops.random__to.call, "aten::random_.to"),
+        ("random_(int to, *, torch.Generator generator = None)", "ops.random__to.call", "aten::random_.to"),
     ),
 )
 
@@ -11889,7 +11921,7 @@ Tensor_exponential_ = Binding(
     (
         (
             "exponential_(float lambd = 1, *, torch.Generator generator = None)",
-            ops.exponential_.call,
+            "ops.exponential_.call",
             "aten::exponential_",
         ),
     ),
@@ -11899,7 +11931,7 @@ Tensor_exponential_ = Binding(
 Tensor_geometric_ = Binding(
     "Tensor.geometric_",
     (
-        ("geometric_(float p, *, torch.Generator generator = None)", ops.geometric_.call, "aten::geometric_"),
+        ("geometric_(float p, *, torch.Generator generator = None)", "ops.geometric_.call", "aten::geometric_"),
     ),
 )
 
@@ -11909,7 +11941,7 @@ Tensor_cauchy_ = Binding(
     (
         (
             "cauchy_(float median = 0, float sigma = 1, *, torch.Generator generator = None)",
-            ops.cauchy_.call,
+            "ops.cauchy_.call",
             "aten::cauchy_",
         ),
     ),
@@ -11921,7 +11953,7 @@ Tensor_log_normal_ = Binding(
     (
         (
             "log_normal_(float mean = 1, float std = 2, *, torch.Generator generator = None)",
-            ops.log_normal_.call,
+            "ops.log_normal_.call",
             "aten::log_normal_",
         ),
     ),
@@ -11933,7 +11965,7 @@ Tensor_multinomial = Binding(
     (
         (
             "multinomial(SymInt num_samples, bool replacement = False, *, torch.Generator generator = None)",
-            ops.multinomial.call,
+            "ops.multinomial.call",
             "aten::multinomial",
         ),
     ),
@@ -11948,7 +11980,7 @@ Tensor_add = Binding(
     "Tensor.add",
     (
         ("add(Number alpha, Tensor other)|deprecated", _Tensor_add_deprecated, "aten::add.Tensor"),
-        ("add(Tensor other, *, Number alpha = 1)", ops.add_Tensor.call, "aten::add.Tensor"),
+        ("add(Tensor other, *, Number alpha = 1)", "ops.add_Tensor.call", "aten::add.Tensor"),
     ),
 )
 
@@ -11961,7 +11993,7 @@ Tensor_add_ = Binding(
     "Tensor.add_",
     (
         ("add_(Number alpha, Tensor other)|deprecated", _Tensor_add__deprecated, "aten::add_.Tensor"),
-        ("add_(Tensor other, *, Number alpha = 1)", ops.add__Tensor.call, "aten::add_.Tensor"),
+        ("add_(Tensor other, *, Number alpha = 1)", "ops.add__Tensor.call", "aten::add_.Tensor"),
     ),
 )
 
@@ -11974,7 +12006,7 @@ Tensor_sub = Binding(
     "Tensor.sub",
     (
         ("sub(Number alpha, Tensor other)|deprecated", _Tensor_sub_deprecated, "aten::sub.Tensor"),
-        ("sub(Tensor other, *, Number alpha = 1)", ops.sub_Tensor.call, "aten::sub.Tensor"),
+        ("sub(Tensor other, *, Number alpha = 1)", "ops.sub_Tensor.call", "aten::sub.Tensor"),
     ),
 )
 
@@ -11987,7 +12019,7 @@ Tensor_sub_ = Binding(
     "Tensor.sub_",
     (
         ("sub_(Number alpha, Tensor other)|deprecated", _Tensor_sub__deprecated, "aten::sub_.Tensor"),
-        ("sub_(Tensor other, *, Number alpha = 1)", ops.sub__Tensor.call, "aten::sub_.Tensor"),
+        ("sub_(Tensor other, *, Number alpha = 1)", "ops.sub__Tensor.call", "aten::sub_.Tensor"),
     ),
 )
 
@@ -11995,7 +12027,7 @@ Tensor_sub_ = Binding(
 Tensor_mul = Binding(
     "Tensor.mul",
     (
-        ("mul(Tensor other)", ops.mul_Tensor.call, "aten::mul.Tensor"),
+        ("mul(Tensor other)", "ops.mul_Tensor.call", "aten::mul.Tensor"),
     ),
 )
 
@@ -12003,7 +12035,7 @@ Tensor_mul = Binding(
 Tensor_mul_ = Binding(
     "Tensor.mul_",
     (
-        ("mul_(Tensor other)", ops.mul__Tensor.call, "aten::mul_.Tensor"),
+        ("mul_(Tensor other)", "ops.mul__Tensor.call", "aten::mul_.Tensor"),
     ),
 )
 
@@ -12011,9 +12043,9 @@ Tensor_mul_ = Binding(
 Tensor_div = Binding(
     "Tensor.div",
     (
-        ("div(Tensor other)", ops.div_Tensor.call, "aten::div.Tensor"),
-        ("div(Tensor other, *, str? rounding_mode)", ops.div_Tensor_mode.call, "aten::div.Tensor_mode"),
-        ("div(Number other, *, str? rounding_mode)", ops.div_Scalar_mode.call, "aten::div.Scalar_mode"),
+        ("div(Tensor other)", "ops.div_Tensor.call", "aten::div.Tensor"),
+        ("div(Tensor other, *, str? rounding_mode)", "ops.div_Tensor_mode.call", "aten::div.Tensor_mode"),
+        ("div(Number other, *, str? rounding_mode)", "ops.div_Scalar_mode.call", "aten::div.Scalar_mode"),
     ),
 )
 
@@ -12021,9 +12053,9 @@ Tensor_div = Binding(
 Tensor_div_ = Binding(
     "Tensor.div_",
     (
-        ("div_(Tensor other)", ops.div__Tensor.call, "aten::div_.Tensor"),
-        ("div_(Tensor other, *, str? rounding_mode)", ops.div__Tensor_mode.call, "aten::div_.Tensor_mode"),
-        ("div_(Number other, *, str? rounding_mode)", ops.div__Scalar_mode.call, "aten::div_.Scalar_mode"),
+        ("div_(Tensor other)", "ops.div__Tensor.call", "aten::div_.Tensor"),
+        ("div_(Tensor other, *, str? rounding_mode)", "ops.div__Tensor_mode.call", "aten::div_.Tensor_mode"),
+        ("div_(Number other, *, str? rounding_mode)", "ops.div__Scalar_mode.call", "aten::div_.Scalar_mode"),
     ),
 )
 
@@ -12031,10 +12063,10 @@ Tensor_div_ = Binding(
 Tensor_divide = Binding(
     "Tensor.divide",
     (
-        ("divide(Tensor other)", ops.divide_Tensor.call, "aten::divide.Tensor"),
-        ("divide(Tensor other, *, str? rounding_mode)", ops.divide_Tensor_mode.call, "aten::divide.Tensor_mode"),
-        ("divide(Number other)", ops.divide_Scalar.call, "aten::divide.Scalar"),
-        ("divide(Number other, *, str? rounding_mode)", ops.divide_Scalar_mode.call, "aten::divide.Scalar_mode"),
+        ("divide(Tensor other)", "ops.divide_Tensor.call", "aten::divide.Tensor"),
+        ("divide(Tensor other, *, str? rounding_mode)", "ops.divide_Tensor_mode.call", "aten::divide.Tensor_mode"),
+        ("divide(Number other)", "ops.divide_Scalar.call", "aten::divide.Scalar"),
+        ("divide(Number other, *, str? rounding_mode)", "ops.divide_Scalar_mode.call", "aten::divide.Scalar_mode"),
     ),
 )
 
@@ -12042,10 +12074,10 @@ Tensor_divide = Binding(
 Tensor_divide_ = Binding(
     "Tensor.divide_",
     (
-        ("divide_(Tensor other)", ops.divide__Tensor.call, "aten::divide_.Tensor"),
-        ("divide_(Tensor other, *, str? rounding_mode)", ops.divide__Tensor_mode.call, "aten::divide_.Tensor_mode"),
-        ("divide_(Number other)", ops.divide__Scalar.call, "aten::divide_.Scalar"),
-        ("divide_(Number other, *, str? rounding_mode)", ops.divide__Scalar_mode.call, "aten::divide_.Scalar_mode"),
+        ("divide_(Tensor other)", "ops.divide__Tensor.call", "aten::divide_.Tensor"),
+        ("divide_(Tensor other, *, str? rounding_mode)", "ops.divide__Tensor_mode.call", "aten::divide_.Tensor_mode"),
+        ("divide_(Number other)", "ops.divide__Scalar.call", "aten::divide_.Scalar"),
+        ("divide_(Number other, *, str? rounding_mode)", "ops.divide__Scalar_mode.call", "aten::divide_.Scalar_mode"),
     ),
 )
 
@@ -12053,8 +12085,8 @@ Tensor_divide_ = Binding(
 Tensor_true_divide = Binding(
     "Tensor.true_divide",
     (
-        ("true_divide(Tensor other)", ops.true_divide_Tensor.call, "aten::true_divide.Tensor"),
-        ("true_divide(Number other)", ops.true_divide_Scalar.call, "aten::true_divide.Scalar"),
+        ("true_divide(Tensor other)", "ops.true_divide_Tensor.call", "aten::true_divide.Tensor"),
+        ("true_divide(Number other)", "ops.true_divide_Scalar.call", "aten::true_divide.Scalar"),
     ),
 )
 
@@ -12062,8 +12094,8 @@ Tensor_true_divide = Binding(
 Tensor_true_divide_ = Binding(
     "Tensor.true_divide_",
     (
-        ("true_divide_(Tensor other)", ops.true_divide__Tensor.call, "aten::true_divide_.Tensor"),
-        ("true_divide_(Number other)", ops.true_divide__Scalar.call, "aten::true_divide_.Scalar"),
+        ("true_divide_(Tensor other)", "ops.true_divide__Tensor.call", "aten::true_divide_.Tensor"),
+        ("true_divide_(Number other)", "ops.true_divide__Scalar.call", "aten::true_divide_.Scalar"),
     ),
 )
 
@@ -12071,8 +12103,8 @@ Tensor_true_divide_ = Binding(
 Tensor_floor_divide = Binding(
     "Tensor.floor_divide",
     (
-        ("floor_divide(Tensor other)", ops.floor_divide.call, "aten::floor_divide"),
-        ("floor_divide(Number other)", ops.floor_divide_Scalar.call, "aten::floor_divide.Scalar"),
+        ("floor_divide(Tensor other)", "ops.floor_divide.call", "aten::floor_divide"),
+        ("floor_divide(Number other)", "ops.floor_divide_Scalar.call", "aten::floor_divide.Scalar"),
     ),
 )
 
@@ -12080,8 +12112,8 @@ Tensor_floor_divide = Binding(
 Tensor_floor_divide_ = Binding(
     "Tensor.floor_divide_",
     (
-        ("floor_divide_(Tensor other)", ops.floor_divide__Tensor.call, "aten::floor_divide_.Tensor"),
-        ("floor_divide_(Number other)", ops.floor_divide__Scalar.call, "aten::floor_divide_.Scalar"),
+        ("floor_divide_(Tensor other)", "ops.floor_divide__Tensor.call", "aten::floor_divide_.Tensor"),
+        ("floor_divide_(Number other)", "ops.floor_divide__Scalar.call", "aten::floor_divide_.Scalar"),
     ),
 )
 
@@ -12089,8 +12121,8 @@ Tensor_floor_divide_ = Binding(
 Tensor_multiply = Binding(
     "Tensor.multiply",
     (
-        ("multiply(Tensor other)", ops.multiply_Tensor.call, "aten::multiply.Tensor"),
-        ("multiply(Number other)", ops.multiply_Scalar.call, "aten::multiply.Scalar"),
+        ("multiply(Tensor other)", "ops.multiply_Tensor.call", "aten::multiply.Tensor"),
+        ("multiply(Number other)", "ops.multiply_Scalar.call", "aten::multiply.Scalar"),
     ),
 )
 
@@ -12098,8 +12130,8 @@ Tensor_multiply = Binding(
 Tensor_multiply_ = Binding(
     "Tensor.multiply_",
     (
-        ("multiply_(Tensor other)", ops.multiply__Tensor.call, "aten::multiply_.Tensor"),
-        ("multiply_(Number other)", ops.multiply__Scalar.call, "aten::multiply_.Scalar"),
+        ("multiply_(Tensor other)", "ops.multiply__Tensor.call", "aten::multiply_.Tensor"),
+        ("multiply_(Number other)", "ops.multiply__Scalar.call", "aten::multiply_.Scalar"),
     ),
 )
 
@@ -12107,8 +12139,8 @@ Tensor_multiply_ = Binding(
 Tensor_subtract = Binding(
     "Tensor.subtract",
     (
-        ("subtract(Tensor other, *, Number alpha = 1)", ops.subtract_Tensor.call, "aten::subtract.Tensor"),
-        ("subtract(Number other, Number alpha = 1)", ops.subtract_Scalar.call, "aten::subtract.Scalar"),
+        ("subtract(Tensor other, *, Number alpha = 1)", "ops.subtract_Tensor.call", "aten::subtract.Tensor"),
+        ("subtract(Number other, Number alpha = 1)", "ops.subtract_Scalar.call", "aten::subtract.Scalar"),
     ),
 )
 
@@ -12116,8 +12148,8 @@ Tensor_subtract = Binding(
 Tensor_subtract_ = Binding(
     "Tensor.subtract_",
     (
-        ("subtract_(Tensor other, *, Number alpha = 1)", ops.subtract__Tensor.call, "aten::subtract_.Tensor"),
-        ("subtract_(Number other, Number alpha = 1)", ops.subtract__Scalar.call, "aten::subtract_.Scalar"),
+        ("subtract_(Tensor other, *, Number alpha = 1)", "ops.subtract__Tensor.call", "aten::subtract_.Tensor"),
+        ("subtract_(Number other, Number alpha = 1)", "ops.subtract__Scalar.call", "aten::subtract_.Scalar"),
     ),
 )
 
@@ -12125,8 +12157,8 @@ Tensor_subtract_ = Binding(
 Tensor_float_power = Binding(
     "Tensor.float_power",
     (
-        ("float_power(Tensor exponent)", ops.float_power_Tensor_Tensor.call, "aten::float_power.Tensor_Tensor"),
-        ("float_power(Number exponent)", ops.float_power_Tensor_Scalar.call, "aten::float_power.Tensor_Scalar"),
+        ("float_power(Tensor exponent)", "ops.float_power_Tensor_Tensor.call", "aten::float_power.Tensor_Tensor"),
+        ("float_power(Number exponent)", "ops.float_power_Tensor_Scalar.call", "aten::float_power.Tensor_Scalar"),
     ),
 )
 
@@ -12134,8 +12166,8 @@ Tensor_float_power = Binding(
 Tensor_float_power_ = Binding(
     "Tensor.float_power_",
     (
-        ("float_power_(Tensor exponent)", ops.float_power__Tensor.call, "aten::float_power_.Tensor"),
-        ("float_power_(Number exponent)", ops.float_power__Scalar.call, "aten::float_power_.Scalar"),
+        ("float_power_(Tensor exponent)", "ops.float_power__Tensor.call", "aten::float_power_.Tensor"),
+        ("float_power_(Number exponent)", "ops.float_power__Scalar.call", "aten::float_power_.Scalar"),
     ),
 )
 
@@ -12143,8 +12175,8 @@ Tensor_float_power_ = Binding(
 Tensor_pow = Binding(
     "Tensor.pow",
     (
-        ("pow(Tensor exponent)", ops.pow_Tensor_Tensor.call, "aten::pow.Tensor_Tensor"),
-        ("pow(Number exponent)", ops.pow_Tensor_Scalar.call, "aten::pow.Tensor_Scalar"),
+        ("pow(Tensor exponent)", "ops.pow_Tensor_Tensor.call", "aten::pow.Tensor_Tensor"),
+        ("pow(Number exponent)", "ops.pow_Tensor_Scalar.call", "aten::pow.Tensor_Scalar"),
     ),
 )
 
@@ -12152,8 +12184,8 @@ Tensor_pow = Binding(
 Tensor_pow_ = Binding(
     "Tensor.pow_",
     (
-        ("pow_(Tensor exponent)", ops.pow__Tensor.call, "aten::pow_.Tensor"),
-        ("pow_(Number exponent)", ops.pow__Scalar.call, "aten::pow_.Scalar"),
+        ("pow_(Tensor exponent)", "ops.pow__Tensor.call", "aten::pow_.Tensor"),
+        ("pow_(Number exponent)", "ops.pow__Scalar.call", "aten::pow_.Scalar"),
     ),
 )
 
@@ -12161,7 +12193,7 @@ Tensor_pow_ = Binding(
 Tensor_neg = Binding(
     "Tensor.neg",
     (
-        ("neg()", ops.neg.call, "aten::neg"),
+        ("neg()", "ops.neg.call", "aten::neg"),
     ),
 )
 
@@ -12169,7 +12201,7 @@ Tensor_neg = Binding(
 Tensor_neg_ = Binding(
     "Tensor.neg_",
     (
-        ("neg_()", ops.neg_.call, "aten::neg_"),
+        ("neg_()", "ops.neg_.call", "aten::neg_"),
     ),
 )
 
@@ -12177,7 +12209,7 @@ Tensor_neg_ = Binding(
 Tensor_exp = Binding(
     "Tensor.exp",
     (
-        ("exp()", ops.exp.call, "aten::exp"),
+        ("exp()", "ops.exp.call", "aten::exp"),
     ),
 )
 
@@ -12185,7 +12217,7 @@ Tensor_exp = Binding(
 Tensor_exp_ = Binding(
     "Tensor.exp_",
     (
-        ("exp_()", ops.exp_.call, "aten::exp_"),
+        ("exp_()", "ops.exp_.call", "aten::exp_"),
     ),
 )
 
@@ -12193,7 +12225,7 @@ Tensor_exp_ = Binding(
 Tensor_acos = Binding(
     "Tensor.acos",
     (
-        ("acos()", ops.acos.call, "aten::acos"),
+        ("acos()", "ops.acos.call", "aten::acos"),
     ),
 )
 
@@ -12201,7 +12233,7 @@ Tensor_acos = Binding(
 Tensor_acos_ = Binding(
     "Tensor.acos_",
     (
-        ("acos_()", ops.acos_.call, "aten::acos_"),
+        ("acos_()", "ops.acos_.call", "aten::acos_"),
     ),
 )
 
@@ -12209,7 +12241,7 @@ Tensor_acos_ = Binding(
 Tensor_arccos = Binding(
     "Tensor.arccos",
     (
-        ("arccos()", ops.arccos.call, "aten::arccos"),
+        ("arccos()", "ops.arccos.call", "aten::arccos"),
     ),
 )
 
@@ -12217,7 +12249,7 @@ Tensor_arccos = Binding(
 Tensor_arccos_ = Binding(
     "Tensor.arccos_",
     (
-        ("arccos_()", ops.arccos_.call, "aten::arccos_"),
+        ("arccos_()", "ops.arccos_.call", "aten::arccos_"),
     ),
 )
 
@@ -12225,7 +12257,7 @@ Tensor_arccos_ = Binding(
 Tensor_acosh = Binding(
     "Tensor.acosh",
     (
-        ("acosh()", ops.acosh.call, "aten::acosh"),
+        ("acosh()", "ops.acosh.call", "aten::acosh"),
     ),
 )
 
@@ -12233,7 +12265,7 @@ Tensor_acosh = Binding(
 Tensor_acosh_ = Binding(
     "Tensor.acosh_",
     (
-        ("acosh_()", ops.acosh_.call, "aten::acosh_"),
+        ("acosh_()", "ops.acosh_.call", "aten::acosh_"),
     ),
 )
 
@@ -12241,7 +12273,7 @@ Tensor_acosh_ = Binding(
 Tensor_arccosh = Binding(
     "Tensor.arccosh",
     (
-        ("arccosh()", ops.arccosh.call, "aten::arccosh"),
+        ("arccosh()", "ops.arccosh.call", "aten::arccosh"),
     ),
 )
 
@@ -12249,7 +12281,7 @@ Tensor_arccosh = Binding(
 Tensor_arccosh_ = Binding(
     "Tensor.arccosh_",
     (
-        ("arccosh_()", ops.arccosh_.call, "aten::arccosh_"),
+        ("arccosh_()", "ops.arccosh_.call", "aten::arccosh_"),
     ),
 )
 
@@ -12257,7 +12289,7 @@ Tensor_arccosh_ = Binding(
 Tensor_asinh = Binding(
     "Tensor.asinh",
     (
-        ("asinh()", ops.asinh.call, "aten::asinh"),
+        ("asinh()", "ops.asinh.call", "aten::asinh"),
     ),
 )
 
@@ -12265,7 +12297,7 @@ Tensor_asinh = Binding(
 Tensor_asinh_ = Binding(
     "Tensor.asinh_",
     (
-        ("asinh_()", ops.asinh_.call, "aten::asinh_"),
+        ("asinh_()", "ops.asinh_.call", "aten::asinh_"),
     ),
 )
 
@@ -12273,7 +12305,7 @@ Tensor_asinh_ = Binding(
 Tensor_arcsinh = Binding(
     "Tensor.arcsinh",
     (
-        ("arcsinh()", ops.arcsinh.call, "aten::arcsinh"),
+        ("arcsinh()", "ops.arcsinh.call", "aten::arcsinh"),
     ),
 )
 
@@ -12281,7 +12313,7 @@ Tensor_arcsinh = Binding(
 Tensor_arcsinh_ = Binding(
     "Tensor.arcsinh_",
     (
-        ("arcsinh_()", ops.arcsinh_.call, "aten::arcsinh_"),
+        ("arcsinh_()", "ops.arcsinh_.call", "aten::arcsinh_"),
     ),
 )
 
@@ -12289,7 +12321,7 @@ Tensor_arcsinh_ = Binding(
 Tensor_atanh = Binding(
     "Tensor.atanh",
     (
-        ("atanh()", ops.atanh.call, "aten::atanh"),
+        ("atanh()", "ops.atanh.call", "aten::atanh"),
     ),
 )
 
@@ -12297,7 +12329,7 @@ Tensor_atanh = Binding(
 Tensor_atanh_ = Binding(
     "Tensor.atanh_",
     (
-        ("atanh_()", ops.atanh_.call, "aten::atanh_"),
+        ("atanh_()", "ops.atanh_.call", "aten::atanh_"),
     ),
 )
 
@@ -12305,7 +12337,7 @@ Tensor_atanh_ = Binding(
 Tensor_arctanh = Binding(
     "Tensor.arctanh",
     (
-        ("arctanh()", ops.arctanh.call, "aten::arctanh"),
+        ("arctanh()", "ops.arctanh.call", "aten::arctanh"),
     ),
 )
 
@@ -12313,7 +12345,7 @@ Tensor_arctanh = Binding(
 Tensor_arctanh_ = Binding(
     "Tensor.arctanh_",
     (
-        ("arctanh_()", ops.arctanh_.call, "aten::arctanh_"),
+        ("arctanh_()", "ops.arctanh_.call", "aten::arctanh_"),
     ),
 )
 
@@ -12321,7 +12353,7 @@ Tensor_arctanh_ = Binding(
 Tensor_asin = Binding(
     "Tensor.asin",
     (
-        ("asin()", ops.asin.call, "aten::asin"),
+        ("asin()", "ops.asin.call", "aten::asin"),
     ),
 )
 
@@ -12329,7 +12361,7 @@ Tensor_asin = Binding(
 Tensor_asin_ = Binding(
     "Tensor.asin_",
     (
-        ("asin_()", ops.asin_.call, "aten::asin_"),
+        ("asin_()", "ops.asin_.call", "aten::asin_"),
     ),
 )
 
@@ -12337,7 +12369,7 @@ Tensor_asin_ = Binding(
 Tensor_arcsin = Binding(
     "Tensor.arcsin",
     (
-        ("arcsin()", ops.arcsin.call, "aten::arcsin"),
+        ("arcsin()", "ops.arcsin.call", "aten::arcsin"),
     ),
 )
 
@@ -12345,7 +12377,7 @@ Tensor_arcsin = Binding(
 Tensor_arcsin_ = Binding(
     "Tensor.arcsin_",
     (
-        ("arcsin_()", ops.arcsin_.call, "aten::arcsin_"),
+        ("arcsin_()", "ops.arcsin_.call", "aten::arcsin_"),
     ),
 )
 
@@ -12353,7 +12385,7 @@ Tensor_arcsin_ = Binding(
 Tensor_atan = Binding(
     "Tensor.atan",
     (
-        ("atan()", ops.atan.call, "aten::atan"),
+        ("atan()", "ops.atan.call", "aten::atan"),
     ),
 )
 
@@ -12361,7 +12393,7 @@ Tensor_atan = Binding(
 Tensor_atan_ = Binding(
     "Tensor.atan_",
     (
-        ("atan_()", ops.atan_.call, "aten::atan_"),
+        ("atan_()", "ops.atan_.call", "aten::atan_"),
     ),
 )
 
@@ -12369,7 +12401,7 @@ Tensor_atan_ = Binding(
 Tensor_arctan = Binding(
     "Tensor.arctan",
     (
-        ("arctan()", ops.arctan.call, "aten::arctan"),
+        ("arctan()", "ops.arctan.call", "aten::arctan"),
     ),
 )
 
@@ -12377,7 +12409,7 @@ Tensor_arctan = Binding(
 Tensor_arctan_ = Binding(
     "Tensor.arctan_",
     (
-        ("arctan_()", ops.arctan_.call, "aten::arctan_"),
+        ("arctan_()", "ops.arctan_.call", "aten::arctan_"),
     ),
 )
 
@@ -12385,7 +12417,7 @@ Tensor_arctan_ = Binding(
 Tensor_exp2 = Binding(
     "Tensor.exp2",
     (
-        ("exp2()", ops.exp2.call, "aten::exp2"),
+        ("exp2()", "ops.exp2.call", "aten::exp2"),
     ),
 )
 
@@ -12393,7 +12425,7 @@ Tensor_exp2 = Binding(
 Tensor_exp2_ = Binding(
     "Tensor.exp2_",
     (
-        ("exp2_()", ops.exp2_.call, "aten::exp2_"),
+        ("exp2_()", "ops.exp2_.call", "aten::exp2_"),
     ),
 )
 
@@ -12401,7 +12433,7 @@ Tensor_exp2_ = Binding(
 Tensor_expm1 = Binding(
     "Tensor.expm1",
     (
-        ("expm1()", ops.expm1.call, "aten::expm1"),
+        ("expm1()", "ops.expm1.call", "aten::expm1"),
     ),
 )
 
@@ -12409,7 +12441,7 @@ Tensor_expm1 = Binding(
 Tensor_expm1_ = Binding(
     "Tensor.expm1_",
     (
-        ("expm1_()", ops.expm1_.call, "aten::expm1_"),
+        ("expm1_()", "ops.expm1_.call", "aten::expm1_"),
     ),
 )
 
@@ -12417,7 +12449,7 @@ Tensor_expm1_ = Binding(
 Tensor_log10 = Binding(
     "Tensor.log10",
     (
-        ("log10()", ops.log10.call, "aten::log10"),
+        ("log10()", "ops.log10.call", "aten::log10"),
     ),
 )
 
@@ -12425,7 +12457,7 @@ Tensor_log10 = Binding(
 Tensor_log10_ = Binding(
     "Tensor.log10_",
     (
-        ("log10_()", ops.log10_.call, "aten::log10_"),
+        ("log10_()", "ops.log10_.call", "aten::log10_"),
     ),
 )
 
@@ -12433,7 +12465,7 @@ Tensor_log10_ = Binding(
 Tensor_log2 = Binding(
     "Tensor.log2",
     (
-        ("log2()", ops.log2.call, "aten::log2"),
+        ("log2()", "ops.log2.call", "aten::log2"),
     ),
 )
 
@@ -12441,7 +12473,7 @@ Tensor_log2 = Binding(
 Tensor_log2_ = Binding(
     "Tensor.log2_",
     (
-        ("log2_()", ops.log2_.call, "aten::log2_"),
+        ("log2_()", "ops.log2_.call", "aten::log2_"),
     ),
 )
 
@@ -12449,7 +12481,7 @@ Tensor_log2_ = Binding(
 Tensor_sinc = Binding(
     "Tensor.sinc",
     (
-        ("sinc()", ops.sinc.call, "aten::sinc"),
+        ("sinc()", "ops.sinc.call", "aten::sinc"),
     ),
 )
 
@@ -12457,7 +12489,7 @@ Tensor_sinc = Binding(
 Tensor_sinc_ = Binding(
     "Tensor.sinc_",
     (
-        ("sinc_()", ops.sinc_.call, "aten::sinc_"),
+        ("sinc_()", "ops.sinc_.call", "aten::sinc_"),
     ),
 )
 
@@ -12465,7 +12497,7 @@ Tensor_sinc_ = Binding(
 Tensor_tan = Binding(
     "Tensor.tan",
     (
-        ("tan()", ops.tan.call, "aten::tan"),
+        ("tan()", "ops.tan.call", "aten::tan"),
     ),
 )
 
@@ -12473,7 +12505,7 @@ Tensor_tan = Binding(
 Tensor_tan_ = Binding(
     "Tensor.tan_",
     (
-        ("tan_()", ops.tan_.call, "aten::tan_"),
+        ("tan_()", "ops.tan_.call", "aten::tan_"),
     ),
 )
 
@@ -12481,7 +12513,7 @@ Tensor_tan_ = Binding(
 Tensor_log = Binding(
     "Tensor.log",
     (
-        ("log()", ops.log.call, "aten::log"),
+        ("log()", "ops.log.call", "aten::log"),
     ),
 )
 
@@ -12489,7 +12521,7 @@ Tensor_log = Binding(
 Tensor_log_ = Binding(
     "Tensor.log_",
     (
-        ("log_()", ops.log_.call, "aten::log_"),
+        ("log_()", "ops.log_.call", "aten::log_"),
     ),
 )
 
@@ -12497,7 +12529,7 @@ Tensor_log_ = Binding(
 Tensor_sin = Binding(
     "Tensor.sin",
     (
-        ("sin()", ops.sin.call, "aten::sin"),
+        ("sin()", "ops.sin.call", "aten::sin"),
     ),
 )
 
@@ -12505,7 +12537,7 @@ Tensor_sin = Binding(
 Tensor_sin_ = Binding(
     "Tensor.sin_",
     (
-        ("sin_()", ops.sin_.call, "aten::sin_"),
+        ("sin_()", "ops.sin_.call", "aten::sin_"),
     ),
 )
 
@@ -12513,7 +12545,7 @@ Tensor_sin_ = Binding(
 Tensor_sinh = Binding(
     "Tensor.sinh",
     (
-        ("sinh()", ops.sinh.call, "aten::sinh"),
+        ("sinh()", "ops.sinh.call", "aten::sinh"),
     ),
 )
 
@@ -12521,7 +12553,7 @@ Tensor_sinh = Binding(
 Tensor_sinh_ = Binding(
     "Tensor.sinh_",
     (
-        ("sinh_()", ops.sinh_.call, "aten::sinh_"),
+        ("sinh_()", "ops.sinh_.call", "aten::sinh_"),
     ),
 )
 
@@ -12529,7 +12561,7 @@ Tensor_sinh_ = Binding(
 Tensor_cosh = Binding(
     "Tensor.cosh",
     (
-        ("cosh()", ops.cosh.call, "aten::cosh"),
+        ("cosh()", "ops.cosh.call", "aten::cosh"),
     ),
 )
 
@@ -12537,7 +12569,7 @@ Tensor_cosh = Binding(
 Tensor_cosh_ = Binding(
     "Tensor.cosh_",
     (
-        ("cosh_()", ops.cosh_.call, "aten::cosh_"),
+        ("cosh_()", "ops.cosh_.call", "aten::cosh_"),
     ),
 )
 
@@ -12545,7 +12577,7 @@ Tensor_cosh_ = Binding(
 Tensor_cos = Binding(
     "Tensor.cos",
     (
-        ("cos()", ops.cos.call, "aten::cos"),
+        ("cos()", "ops.cos.call", "aten::cos"),
     ),
 )
 
@@ -12553,7 +12585,7 @@ Tensor_cos = Binding(
 Tensor_cos_ = Binding(
     "Tensor.cos_",
     (
-        ("cos_()", ops.cos_.call, "aten::cos_"),
+        ("cos_()", "ops.cos_.call", "aten::cos_"),
     ),
 )
 
@@ -12561,7 +12593,7 @@ Tensor_cos_ = Binding(
 Tensor_reciprocal = Binding(
     "Tensor.reciprocal",
     (
-        ("reciprocal()", ops.reciprocal.call, "aten::reciprocal"),
+        ("reciprocal()", "ops.reciprocal.call", "aten::reciprocal"),
     ),
 )
 
@@ -12569,7 +12601,7 @@ Tensor_reciprocal = Binding(
 Tensor_reciprocal_ = Binding(
     "Tensor.reciprocal_",
     (
-        ("reciprocal_()", ops.reciprocal_.call, "aten::reciprocal_"),
+        ("reciprocal_()", "ops.reciprocal_.call", "aten::reciprocal_"),
     ),
 )
 
@@ -12577,7 +12609,7 @@ Tensor_reciprocal_ = Binding(
 Tensor_relu = Binding(
     "Tensor.relu",
     (
-        ("relu()", ops.relu.call, "aten::relu"),
+        ("relu()", "ops.relu.call", "aten::relu"),
     ),
 )
 
@@ -12585,7 +12617,7 @@ Tensor_relu = Binding(
 Tensor_relu_ = Binding(
     "Tensor.relu_",
     (
-        ("relu_()", ops.relu_.call, "aten::relu_"),
+        ("relu_()", "ops.relu_.call", "aten::relu_"),
     ),
 )
 
@@ -12593,8 +12625,8 @@ Tensor_relu_ = Binding(
 Tensor_clamp_min = Binding(
     "Tensor.clamp_min",
     (
-        ("clamp_min(Tensor min)", ops.clamp_min_Tensor.call, "aten::clamp_min.Tensor"),
-        ("clamp_min(Number min)", ops.clamp_min.call, "aten::clamp_min"),
+        ("clamp_min(Tensor min)", "ops.clamp_min_Tensor.call", "aten::clamp_min.Tensor"),
+        ("clamp_min(Number min)", "ops.clamp_min.call", "aten::clamp_min"),
     ),
 )
 
@@ -12602,8 +12634,8 @@ Tensor_clamp_min = Binding(
 Tensor_clip = Binding(
     "Tensor.clip",
     (
-        ("clip(Tensor min = None, Tensor max = None)", ops.clip_Tensor.call, "aten::clip.Tensor"),
-        ("clip(Number min = None, Number max = None)", ops.clip.call, "aten::clip"),
+        ("clip(Tensor min = None, Tensor max = None)", "ops.clip_Tensor.call", "aten::clip.Tensor"),
+        ("clip(Number min = None, Number max = None)", "ops.clip.call", "aten::clip"),
     ),
 )
 
@@ -12611,8 +12643,8 @@ Tensor_clip = Binding(
 Tensor_clip_ = Binding(
     "Tensor.clip_",
     (
-        ("clip_(Tensor min = None, Tensor max = None)", ops.clip__Tensor.call, "aten::clip_.Tensor"),
-        ("clip_(Number min = None, Number max = None)", ops.clip_.call, "aten::clip_"),
+        ("clip_(Tensor min = None, Tensor max = None)", "ops.clip__Tensor.call", "aten::clip_.Tensor"),
+        ("clip_(Number min = None, Number max = None)", "ops.clip_.call", "aten::clip_"),
     ),
 )
 
@@ -12620,8 +12652,8 @@ Tensor_clip_ = Binding(
 Tensor_clamp_min_ = Binding(
     "Tensor.clamp_min_",
     (
-        ("clamp_min_(Tensor min)", ops.clamp_min__Tensor.call, "aten::clamp_min_.Tensor"),
-        ("clamp_min_(Number min)", ops.clamp_min_.call, "aten::clamp_min_"),
+        ("clamp_min_(Tensor min)", "ops.clamp_min__Tensor.call", "aten::clamp_min_.Tensor"),
+        ("clamp_min_(Number min)", "ops.clamp_min_.call", "aten::clamp_min_"),
     ),
 )
 
@@ -12646,7 +12678,7 @@ Tensor_where = Binding(
 Tensor_logical_and = Binding(
     "Tensor.logical_and",
     (
-        ("logical_and(Tensor other)", ops.logical_and.call, "aten::logical_and"),
+        ("logical_and(Tensor other)", "ops.logical_and.call", "aten::logical_and"),
     ),
 )
 
@@ -12654,8 +12686,8 @@ Tensor_logical_and = Binding(
 Tensor_eq = Binding(
     "Tensor.eq",
     (
-        ("eq(Tensor other)", ops.eq_Tensor.call, "aten::eq.Tensor"),
-        ("eq(Number other)", ops.eq_Scalar.call, "aten::eq.Scalar"),
+        ("eq(Tensor other)", "ops.eq_Tensor.call", "aten::eq.Tensor"),
+        ("eq(Number other)", "ops.eq_Scalar.call", "aten::eq.Scalar"),
     ),
 )
 
@@ -12663,8 +12695,8 @@ Tensor_eq = Binding(
 Tensor_ne = Binding(
     "Tensor.ne",
     (
-        ("ne(Tensor other)", ops.ne_Tensor.call, "aten::ne.Tensor"),
-        ("ne(Number other)", ops.ne_Scalar.call, "aten::ne.Scalar"),
+        ("ne(Tensor other)", "ops.ne_Tensor.call", "aten::ne.Tensor"),
+        ("ne(Number other)", "ops.ne_Scalar.call", "aten::ne.Scalar"),
     ),
 )
 
@@ -12672,8 +12704,8 @@ Tensor_ne = Binding(
 Tensor_ge = Binding(
     "Tensor.ge",
     (
-        ("ge(Tensor other)", ops.ge_Tensor.call, "aten::ge.Tensor"),
-        ("ge(Number other)", ops.ge_Scalar.call, "aten::ge.Scalar"),
+        ("ge(Tensor other)", "ops.ge_Tensor.call", "aten::ge.Tensor"),
+        ("ge(Number other)", "ops.ge_Scalar.call", "aten::ge.Scalar"),
     ),
 )
 
@@ -12681,8 +12713,8 @@ Tensor_ge = Binding(
 Tensor_gt = Binding(
     "Tensor.gt",
     (
-        ("gt(Tensor other)", ops.gt_Tensor.call, "aten::gt.Tensor"),
-        ("gt(Number other)", ops.gt_Scalar.call, "aten::gt.Scalar"),
+        ("gt(Tensor other)", "ops.gt_Tensor.call", "aten::gt.Tensor"),
+        ("gt(Number other)", "ops.gt_Scalar.call", "aten::gt.Scalar"),
     ),
 )
 
@@ -12690,8 +12722,8 @@ Tensor_gt = Binding(
 Tensor_le = Binding(
     "Tensor.le",
     (
-        ("le(Tensor other)", ops.le_Tensor.call, "aten::le.Tensor"),
-        ("le(Number other)", ops.le_Scalar.call, "aten::le.Scalar"),
+        ("le(Tensor other)", "ops.le_Tensor.call", "aten::le.Tensor"),
+        ("le(Number other)", "ops.le_Scalar.call", "aten::le.Scalar"),
     ),
 )
 
@@ -12699,8 +12731,8 @@ Tensor_le = Binding(
 Tensor_lt = Binding(
     "Tensor.lt",
     (
-        ("lt(Tensor other)", ops.lt_Tensor.call, "aten::lt.Tensor"),
-        ("lt(Number other)", ops.lt_Scalar.call, "aten::lt.Scalar"),
+        ("lt(Tensor other)", "ops.lt_Tensor.call", "aten::lt.Tensor"),
+        ("lt(Number other)", "ops.lt_Scalar.call", "aten::lt.Scalar"),
     ),
 )
 
@@ -12708,8 +12740,8 @@ Tensor_lt = Binding(
 Tensor_eq_ = Binding(
     "Tensor.eq_",
     (
-        ("eq_(Tensor other)", ops.eq__Tensor.call, "aten::eq_.Tensor"),
-        ("eq_(Number other)", ops.eq__Scalar.call, "aten::eq_.Scalar"),
+        ("eq_(Tensor other)", "ops.eq__Tensor.call", "aten::eq_.Tensor"),
+        ("eq_(Number other)", "ops.eq__Scalar.call", "aten::eq_.Scalar"),
     ),
 )
 
@@ -12717,8 +12749,8 @@ Tensor_eq_ = Binding(
 Tensor_ne_ = Binding(
     "Tensor.ne_",
     (
-        ("ne_(Tensor other)", ops.ne__Tensor.call, "aten::ne_.Tensor"),
-        ("ne_(Number other)", ops.ne__Scalar.call, "aten::ne_.Scalar"),
+        ("ne_(Tensor other)", "ops.ne__Tensor.call", "aten::ne_.Tensor"),
+        ("ne_(Number other)", "ops.ne__Scalar.call", "aten::ne_.Scalar"),
     ),
 )
 
@@ -12726,8 +12758,8 @@ Tensor_ne_ = Binding(
 Tensor_ge_ = Binding(
     "Tensor.ge_",
     (
-        ("ge_(Tensor other)", ops.ge__Tensor.call, "aten::ge_.Tensor"),
-        ("ge_(Number other)", ops.ge__Scalar.call, "aten::ge_.Scalar"),
+        ("ge_(Tensor other)", "ops.ge__Tensor.call", "aten::ge_.Tensor"),
+        ("ge_(Number other)", "ops.ge__Scalar.call", "aten::ge_.Scalar"),
     ),
 )
 
@@ -12735,8 +12767,8 @@ Tensor_ge_ = Binding(
 Tensor_le_ = Binding(
     "Tensor.le_",
     (
-        ("le_(Tensor other)", ops.le__Tensor.call, "aten::le_.Tensor"),
-        ("le_(Number other)", ops.le__Scalar.call, "aten::le_.Scalar"),
+        ("le_(Tensor other)", "ops.le__Tensor.call", "aten::le_.Tensor"),
+        ("le_(Number other)", "ops.le__Scalar.call", "aten::le_.Scalar"),
     ),
 )
 
@@ -12744,8 +12776,8 @@ Tensor_le_ = Binding(
 Tensor_gt_ = Binding(
     "Tensor.gt_",
     (
-        ("gt_(Tensor other)", ops.gt__Tensor.call, "aten::gt_.Tensor"),
-        ("gt_(Number other)", ops.gt__Scalar.call, "aten::gt_.Scalar"),
+        ("gt_(Tensor other)", "ops.gt__Tensor.call", "aten::gt_.Tensor"),
+        ("gt_(Number other)", "ops.gt__Scalar.call", "aten::gt_.Scalar"),
     ),
 )
 
@@ -12753,8 +12785,8 @@ Tensor_gt_ = Binding(
 Tensor_lt_ = Binding(
     "Tensor.lt_",
     (
-        ("lt_(Tensor other)", ops.lt__Tensor.call, "aten::lt_.Tensor"),
-        ("lt_(Number other)", ops.lt__Scalar.call, "aten::lt_.Scalar"),
+        ("lt_(Tensor other)", "ops.lt__Tensor.call", "aten::lt_.Tensor"),
+        ("lt_(Number other)", "ops.lt__Scalar.call", "aten::lt_.Scalar"),
     ),
 )
 
@@ -12762,7 +12794,7 @@ Tensor_lt_ = Binding(
 Tensor_tanh = Binding(
     "Tensor.tanh",
     (
-        ("tanh()", ops.tanh.call, "aten::tanh"),
+        ("tanh()", "ops.tanh.call", "aten::tanh"),
     ),
 )
 
@@ -12770,7 +12802,7 @@ Tensor_tanh = Binding(
 Tensor_tanh_ = Binding(
     "Tensor.tanh_",
     (
-        ("tanh_()", ops.tanh_.call, "aten::tanh_"),
+        ("tanh_()", "ops.tanh_.call", "aten::tanh_"),
     ),
 )
 
@@ -12778,7 +12810,7 @@ Tensor_tanh_ = Binding(
 Tensor_sigmoid = Binding(
     "Tensor.sigmoid",
     (
-        ("sigmoid()", ops.sigmoid.call, "aten::sigmoid"),
+        ("sigmoid()", "ops.sigmoid.call", "aten::sigmoid"),
     ),
 )
 
@@ -12786,7 +12818,7 @@ Tensor_sigmoid = Binding(
 Tensor_sigmoid_ = Binding(
     "Tensor.sigmoid_",
     (
-        ("sigmoid_()", ops.sigmoid_.call, "aten::sigmoid_"),
+        ("sigmoid_()", "ops.sigmoid_.call", "aten::sigmoid_"),
     ),
 )
 
@@ -12794,7 +12826,7 @@ Tensor_sigmoid_ = Binding(
 Tensor_sqrt = Binding(
     "Tensor.sqrt",
     (
-        ("sqrt()", ops.sqrt.call, "aten::sqrt"),
+        ("sqrt()", "ops.sqrt.call", "aten::sqrt"),
     ),
 )
 
@@ -12802,7 +12834,7 @@ Tensor_sqrt = Binding(
 Tensor_sqrt_ = Binding(
     "Tensor.sqrt_",
     (
-        ("sqrt_()", ops.sqrt_.call, "aten::sqrt_"),
+        ("sqrt_()", "ops.sqrt_.call", "aten::sqrt_"),
     ),
 )
 
@@ -12810,7 +12842,7 @@ Tensor_sqrt_ = Binding(
 Tensor_rsqrt = Binding(
     "Tensor.rsqrt",
     (
-        ("rsqrt()", ops.rsqrt.call, "aten::rsqrt"),
+        ("rsqrt()", "ops.rsqrt.call", "aten::rsqrt"),
     ),
 )
 
@@ -12818,7 +12850,7 @@ Tensor_rsqrt = Binding(
 Tensor_rsqrt_ = Binding(
     "Tensor.rsqrt_",
     (
-        ("rsqrt_()", ops.rsqrt_.call, "aten::rsqrt_"),
+        ("rsqrt_()", "ops.rsqrt_.call", "aten::rsqrt_"),
     ),
 )
 
@@ -12826,7 +12858,7 @@ Tensor_rsqrt_ = Binding(
 Tensor_erf = Binding(
     "Tensor.erf",
     (
-        ("erf()", ops.erf.call, "aten::erf"),
+        ("erf()", "ops.erf.call", "aten::erf"),
     ),
 )
 
@@ -12834,7 +12866,7 @@ Tensor_erf = Binding(
 Tensor_erf_ = Binding(
     "Tensor.erf_",
     (
-        ("erf_()", ops.erf_.call, "aten::erf_"),
+        ("erf_()", "ops.erf_.call", "aten::erf_"),
     ),
 )
 
@@ -12842,7 +12874,7 @@ Tensor_erf_ = Binding(
 Tensor_erfc = Binding(
     "Tensor.erfc",
     (
-        ("erfc()", ops.erfc.call, "aten::erfc"),
+        ("erfc()", "ops.erfc.call", "aten::erfc"),
     ),
 )
 
@@ -12850,7 +12882,7 @@ Tensor_erfc = Binding(
 Tensor_erfc_ = Binding(
     "Tensor.erfc_",
     (
-        ("erfc_()", ops.erfc_.call, "aten::erfc_"),
+        ("erfc_()", "ops.erfc_.call", "aten::erfc_"),
     ),
 )
 
@@ -12858,7 +12890,7 @@ Tensor_erfc_ = Binding(
 Tensor_mvlgamma = Binding(
     "Tensor.mvlgamma",
     (
-        ("mvlgamma(int p)", ops.mvlgamma.call, "aten::mvlgamma"),
+        ("mvlgamma(int p)", "ops.mvlgamma.call", "aten::mvlgamma"),
     ),
 )
 
@@ -12866,7 +12898,7 @@ Tensor_mvlgamma = Binding(
 Tensor_mvlgamma_ = Binding(
     "Tensor.mvlgamma_",
     (
-        ("mvlgamma_(int p)", ops.mvlgamma_.call, "aten::mvlgamma_"),
+        ("mvlgamma_(int p)", "ops.mvlgamma_.call", "aten::mvlgamma_"),
     ),
 )
 
@@ -12874,7 +12906,7 @@ Tensor_mvlgamma_ = Binding(
 Tensor_digamma_ = Binding(
     "Tensor.digamma_",
     (
-        ("digamma_()", ops.digamma_.call, "aten::digamma_"),
+        ("digamma_()", "ops.digamma_.call", "aten::digamma_"),
     ),
 )
 
@@ -12882,7 +12914,7 @@ Tensor_digamma_ = Binding(
 Tensor_lgamma = Binding(
     "Tensor.lgamma",
     (
-        ("lgamma()", ops.lgamma.call, "aten::lgamma"),
+        ("lgamma()", "ops.lgamma.call", "aten::lgamma"),
     ),
 )
 
@@ -12890,7 +12922,7 @@ Tensor_lgamma = Binding(
 Tensor_lgamma_ = Binding(
     "Tensor.lgamma_",
     (
-        ("lgamma_()", ops.lgamma_.call, "aten::lgamma_"),
+        ("lgamma_()", "ops.lgamma_.call", "aten::lgamma_"),
     ),
 )
 
@@ -12898,7 +12930,7 @@ Tensor_lgamma_ = Binding(
 Tensor_digamma = Binding(
     "Tensor.digamma",
     (
-        ("digamma()", ops.digamma.call, "aten::digamma"),
+        ("digamma()", "ops.digamma.call", "aten::digamma"),
     ),
 )
 
@@ -12918,7 +12950,7 @@ Tensor_polygamma = Binding(
 Tensor_polygamma_ = Binding(
     "Tensor.polygamma_",
     (
-        ("polygamma_(int n)", ops.polygamma_.call, "aten::polygamma_"),
+        ("polygamma_(int n)", "ops.polygamma_.call", "aten::polygamma_"),
     ),
 )
 
@@ -12926,7 +12958,7 @@ Tensor_polygamma_ = Binding(
 Tensor_erfinv = Binding(
     "Tensor.erfinv",
     (
-        ("erfinv()", ops.erfinv.call, "aten::erfinv"),
+        ("erfinv()", "ops.erfinv.call", "aten::erfinv"),
     ),
 )
 
@@ -12934,7 +12966,7 @@ Tensor_erfinv = Binding(
 Tensor_erfinv_ = Binding(
     "Tensor.erfinv_",
     (
-        ("erfinv_()", ops.erfinv_.call, "aten::erfinv_"),
+        ("erfinv_()", "ops.erfinv_.call", "aten::erfinv_"),
     ),
 )
 
@@ -12942,7 +12974,7 @@ Tensor_erfinv_ = Binding(
 Tensor_i0 = Binding(
     "Tensor.i0",
     (
-        ("i0()", ops.i0.call, "aten::i0"),
+        ("i0()", "ops.i0.call", "aten::i0"),
     ),
 )
 
@@ -12950,7 +12982,7 @@ Tensor_i0 = Binding(
 Tensor_i0_ = Binding(
     "Tensor.i0_",
     (
-        ("i0_()", ops.i0_.call, "aten::i0_"),
+        ("i0_()", "ops.i0_.call", "aten::i0_"),
     ),
 )
 
@@ -12958,7 +12990,7 @@ Tensor_i0_ = Binding(
 Tensor_igamma = Binding(
     "Tensor.igamma",
     (
-        ("igamma(Tensor other)", ops.igamma.call, "aten::igamma"),
+        ("igamma(Tensor other)", "ops.igamma.call", "aten::igamma"),
     ),
 )
 
@@ -12966,7 +12998,7 @@ Tensor_igamma = Binding(
 Tensor_igamma_ = Binding(
     "Tensor.igamma_",
     (
-        ("igamma_(Tensor other)", ops.igamma_.call, "aten::igamma_"),
+        ("igamma_(Tensor other)", "ops.igamma_.call", "aten::igamma_"),
     ),
 )
 
@@ -12974,7 +13006,7 @@ Tensor_igamma_ = Binding(
 Tensor_igammac = Binding(
     "Tensor.igammac",
     (
-        ("igammac(Tensor other)", ops.igammac.call, "aten::igammac"),
+        ("igammac(Tensor other)", "ops.igammac.call", "aten::igammac"),
     ),
 )
 
@@ -12982,7 +13014,7 @@ Tensor_igammac = Binding(
 Tensor_igammac_ = Binding(
     "Tensor.igammac_",
     (
-        ("igammac_(Tensor other)", ops.igammac_.call, "aten::igammac_"),
+        ("igammac_(Tensor other)", "ops.igammac_.call", "aten::igammac_"),
     ),
 )
 
@@ -12990,7 +13022,7 @@ Tensor_igammac_ = Binding(
 Tensor_abs = Binding(
     "Tensor.abs",
     (
-        ("abs()", ops.abs.call, "aten::abs"),
+        ("abs()", "ops.abs.call", "aten::abs"),
     ),
 )
 
@@ -12998,7 +13030,7 @@ Tensor_abs = Binding(
 Tensor_abs_ = Binding(
     "Tensor.abs_",
     (
-        ("abs_()", ops.abs_.call, "aten::abs_"),
+        ("abs_()", "ops.abs_.call", "aten::abs_"),
     ),
 )
 
@@ -13006,7 +13038,7 @@ Tensor_abs_ = Binding(
 Tensor_absolute = Binding(
     "Tensor.absolute",
     (
-        ("absolute()", ops.absolute.call, "aten::absolute"),
+        ("absolute()", "ops.absolute.call", "aten::absolute"),
     ),
 )
 
@@ -13014,7 +13046,7 @@ Tensor_absolute = Binding(
 Tensor_absolute_ = Binding(
     "Tensor.absolute_",
     (
-        ("absolute_()", ops.absolute_.call, "aten::absolute_"),
+        ("absolute_()", "ops.absolute_.call", "aten::absolute_"),
     ),
 )
 
@@ -13022,7 +13054,7 @@ Tensor_absolute_ = Binding(
 Tensor_angle = Binding(
     "Tensor.angle",
     (
-        ("angle()", ops.angle.call, "aten::angle"),
+        ("angle()", "ops.angle.call", "aten::angle"),
     ),
 )
 
@@ -13030,7 +13062,7 @@ Tensor_angle = Binding(
 Tensor_sgn = Binding(
     "Tensor.sgn",
     (
-        ("sgn()", ops.sgn.call, "aten::sgn"),
+        ("sgn()", "ops.sgn.call", "aten::sgn"),
     ),
 )
 
@@ -13038,7 +13070,7 @@ Tensor_sgn = Binding(
 Tensor_sgn_ = Binding(
     "Tensor.sgn_",
     (
-        ("sgn_()", ops.sgn_.call, "aten::sgn_"),
+        ("sgn_()", "ops.sgn_.call", "aten::sgn_"),
     ),
 )
 
@@ -13046,7 +13078,7 @@ Tensor_sgn_ = Binding(
 Tensor_sign = Binding(
     "Tensor.sign",
     (
-        ("sign()", ops.sign.call, "aten::sign"),
+        ("sign()", "ops.sign.call", "aten::sign"),
     ),
 )
 
@@ -13054,7 +13086,7 @@ Tensor_sign = Binding(
 Tensor_sign_ = Binding(
     "Tensor.sign_",
     (
-        ("sign_()", ops.sign_.call, "aten::sign_"),
+        ("sign_()", "ops.sign_.call", "aten::sign_"),
     ),
 )
 
@@ -13062,7 +13094,7 @@ Tensor_sign_ = Binding(
 Tensor_floor = Binding(
     "Tensor.floor",
     (
-        ("floor()", ops.floor.call, "aten::floor"),
+        ("floor()", "ops.floor.call", "aten::floor"),
     ),
 )
 
@@ -13070,7 +13102,7 @@ Tensor_floor = Binding(
 Tensor_floor_ = Binding(
     "Tensor.floor_",
     (
-        ("floor_()", ops.floor_.call, "aten::floor_"),
+        ("floor_()", "ops.floor_.call", "aten::floor_"),
     ),
 )
 
@@ -13078,8 +13110,8 @@ Tensor_floor_ = Binding(
 Tensor_round = Binding(
     "Tensor.round",
     (
-        ("round()", ops.round.call, "aten::round"),
-        ("round(*, int decimals)", ops.round_decimals.call, "aten::round.decimals"),
+        ("round()", "ops.round.call", "aten::round"),
+        ("round(*, int decimals)", "ops.round_decimals.call", "aten::round.decimals"),
     ),
 )
 
@@ -13087,8 +13119,8 @@ Tensor_round = Binding(
 Tensor_round_ = Binding(
     "Tensor.round_",
     (
-        ("round_()", ops.round_.call, "aten::round_"),
-        ("round_(*, int decimals)", ops.round__decimals.call, "aten::round_.decimals"),
+        ("round_()", "ops.round_.call", "aten::round_"),
+        ("round_(*, int decimals)", "ops.round__decimals.call", "aten::round_.decimals"),
     ),
 )
 
@@ -13096,7 +13128,7 @@ Tensor_round_ = Binding(
 Tensor_ceil = Binding(
     "Tensor.ceil",
     (
-        ("ceil()", ops.ceil.call, "aten::ceil"),
+        ("ceil()", "ops.ceil.call", "aten::ceil"),
     ),
 )
 
@@ -13104,7 +13136,7 @@ Tensor_ceil = Binding(
 Tensor_ceil_ = Binding(
     "Tensor.ceil_",
     (
-        ("ceil_()", ops.ceil_.call, "aten::ceil_"),
+        ("ceil_()", "ops.ceil_.call", "aten::ceil_"),
     ),
 )
 
@@ -13112,7 +13144,7 @@ Tensor_ceil_ = Binding(
 Tensor_frac = Binding(
     "Tensor.frac",
     (
-        ("frac()", ops.frac.call, "aten::frac"),
+        ("frac()", "ops.frac.call", "aten::frac"),
     ),
 )
 
@@ -13120,7 +13152,7 @@ Tensor_frac = Binding(
 Tensor_frac_ = Binding(
     "Tensor.frac_",
     (
-        ("frac_()", ops.frac_.call, "aten::frac_"),
+        ("frac_()", "ops.frac_.call", "aten::frac_"),
     ),
 )
 
@@ -13128,7 +13160,7 @@ Tensor_frac_ = Binding(
 Tensor_trunc = Binding(
     "Tensor.trunc",
     (
-        ("trunc()", ops.trunc.call, "aten::trunc"),
+        ("trunc()", "ops.trunc.call", "aten::trunc"),
     ),
 )
 
@@ -13136,7 +13168,7 @@ Tensor_trunc = Binding(
 Tensor_trunc_ = Binding(
     "Tensor.trunc_",
     (
-        ("trunc_()", ops.trunc_.call, "aten::trunc_"),
+        ("trunc_()", "ops.trunc_.call", "aten::trunc_"),
     ),
 )
 
@@ -13144,7 +13176,7 @@ Tensor_trunc_ = Binding(
 Tensor_fix = Binding(
     "Tensor.fix",
     (
-        ("fix()", ops.fix.call, "aten::fix"),
+        ("fix()", "ops.fix.call", "aten::fix"),
     ),
 )
 
@@ -13152,7 +13184,7 @@ Tensor_fix = Binding(
 Tensor_fix_ = Binding(
     "Tensor.fix_",
     (
-        ("fix_()", ops.fix_.call, "aten::fix_"),
+        ("fix_()", "ops.fix_.call", "aten::fix_"),
     ),
 )
 
@@ -13160,7 +13192,7 @@ Tensor_fix_ = Binding(
 Tensor_square = Binding(
     "Tensor.square",
     (
-        ("square()", ops.square.call, "aten::square"),
+        ("square()", "ops.square.call", "aten::square"),
     ),
 )
 
@@ -13168,7 +13200,7 @@ Tensor_square = Binding(
 Tensor_square_ = Binding(
     "Tensor.square_",
     (
-        ("square_()", ops.square_.call, "aten::square_"),
+        ("square_()", "ops.square_.call", "aten::square_"),
     ),
 )
 
@@ -13176,7 +13208,7 @@ Tensor_square_ = Binding(
 Tensor_isnan = Binding(
     "Tensor.isnan",
     (
-        ("isnan()", ops.isnan.call, "aten::isnan"),
+        ("isnan()", "ops.isnan.call", "aten::isnan"),
     ),
 )
 
@@ -13184,7 +13216,7 @@ Tensor_isnan = Binding(
 Tensor_isreal = Binding(
     "Tensor.isreal",
     (
-        ("isreal()", ops.isreal.call, "aten::isreal"),
+        ("isreal()", "ops.isreal.call", "aten::isreal"),
     ),
 )
 
@@ -13194,7 +13226,7 @@ Tensor_nan_to_num = Binding(
     (
         (
             "nan_to_num(float nan = None, float posinf = None, float neginf = None)",
-            ops.nan_to_num.call,
+            "ops.nan_to_num.call",
             "aten::nan_to_num",
         ),
     ),
@@ -13206,7 +13238,7 @@ Tensor_nan_to_num_ = Binding(
     (
         (
             "nan_to_num_(float nan = None, float posinf = None, float neginf = None)",
-            ops.nan_to_num_.call,
+            "ops.nan_to_num_.call",
             "aten::nan_to_num_",
         ),
     ),
@@ -13216,7 +13248,7 @@ Tensor_nan_to_num_ = Binding(
 Tensor_rad2deg = Binding(
     "Tensor.rad2deg",
     (
-        ("rad2deg()", ops.rad2deg.call, "aten::rad2deg"),
+        ("rad2deg()", "ops.rad2deg.call", "aten::rad2deg"),
     ),
 )
 
@@ -13224,7 +13256,7 @@ Tensor_rad2deg = Binding(
 Tensor_rad2deg_ = Binding(
     "Tensor.rad2deg_",
     (
-        ("rad2deg_()", ops.rad2deg_.call, "aten::rad2deg_"),
+        ("rad2deg_()", "ops.rad2deg_.call", "aten::rad2deg_"),
     ),
 )
 
@@ -13232,7 +13264,7 @@ Tensor_rad2deg_ = Binding(
 Tensor_deg2rad = Binding(
     "Tensor.deg2rad",
     (
-        ("deg2rad()", ops.deg2rad.call, "aten::deg2rad"),
+        ("deg2rad()", "ops.deg2rad.call", "aten::deg2rad"),
     ),
 )
 
@@ -13240,7 +13272,7 @@ Tensor_deg2rad = Binding(
 Tensor_deg2rad_ = Binding(
     "Tensor.deg2rad_",
     (
-        ("deg2rad_()", ops.deg2rad_.call, "aten::deg2rad_"),
+        ("deg2rad_()", "ops.deg2rad_.call", "aten::deg2rad_"),
     ),
 )
 
@@ -13248,7 +13280,7 @@ Tensor_deg2rad_ = Binding(
 Tensor_negative = Binding(
     "Tensor.negative",
     (
-        ("negative()", ops.negative.call, "aten::negative"),
+        ("negative()", "ops.negative.call", "aten::negative"),
     ),
 )
 
@@ -13256,7 +13288,7 @@ Tensor_negative = Binding(
 Tensor_negative_ = Binding(
     "Tensor.negative_",
     (
-        ("negative_()", ops.negative_.call, "aten::negative_"),
+        ("negative_()", "ops.negative_.call", "aten::negative_"),
     ),
 )
 
@@ -13264,7 +13296,7 @@ Tensor_negative_ = Binding(
 Tensor_logit = Binding(
     "Tensor.logit",
     (
-        ("logit(float eps = None)", ops.logit.call, "aten::logit"),
+        ("logit(float eps = None)", "ops.logit.call", "aten::logit"),
     ),
 )
 
@@ -13272,7 +13304,7 @@ Tensor_logit = Binding(
 Tensor_logit_ = Binding(
     "Tensor.logit_",
     (
-        ("logit_(float eps = None)", ops.logit_.call, "aten::logit_"),
+        ("logit_(float eps = None)", "ops.logit_.call", "aten::logit_"),
     ),
 )
 
@@ -13292,7 +13324,7 @@ Tensor_frexp = Binding(
 Tensor_positive = Binding(
     "Tensor.positive",
     (
-        ("positive()", ops.positive.call, "aten::positive"),
+        ("positive()", "ops.positive.call", "aten::positive"),
     ),
 )
 
@@ -13300,7 +13332,7 @@ Tensor_positive = Binding(
 Tensor_signbit = Binding(
     "Tensor.signbit",
     (
-        ("signbit()", ops.signbit.call, "aten::signbit"),
+        ("signbit()", "ops.signbit.call", "aten::signbit"),
     ),
 )
 
@@ -13308,7 +13340,7 @@ Tensor_signbit = Binding(
 Tensor_isinf = Binding(
     "Tensor.isinf",
     (
-        ("isinf()", ops.isinf.call, "aten::isinf"),
+        ("isinf()", "ops.isinf.call", "aten::isinf"),
     ),
 )
 
@@ -13316,7 +13348,7 @@ Tensor_isinf = Binding(
 Tensor_isposinf = Binding(
     "Tensor.isposinf",
     (
-        ("isposinf()", ops.isposinf.call, "aten::isposinf"),
+        ("isposinf()", "ops.isposinf.call", "aten::isposinf"),
     ),
 )
 
@@ -13324,7 +13356,7 @@ Tensor_isposinf = Binding(
 Tensor_maximum = Binding(
     "Tensor.maximum",
     (
-        ("maximum(Tensor other)", ops.maximum.call, "aten::maximum"),
+        ("maximum(Tensor other)", "ops.maximum.call", "aten::maximum"),
     ),
 )
 
@@ -13332,7 +13364,7 @@ Tensor_maximum = Binding(
 Tensor_minimum = Binding(
     "Tensor.minimum",
     (
-        ("minimum(Tensor other)", ops.minimum.call, "aten::minimum"),
+        ("minimum(Tensor other)", "ops.minimum.call", "aten::minimum"),
     ),
 )
 
@@ -13340,7 +13372,7 @@ Tensor_minimum = Binding(
 Tensor_atan2 = Binding(
     "Tensor.atan2",
     (
-        ("atan2(Tensor other)", ops.atan2.call, "aten::atan2"),
+        ("atan2(Tensor other)", "ops.atan2.call", "aten::atan2"),
     ),
 )
 
@@ -13348,7 +13380,7 @@ Tensor_atan2 = Binding(
 Tensor_atan2_ = Binding(
     "Tensor.atan2_",
     (
-        ("atan2_(Tensor other)", ops.atan2_.call, "aten::atan2_"),
+        ("atan2_(Tensor other)", "ops.atan2_.call", "aten::atan2_"),
     ),
 )
 
@@ -13356,8 +13388,8 @@ Tensor_atan2_ = Binding(
 Tensor_copysign = Binding(
     "Tensor.copysign",
     (
-        ("copysign(Tensor other)", ops.copysign_Tensor.call, "aten::copysign.Tensor"),
-        ("copysign(Number other)", ops.copysign_Scalar.call, "aten::copysign.Scalar"),
+        ("copysign(Tensor other)", "ops.copysign_Tensor.call", "aten::copysign.Tensor"),
+        ("copysign(Number other)", "ops.copysign_Scalar.call", "aten::copysign.Scalar"),
     ),
 )
 
@@ -13365,8 +13397,8 @@ Tensor_copysign = Binding(
 Tensor_copysign_ = Binding(
     "Tensor.copysign_",
     (
-        ("copysign_(Tensor other)", ops.copysign__Tensor.call, "aten::copysign_.Tensor"),
-        ("copysign_(Number other)", ops.copysign__Scalar.call, "aten::copysign_.Scalar"),
+        ("copysign_(Tensor other)", "ops.copysign__Tensor.call", "aten::copysign_.Tensor"),
+        ("copysign_(Number other)", "ops.copysign__Scalar.call", "aten::copysign_.Scalar"),
     ),
 )
 
@@ -13374,7 +13406,7 @@ Tensor_copysign_ = Binding(
 Tensor_gcd = Binding(
     "Tensor.gcd",
     (
-        ("gcd(Tensor other)", ops.gcd.call, "aten::gcd"),
+        ("gcd(Tensor other)", "ops.gcd.call", "aten::gcd"),
     ),
 )
 
@@ -13382,7 +13414,7 @@ Tensor_gcd = Binding(
 Tensor_gcd_ = Binding(
     "Tensor.gcd_",
     (
-        ("gcd_(Tensor other)", ops.gcd_.call, "aten::gcd_"),
+        ("gcd_(Tensor other)", "ops.gcd_.call", "aten::gcd_"),
     ),
 )
 
@@ -13390,7 +13422,7 @@ Tensor_gcd_ = Binding(
 Tensor_lcm = Binding(
     "Tensor.lcm",
     (
-        ("lcm(Tensor other)", ops.lcm.call, "aten::lcm"),
+        ("lcm(Tensor other)", "ops.lcm.call", "aten::lcm"),
     ),
 )
 
@@ -13398,7 +13430,7 @@ Tensor_lcm = Binding(
 Tensor_lcm_ = Binding(
     "Tensor.lcm_",
     (
-        ("lcm_(Tensor other)", ops.lcm_.call, "aten::lcm_"),
+        ("lcm_(Tensor other)", "ops.lcm_.call", "aten::lcm_"),
     ),
 )
 
@@ -13406,7 +13438,7 @@ Tensor_lcm_ = Binding(
 Tensor_ldexp = Binding(
     "Tensor.ldexp",
     (
-        ("ldexp(Tensor other)", ops.ldexp_Tensor.call, "aten::ldexp.Tensor"),
+        ("ldexp(Tensor other)", "ops.ldexp_Tensor.call", "aten::ldexp.Tensor"),
     ),
 )
 
@@ -13414,7 +13446,7 @@ Tensor_ldexp = Binding(
 Tensor_ldexp_ = Binding(
     "Tensor.ldexp_",
     (
-        ("ldexp_(Tensor other)", ops.ldexp_.call, "aten::ldexp_"),
+        ("ldexp_(Tensor other)", "ops.ldexp_.call", "aten::ldexp_"),
     ),
 )
 
@@ -13422,7 +13454,7 @@ Tensor_ldexp_ = Binding(
 Tensor_logaddexp = Binding(
     "Tensor.logaddexp",
     (
-        ("logaddexp(Tensor other)", ops.logaddexp.call, "aten::logaddexp"),
+        ("logaddexp(Tensor other)", "ops.logaddexp.call", "aten::logaddexp"),
     ),
 )
 
@@ -13430,7 +13462,7 @@ Tensor_logaddexp = Binding(
 Tensor_logaddexp2 = Binding(
     "Tensor.logaddexp2",
     (
-        ("logaddexp2(Tensor other)", ops.logaddexp2.call, "aten::logaddexp2"),
+        ("logaddexp2(Tensor other)", "ops.logaddexp2.call", "aten::logaddexp2"),
     ),
 )
 
@@ -13438,7 +13470,7 @@ Tensor_logaddexp2 = Binding(
 Tensor_heaviside = Binding(
     "Tensor.heaviside",
     (
-        ("heaviside(Tensor values)", ops.heaviside.call, "aten::heaviside"),
+        ("heaviside(Tensor values)", "ops.heaviside.call", "aten::heaviside"),
     ),
 )
 
@@ -13446,7 +13478,7 @@ Tensor_heaviside = Binding(
 Tensor_heaviside_ = Binding(
     "Tensor.heaviside_",
     (
-        ("heaviside_(Tensor values)", ops.heaviside_.call, "aten::heaviside_"),
+        ("heaviside_(Tensor values)", "ops.heaviside_.call", "aten::heaviside_"),
     ),
 )
 
@@ -13454,7 +13486,7 @@ Tensor_heaviside_ = Binding(
 Tensor_arctan2 = Binding(
     "Tensor.arctan2",
     (
-        ("arctan2(Tensor other)", ops.arctan2.call, "aten::arctan2"),
+        ("arctan2(Tensor other)", "ops.arctan2.call", "aten::arctan2"),
     ),
 )
 
@@ -13462,7 +13494,7 @@ Tensor_arctan2 = Binding(
 Tensor_arctan2_ = Binding(
     "Tensor.arctan2_",
     (
-        ("arctan2_(Tensor other)", ops.arctan2_.call, "aten::arctan2_"),
+        ("arctan2_(Tensor other)", "ops.arctan2_.call", "aten::arctan2_"),
     ),
 )
 
@@ -13470,8 +13502,8 @@ Tensor_arctan2_ = Binding(
 Tensor_fmod = Binding(
     "Tensor.fmod",
     (
-        ("fmod(Tensor other)", ops.fmod_Tensor.call, "aten::fmod.Tensor"),
-        ("fmod(Number other)", ops.fmod_Scalar.call, "aten::fmod.Scalar"),
+        ("fmod(Tensor other)", "ops.fmod_Tensor.call", "aten::fmod.Tensor"),
+        ("fmod(Number other)", "ops.fmod_Scalar.call", "aten::fmod.Scalar"),
     ),
 )
 
@@ -13479,8 +13511,8 @@ Tensor_fmod = Binding(
 Tensor_fmod_ = Binding(
     "Tensor.fmod_",
     (
-        ("fmod_(Tensor other)", ops.fmod__Tensor.call, "aten::fmod_.Tensor"),
-        ("fmod_(Number other)", ops.fmod__Scalar.call, "aten::fmod_.Scalar"),
+        ("fmod_(Tensor other)", "ops.fmod__Tensor.call", "aten::fmod_.Tensor"),
+        ("fmod_(Number other)", "ops.fmod__Scalar.call", "aten::fmod_.Scalar"),
     ),
 )
 
@@ -13488,7 +13520,7 @@ Tensor_fmod_ = Binding(
 Tensor_hypot = Binding(
     "Tensor.hypot",
     (
-        ("hypot(Tensor other)", ops.hypot.call, "aten::hypot"),
+        ("hypot(Tensor other)", "ops.hypot.call", "aten::hypot"),
     ),
 )
 
@@ -13496,7 +13528,7 @@ Tensor_hypot = Binding(
 Tensor_hypot_ = Binding(
     "Tensor.hypot_",
     (
-        ("hypot_(Tensor other)", ops.hypot_.call, "aten::hypot_"),
+        ("hypot_(Tensor other)", "ops.hypot_.call", "aten::hypot_"),
     ),
 )
 
@@ -13504,7 +13536,7 @@ Tensor_hypot_ = Binding(
 Tensor_nextafter = Binding(
     "Tensor.nextafter",
     (
-        ("nextafter(Tensor other)", ops.nextafter.call, "aten::nextafter"),
+        ("nextafter(Tensor other)", "ops.nextafter.call", "aten::nextafter"),
     ),
 )
 
@@ -13512,7 +13544,7 @@ Tensor_nextafter = Binding(
 Tensor_nextafter_ = Binding(
     "Tensor.nextafter_",
     (
-        ("nextafter_(Tensor other)", ops.nextafter_.call, "aten::nextafter_"),
+        ("nextafter_(Tensor other)", "ops.nextafter_.call", "aten::nextafter_"),
     ),
 )
 
@@ -13520,7 +13552,7 @@ Tensor_nextafter_ = Binding(
 Tensor_fmin = Binding(
     "Tensor.fmin",
     (
-        ("fmin(Tensor other)", ops.fmin.call, "aten::fmin"),
+        ("fmin(Tensor other)", "ops.fmin.call", "aten::fmin"),
     ),
 )
 
@@ -13528,7 +13560,7 @@ Tensor_fmin = Binding(
 Tensor_fmax = Binding(
     "Tensor.fmax",
     (
-        ("fmax(Tensor other)", ops.fmax.call, "aten::fmax"),
+        ("fmax(Tensor other)", "ops.fmax.call", "aten::fmax"),
     ),
 )
 
@@ -13536,8 +13568,8 @@ Tensor_fmax = Binding(
 Tensor_lerp = Binding(
     "Tensor.lerp",
     (
-        ("lerp(Tensor end, Tensor weight)", ops.lerp_Tensor.call, "aten::lerp.Tensor"),
-        ("lerp(Tensor end, Number weight)", ops.lerp_Scalar.call, "aten::lerp.Scalar"),
+        ("lerp(Tensor end, Tensor weight)", "ops.lerp_Tensor.call", "aten::lerp.Tensor"),
+        ("lerp(Tensor end, Number weight)", "ops.lerp_Scalar.call", "aten::lerp.Scalar"),
     ),
 )
 
@@ -13545,8 +13577,8 @@ Tensor_lerp = Binding(
 Tensor_lerp_ = Binding(
     "Tensor.lerp_",
     (
-        ("lerp_(Tensor end, Tensor weight)", ops.lerp__Tensor.call, "aten::lerp_.Tensor"),
-        ("lerp_(Tensor end, Number weight)", ops.lerp__Scalar.call, "aten::lerp_.Scalar"),
+        ("lerp_(Tensor end, Tensor weight)", "ops.lerp__Tensor.call", "aten::lerp_.Tensor"),
+        ("lerp_(Tensor end, Number weight)", "ops.lerp__Scalar.call", "aten::lerp_.Scalar"),
     ),
 )
 
@@ -13563,7 +13595,7 @@ Tensor_addcmul = Binding(
             _Tensor_addcmul_deprecated,
             "aten::addcmul",
         ),
-        ("addcmul(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul.call, "aten::addcmul"),
+        ("addcmul(Tensor tensor1, Tensor tensor2, *, Number value = 1)", "ops.addcmul.call", "aten::addcmul"),
     ),
 )
 
@@ -13580,7 +13612,7 @@ Tensor_addcmul_ = Binding(
             _Tensor_addcmul__deprecated,
             "aten::addcmul_",
         ),
-        ("addcmul_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul_.call, "aten::addcmul_"),
+        ("addcmul_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", "ops.addcmul_.call", "aten::addcmul_"),
     ),
 )
 
@@ -13597,7 +13629,7 @@ Tensor_addcdiv = Binding(
             _Tensor_addcdiv_deprecated,
             "aten::addcdiv",
         ),
-        ("addcdiv(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv.call, "aten::addcdiv"),
+        ("addcdiv(Tensor tensor1, Tensor tensor2, *, Number value = 1)", "ops.addcdiv.call", "aten::addcdiv"),
     ),
 )
 
@@ -13614,7 +13646,7 @@ Tensor_addcdiv_ = Binding(
             _Tensor_addcdiv__deprecated,
             "aten::addcdiv_",
         ),
-        ("addcdiv_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv_.call, "aten::addcdiv_"),
+        ("addcdiv_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", "ops.addcdiv_.call", "aten::addcdiv_"),
     ),
 )
 
@@ -13622,8 +13654,8 @@ Tensor_addcdiv_ = Binding(
 Tensor_clamp = Binding(
     "Tensor.clamp",
     (
-        ("clamp(Tensor min = None, Tensor max = None)", ops.clamp_Tensor.call, "aten::clamp.Tensor"),
-        ("clamp(Number min = None, Number max = None)", ops.clamp.call, "aten::clamp"),
+        ("clamp(Tensor min = None, Tensor max = None)", "ops.clamp_Tensor.call", "aten::clamp.Tensor"),
+        ("clamp(Number min = None, Number max = None)", "ops.clamp.call", "aten::clamp"),
     ),
 )
 
@@ -13631,8 +13663,8 @@ Tensor_clamp = Binding(
 Tensor_clamp_ = Binding(
     "Tensor.clamp_",
     (
-        ("clamp_(Tensor min = None, Tensor max = None)", ops.clamp__Tensor.call, "aten::clamp_.Tensor"),
-        ("clamp_(Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
+        ("clamp_(Tensor min = None, Tensor max = None)", "ops.clamp__Tensor.call", "aten::clamp_.Tensor"),
+        ("clamp_(Number min = None, Number max = None)", "ops.clamp_.call", "aten::clamp_"),
     ),
 )
 
@@ -13640,7 +13672,7 @@ Tensor_clamp_ = Binding(
 Tensor_logical_and_ = Binding(
     "Tensor.logical_and_",
     (
-        ("logical_and_(Tensor other)", ops.logical_and_.call, "aten::logical_and_"),
+        ("logical_and_(Tensor other)", "ops.logical_and_.call", "aten::logical_and_"),
     ),
 )
 
@@ -13648,7 +13680,7 @@ Tensor_logical_and_ = Binding(
 Tensor_logical_or = Binding(
     "Tensor.logical_or",
     (
-        ("logical_or(Tensor other)", ops.logical_or.call, "aten::logical_or"),
+        ("logical_or(Tensor other)", "ops.logical_or.call", "aten::logical_or"),
     ),
 )
 
@@ -13656,7 +13688,7 @@ Tensor_logical_or = Binding(
 Tensor_logical_or_ = Binding(
     "Tensor.logical_or_",
     (
-        ("logical_or_(Tensor other)", ops.logical_or_.call, "aten::logical_or_"),
+        ("logical_or_(Tensor other)", "ops.logical_or_.call", "aten::logical_or_"),
     ),
 )
 
@@ -13664,7 +13696,7 @@ Tensor_logical_or_ = Binding(
 Tensor_logical_not = Binding(
     "Tensor.logical_not",
     (
-        ("logical_not()", ops.logical_not.call, "aten::logical_not"),
+        ("logical_not()", "ops.logical_not.call", "aten::logical_not"),
     ),
 )
 
@@ -13672,7 +13704,7 @@ Tensor_logical_not = Binding(
 Tensor_logical_not_ = Binding(
     "Tensor.logical_not_",
     (
-        ("logical_not_()", ops.logical_not_.call, "aten::logical_not_"),
+        ("logical_not_()", "ops.logical_not_.call", "aten::logical_not_"),
     ),
 )
 
@@ -13680,7 +13712,7 @@ Tensor_logical_not_ = Binding(
 Tensor_logical_xor = Binding(
     "Tensor.logical_xor",
     (
-        ("logical_xor(Tensor other)", ops.logical_xor.call, "aten::logical_xor"),
+        ("logical_xor(Tensor other)", "ops.logical_xor.call", "aten::logical_xor"),
     ),
 )
 
@@ -13688,7 +13720,7 @@ Tensor_logical_xor = Binding(
 Tensor_logical_xor_ = Binding(
     "Tensor.logical_xor_",
     (
-        ("logical_xor_(Tensor other)", ops.logical_xor_.call, "aten::logical_xor_"),
+        ("logical_xor_(Tensor other)", "ops.logical_xor_.call", "aten::logical_xor_"),
     ),
 )
 
@@ -13696,8 +13728,8 @@ Tensor_logical_xor_ = Binding(
 Tensor_not_equal = Binding(
     "Tensor.not_equal",
     (
-        ("not_equal(Tensor other)", ops.not_equal_Tensor.call, "aten::not_equal.Tensor"),
-        ("not_equal(Number other)", ops.not_equal_Scalar.call, "aten::not_equal.Scalar"),
+        ("not_equal(Tensor other)", "ops.not_equal_Tensor.call", "aten::not_equal.Tensor"),
+        ("not_equal(Number other)", "ops.not_equal_Scalar.call", "aten::not_equal.Scalar"),
     ),
 )
 
@@ -13705,8 +13737,8 @@ Tensor_not_equal = Binding(
 Tensor_not_equal_ = Binding(
     "Tensor.not_equal_",
     (
-        ("not_equal_(Tensor other)", ops.not_equal__Tensor.call, "aten::not_equal_.Tensor"),
-        ("not_equal_(Number other)", ops.not_equal__Scalar.call, "aten::not_equal_.Scalar"),
+        ("not_equal_(Tensor other)", "ops.not_equal__Tensor.call", "aten::not_equal_.Tensor"),
+        ("not_equal_(Number other)", "ops.not_equal__Scalar.call", "aten::not_equal_.Scalar"),
     ),
 )
 
@@ -13714,8 +13746,8 @@ Tensor_not_equal_ = Binding(
 Tensor_greater_equal = Binding(
     "Tensor.greater_equal",
     (
-        ("greater_equal(Tensor other)", ops.greater_equal_Tensor.call, "aten::greater_equal.Tensor"),
-        ("greater_equal(Number other)", ops.greater_equal_Scalar.call, "aten::greater_equal.Scalar"),
+        ("greater_equal(Tensor other)", "ops.greater_equal_Tensor.call", "aten::greater_equal.Tensor"),
+        ("greater_equal(Number other)", "ops.greater_equal_Scalar.call", "aten::greater_equal.Scalar"),
     ),
 )
 
@@ -13723,8 +13755,8 @@ Tensor_greater_equal = Binding(
 Tensor_greater_equal_ = Binding(
     "Tensor.greater_equal_",
     (
-        ("greater_equal_(Tensor other)", ops.greater_equal__Tensor.call, "aten::greater_equal_.Tensor"),
-        ("greater_equal_(Number other)", ops.greater_equal__Scalar.call, "aten::greater_equal_.Scalar"),
+        ("greater_equal_(Tensor other)", "ops.greater_equal__Tensor.call", "aten::greater_equal_.Tensor"),
+        ("greater_equal_(Number other)", "ops.greater_equal__Scalar.call", "aten::greater_equal_.Scalar"),
     ),
 )
 
@@ -13732,8 +13764,8 @@ Tensor_greater_equal_ = Binding(
 Tensor_less_equal = Binding(
     "Tensor.less_equal",
     (
-        ("less_equal(Tensor other)", ops.less_equal_Tensor.call, "aten::less_equal.Tensor"),
-        ("less_equal(Number other)", ops.less_equal_Scalar.call, "aten::less_equal.Scalar"),
+        ("less_equal(Tensor other)", "ops.less_equal_Tensor.call", "aten::less_equal.Tensor"),
+        ("less_equal(Number other)", "ops.less_equal_Scalar.call", "aten::less_equal.Scalar"),
     ),
 )
 
@@ -13741,8 +13773,8 @@ Tensor_less_equal = Binding(
 Tensor_less_equal_ = Binding(
     "Tensor.less_equal_",
     (
-        ("less_equal_(Tensor other)", ops.less_equal__Tensor.call, "aten::less_equal_.Tensor"),
-        ("less_equal_(Number other)", ops.less_equal__Scalar.call, "aten::less_equal_.Scalar"),
+        ("less_equal_(Tensor other)", "ops.less_equal__Tensor.call", "aten::less_equal_.Tensor"),
+        ("less_equal_(Number other)", "ops.less_equal__Scalar.call", "aten::less_equal_.Scalar"),
     ),
 )
 
@@ -13750,8 +13782,8 @@ Tensor_less_equal_ = Binding(
 Tensor_greater = Binding(
     "Tensor.greater",
     (
-        ("greater(Tensor other)", ops.greater_Tensor.call, "aten::greater.Tensor"),
-        ("greater(Number other)", ops.greater_Scalar.call, "aten::greater.Scalar"),
+        ("greater(Tensor other)", "ops.greater_Tensor.call", "aten::greater.Tensor"),
+        ("greater(Number other)", "ops.greater_Scalar.call", "aten::greater.Scalar"),
     ),
 )
 
@@ -13759,8 +13791,8 @@ Tensor_greater = Binding(
 Tensor_greater_ = Binding(
     "Tensor.greater_",
     (
-        ("greater_(Tensor other)", ops.greater__Tensor.call, "aten::greater_.Tensor"),
-        ("greater_(Number other)", ops.greater__Scalar.call, "aten::greater_.Scalar"),
+        ("greater_(Tensor other)", "ops.greater__Tensor.call", "aten::greater_.Tensor"),
+        ("greater_(Number other)", "ops.greater__Scalar.call", "aten::greater_.Scalar"),
     ),
 )
 
@@ -13768,8 +13800,8 @@ Tensor_greater_ = Binding(
 Tensor_less = Binding(
     "Tensor.less",
     (
-        ("less(Tensor other)", ops.less_Tensor.call, "aten::less.Tensor"),
-        ("less(Number other)", ops.less_Scalar.call, "aten::less.Scalar"),
+        ("less(Tensor other)", "ops.less_Tensor.call", "aten::less.Tensor"),
+        ("less(Number other)", "ops.less_Scalar.call", "aten::less.Scalar"),
     ),
 )
 
@@ -13777,8 +13809,8 @@ Tensor_less = Binding(
 Tensor_less_ = Binding(
     "Tensor.less_",
     (
-        ("less_(Tensor other)", ops.less__Tensor.call, "aten::less_.Tensor"),
-        ("less_(Number other)", ops.less__Scalar.call, "aten::less_.Scalar"),
+        ("less_(Tensor other)", "ops.less__Tensor.call", "aten::less_.Tensor"),
+        ("less_(Number other)", "ops.less__Scalar.call", "aten::less_.Scalar"),
     ),
 )
 
@@ -13786,8 +13818,8 @@ Tensor_less_ = Binding(
 Tensor_remainder = Binding(
     "Tensor.remainder",
     (
-        ("remainder(Tensor other)", ops.remainder_Tensor.call, "aten::remainder.Tensor"),
-        ("remainder(Number other)", ops.remainder_Scalar.call, "aten::remainder.Scalar"),
+        ("remainder(Tensor other)", "ops.remainder_Tensor.call", "aten::remainder.Tensor"),
+        ("remainder(Number other)", "ops.remainder_Scalar.call", "aten::remainder.Scalar"),
     ),
 )
 
@@ -13795,8 +13827,8 @@ Tensor_remainder = Binding(
 Tensor_remainder_ = Binding(
     "Tensor.remainder_",
     (
-        ("remainder_(Tensor other)", ops.remainder__Tensor.call, "aten::remainder_.Tensor"),
-        ("remainder_(Number other)", ops.remainder__Scalar.call, "aten::remainder_.Scalar"),
+        ("remainder_(Tensor other)", "ops.remainder__Tensor.call", "aten::remainder_.Tensor"),
+        ("remainder_(Number other)", "ops.remainder__Scalar.call", "aten::remainder_.Scalar"),
     ),
 )
 
@@ -13804,7 +13836,7 @@ Tensor_remainder_ = Binding(
 Tensor_bitwise_not = Binding(
     "Tensor.bitwise_not",
     (
-        ("bitwise_not()", ops.bitwise_not.call, "aten::bitwise_not"),
+        ("bitwise_not()", "ops.bitwise_not.call", "aten::bitwise_not"),
     ),
 )
 
@@ -13812,7 +13844,7 @@ Tensor_bitwise_not = Binding(
 Tensor_bitwise_not_ = Binding(
     "Tensor.bitwise_not_",
     (
-        ("bitwise_not_()", ops.bitwise_not_.call, "aten::bitwise_not_"),
+        ("bitwise_not_()", "ops.bitwise_not_.call", "aten::bitwise_not_"),
     ),
 )
 
@@ -13820,8 +13852,8 @@ Tensor_bitwise_not_ = Binding(
 Tensor_bitwise_and = Binding(
     "Tensor.bitwise_and",
     (
-        ("bitwise_and(Tensor other)", ops.bitwise_and_Tensor.call, "aten::bitwise_and.Tensor"),
-        ("bitwise_and(Number other)", ops.bitwise_and_Scalar.call, "aten::bitwise_and.Scalar"),
+        ("bitwise_and(Tensor other)", "ops.bitwise_and_Tensor.call", "aten::bitwise_and.Tensor"),
+        ("bitwise_and(Number other)", "ops.bitwise_and_Scalar.call", "aten::bitwise_and.Scalar"),
     ),
 )
 
@@ -13829,8 +13861,8 @@ Tensor_bitwise_and = Binding(
 Tensor_bitwise_and_ = Binding(
     "Tensor.bitwise_and_",
     (
-        ("bitwise_and_(Tensor other)", ops.bitwise_and__Tensor.call, "aten::bitwise_and_.Tensor"),
-        ("bitwise_and_(Number other)", ops.bitwise_and__Scalar.call, "aten::bitwise_and_.Scalar"),
+        ("bitwise_and_(Tensor other)", "ops.bitwise_and__Tensor.call", "aten::bitwise_and_.Tensor"),
+        ("bitwise_and_(Number other)", "ops.bitwise_and__Scalar.call", "aten::bitwise_and_.Scalar"),
     ),
 )
 
@@ -13838,8 +13870,8 @@ Tensor_bitwise_and_ = Binding(
 Tensor_bitwise_or = Binding(
     "Tensor.bitwise_or",
     (
-        ("bitwise_or(Tensor other)", ops.bitwise_or_Tensor.call, "aten::bitwise_or.Tensor"),
-        ("bitwise_or(Number other)", ops.bitwise_or_Scalar.call, "aten::bitwise_or.Scalar"),
+        ("bitwise_or(Tensor other)", "ops.bitwise_or_Tensor.call", "aten::bitwise_or.Tensor"),
+        ("bitwise_or(Number other)", "ops.bitwise_or_Scalar.call", "aten::bitwise_or.Scalar"),
     ),
 )
 
@@ -13847,8 +13879,8 @@ Tensor_bitwise_or = Binding(
 Tensor_bitwise_or_ = Binding(
     "Tensor.bitwise_or_",
     (
-        ("bitwise_or_(Tensor other)", ops.bitwise_or__Tensor.call, "aten::bitwise_or_.Tensor"),
-        ("bitwise_or_(Number other)", ops.bitwise_or__Scalar.call, "aten::bitwise_or_.Scalar"),
+        ("bitwise_or_(Tensor other)", "ops.bitwise_or__Tensor.call", "aten::bitwise_or_.Tensor"),
+        ("bitwise_or_(Number other)", "ops.bitwise_or__Scalar.call", "aten::bitwise_or_.Scalar"),
     ),
 )
 
@@ -13856,8 +13888,8 @@ Tensor_bitwise_or_ = Binding(
 Tensor___and__ = Operator(
     "Tensor.__and__",
     (
-        ("__and__(Tensor other)", ops._and___Tensor.call, "aten::__and__.Tensor"),
-        ("__and__(Number other)", ops._and___Scalar.call, "aten::__and__.Scalar"),
+        ("__and__(Tensor other)", "ops._and___Tensor.call", "aten::__and__.Tensor"),
+        ("__and__(Number other)", "ops._and___Scalar.call", "aten::__and__.Scalar"),
     ),
 )
 
@@ -13865,8 +13897,8 @@ Tensor___and__ = Operator(
 Tensor___iand__ = Operator(
     "Tensor.__iand__",
     (
-        ("__iand__(Tensor other)", ops._iand___Tensor.call, "aten::__iand__.Tensor"),
-        ("__iand__(Number other)", ops._iand___Scalar.call, "aten::__iand__.Scalar"),
+        ("__iand__(Tensor other)", "ops._iand___Tensor.call", "aten::__iand__.Tensor"),
+        ("__iand__(Number other)", "ops._iand___Scalar.call", "aten::__iand__.Scalar"),
     ),
 )
 
@@ -13874,8 +13906,8 @@ Tensor___iand__ = Operator(
 Tensor___or__ = Operator(
     "Tensor.__or__",
     (
-        ("__or__(Tensor other)", ops._or___Tensor.call, "aten::__or__.Tensor"),
-        ("__or__(Number other)", ops._or___Scalar.call, "aten::__or__.Scalar"),
+        ("__or__(Tensor other)", "ops._or___Tensor.call", "aten::__or__.Tensor"),
+        ("__or__(Number other)", "ops._or___Scalar.call", "aten::__or__.Scalar"),
     ),
 )
 
@@ -13883,8 +13915,8 @@ Tensor___or__ = Operator(
 Tensor___ior__ = Operator(
     "Tensor.__ior__",
     (
-        ("__ior__(Tensor other)", ops._ior___Tensor.call, "aten::__ior__.Tensor"),
-        ("__ior__(Number other)", ops._ior___Scalar.call, "aten::__ior__.Scalar"),
+        ("__ior__(Tensor other)", "ops._ior___Tensor.call", "aten::__ior__.Tensor"),
+        ("__ior__(Number other)", "ops._ior___Scalar.call", "aten::__ior__.Scalar"),
     ),
 )
 
@@ -13892,8 +13924,8 @@ Tensor___ior__ = Operator(
 Tensor_bitwise_xor = Binding(
     "Tensor.bitwise_xor",
     (
-        ("bitwise_xor(Tensor other)", ops.bitwise_xor_Tensor.call, "aten::bitwise_xor.Tensor"),
-        ("bitwise_xor(Number other)", ops.bitwise_xor_Scalar.call, "aten::bitwise_xor.Scalar"),
+        ("bitwise_xor(Tensor other)", "ops.bitwise_xor_Tensor.call", "aten::bitwise_xor.Tensor"),
+        ("bitwise_xor(Number other)", "ops.bitwise_xor_Scalar.call", "aten::bitwise_xor.Scalar"),
     ),
 )
 
@@ -13901,8 +13933,8 @@ Tensor_bitwise_xor = Binding(
 Tensor_bitwise_xor_ = Binding(
     "Tensor.bitwise_xor_",
     (
-        ("bitwise_xor_(Tensor other)", ops.bitwise_xor__Tensor.call, "aten::bitwise_xor_.Tensor"),
-        ("bitwise_xor_(Number other)", ops.bitwise_xor__Scalar.call, "aten::bitwise_xor_.Scalar"),
+        ("bitwise_xor_(Tensor other)", "ops.bitwise_xor__Tensor.call", "aten::bitwise_xor_.Tensor"),
+        ("bitwise_xor_(Number other)", "ops.bitwise_xor__Scalar.call", "aten::bitwise_xor_.Scalar"),
     ),
 )
 
@@ -13910,8 +13942,8 @@ Tensor_bitwise_xor_ = Binding(
 Tensor___xor__ = Operator(
     "Tensor.__xor__",
     (
-        ("__xor__(Tensor other)", ops._xor___Tensor.call, "aten::__xor__.Tensor"),
-        ("__xor__(Number other)", ops._xor___Scalar.call, "aten::__xor__.Scalar"),
+        ("__xor__(Tensor other)", "ops._xor___Tensor.call", "aten::__xor__.Tensor"),
+        ("__xor__(Number other)", "ops._xor___Scalar.call", "aten::__xor__.Scalar"),
     ),
 )
 
@@ -13919,8 +13951,8 @@ Tensor___xor__ = Operator(
 Tensor___ixor__ = Operator(
     "Tensor.__ixor__",
     (
-        ("__ixor__(Tensor other)", ops._ixor___Tensor.call, "aten::__ixor__.Tensor"),
-        ("__ixor__(Number other)", ops._ixor___Scalar.call, "aten::__ixor__.Scalar"),
+        ("__ixor__(Tensor other)", "ops._ixor___Tensor.call", "aten::__ixor__.Tensor"),
+        ("__ixor__(Number other)", "ops._ixor___Scalar.call", "aten::__ixor__.Scalar"),
     ),
 )
 
@@ -13928,8 +13960,8 @@ Tensor___ixor__ = Operator(
 Tensor___lshift__ = Operator(
     "Tensor.__lshift__",
     (
-        ("__lshift__(Tensor other)", ops._lshift___Tensor.call, "aten::__lshift__.Tensor"),
-        ("__lshift__(Number other)", ops._lshift___Scalar.call, "aten::__lshift__.Scalar"),
+        ("__lshift__(Tensor other)", "ops._lshift___Tensor.call", "aten::__lshift__.Tensor"),
+        ("__lshift__(Number other)", "ops._lshift___Scalar.call", "aten::__lshift__.Scalar"),
     ),
 )
 
@@ -13937,8 +13969,8 @@ Tensor___lshift__ = Operator(
 Tensor___ilshift__ = Operator(
     "Tensor.__ilshift__",
     (
-        ("__ilshift__(Tensor other)", ops._ilshift___Tensor.call, "aten::__ilshift__.Tensor"),
-        ("__ilshift__(Number other)", ops._ilshift___Scalar.call, "aten::__ilshift__.Scalar"),
+        ("__ilshift__(Tensor other)", "ops._ilshift___Tensor.call", "aten::__ilshift__.Tensor"),
+        ("__ilshift__(Number other)", "ops._ilshift___Scalar.call", "aten::__ilshift__.Scalar"),
     ),
 )
 
@@ -13946,10 +13978,10 @@ Tensor___ilshift__ = Operator(
 Tensor_bitwise_left_shift = Binding(
     "Tensor.bitwise_left_shift",
     (
-        ("bitwise_left_shift(Tensor other)", ops.bitwise_left_shift_Tensor.call, "aten::bitwise_left_shift.Tensor"),
+        ("bitwise_left_shift(Tensor other)", "ops.bitwise_left_shift_Tensor.call", "aten::bitwise_left_shift.Tensor"),
         (
             "bitwise_left_shift(Number other)",
-            ops.bitwise_left_shift_Tensor_Scalar.call,
+            "ops.bitwise_left_shift_Tensor_Scalar.call",
             "aten::bitwise_left_shift.Tensor_Scalar",
         ),
     ),
@@ -13959,10 +13991,14 @@ Tensor_bitwise_left_shift = Binding(
 Tensor_bitwise_left_shift_ = Binding(
     "Tensor.bitwise_left_shift_",
     (
-        ("bitwise_left_shift_(Tensor other)", ops.bitwise_left_shift__Tensor.call, "aten::bitwise_left_shift_.Tensor"),
+        (
+            "bitwise_left_shift_(Tensor other)",
+            "ops.bitwise_left_shift__Tensor.call",
+            "aten::bitwise_left_shift_.Tensor",
+        ),
         (
             "bitwise_left_shift_(Number other)",
-            ops.bitwise_left_shift__Tensor_Scalar.call,
+            "ops.bitwise_left_shift__Tensor_Scalar.call",
             "aten::bitwise_left_shift_.Tensor_Scalar",
         ),
     ),
@@ -13972,8 +14008,8 @@ Tensor_bitwise_left_shift_ = Binding(
 Tensor___rshift__ = Operator(
     "Tensor.__rshift__",
     (
-        ("__rshift__(Tensor other)", ops._rshift___Tensor.call, "aten::__rshift__.Tensor"),
-        ("__rshift__(Number other)", ops._rshift___Scalar.call, "aten::__rshift__.Scalar"),
+        ("__rshift__(Tensor other)", "ops._rshift___Tensor.call", "aten::__rshift__.Tensor"),
+        ("__rshift__(Number other)", "ops._rshift___Scalar.call", "aten::__rshift__.Scalar"),
     ),
 )
 
@@ -13981,8 +14017,8 @@ Tensor___rshift__ = Operator(
 Tensor___irshift__ = Operator(
     "Tensor.__irshift__",
     (
-        ("__irshift__(Tensor other)", ops._irshift___Tensor.call, "aten::__irshift__.Tensor"),
-        ("__irshift__(Number other)", ops._irshift___Scalar.call, "aten::__irshift__.Scalar"),
+        ("__irshift__(Tensor other)", "ops._irshift___Tensor.call", "aten::__irshift__.Tensor"),
+        ("__irshift__(Number other)", "ops._irshift___Scalar.call", "aten::__irshift__.Scalar"),
     ),
 )
 
@@ -13990,10 +14026,14 @@ Tensor___irshift__ = Operator(
 Tensor_bitwise_right_shift = Binding(
     "Tensor.bitwise_right_shift",
     (
-        ("bitwise_right_shift(Tensor other)", ops.bitwise_right_shift_Tensor.call, "aten::bitwise_right_shift.Tensor"),
+        (
+            "bitwise_right_shift(Tensor other)",
+            "ops.bitwise_right_shift_Tensor.call",
+            "aten::bitwise_right_shift.Tensor",
+        ),
         (
             "bitwise_right_shift(Number other)",
-            ops.bitwise_right_shift_Tensor_Scalar.call,
+            "ops.bitwise_right_shift_Tensor_Scalar.call",
             "aten::bitwise_right_shift.Tensor_Scalar",
         ),
     ),
@@ -14005,12 +14045,12 @@ Tensor_bitwise_right_shift_ = Binding(
     (
         (
             "bitwise_right_shift_(Tensor other)",
-            ops.bitwise_right_shift__Tensor.call,
+            "ops.bitwise_right_shift__Tensor.call",
             "aten::bitwise_right_shift_.Tensor",
         ),
         (
             "bitwise_right_shift_(Number other)",
-            ops.bitwise_right_shift__Tensor_Scalar.call,
+            "ops.bitwise_right_shift__Tensor_Scalar.call",
             "aten::bitwise_right_shift_.Tensor_Scalar",
         ),
     ),
@@ -14020,7 +14060,7 @@ Tensor_bitwise_right_shift_ = Binding(
 Tensor_equal = Binding(
     "Tensor.equal",
     (
-        ("equal(Tensor other)", ops.equal.call, "aten::equal"),
+        ("equal(Tensor other)", "ops.equal.call", "aten::equal"),
     ),
 )
 
@@ -14028,7 +14068,7 @@ Tensor_equal = Binding(
 Tensor_isfinite = Binding(
     "Tensor.isfinite",
     (
-        ("isfinite()", ops.isfinite.call, "aten::isfinite"),
+        ("isfinite()", "ops.isfinite.call", "aten::isfinite"),
     ),
 )
 
@@ -14038,7 +14078,7 @@ Tensor_isclose = Binding(
     (
         (
             "isclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
-            ops.isclose.call,
+            "ops.isclose.call",
             "aten::isclose",
         ),
     ),
@@ -14050,7 +14090,7 @@ Tensor_allclose = Binding(
     (
         (
             "allclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
-            ops.allclose.call,
+            "ops.allclose.call",
             "aten::allclose",
         ),
     ),
@@ -14060,8 +14100,8 @@ Tensor_allclose = Binding(
 Tensor_masked_fill = Binding(
     "Tensor.masked_fill",
     (
-        ("masked_fill(Tensor mask, Tensor value)", ops.masked_fill_Tensor.call, "aten::masked_fill.Tensor"),
-        ("masked_fill(Tensor mask, Number value)", ops.masked_fill_Scalar.call, "aten::masked_fill.Scalar"),
+        ("masked_fill(Tensor mask, Tensor value)", "ops.masked_fill_Tensor.call", "aten::masked_fill.Tensor"),
+        ("masked_fill(Tensor mask, Number value)", "ops.masked_fill_Scalar.call", "aten::masked_fill.Scalar"),
     ),
 )
 
@@ -14069,8 +14109,8 @@ Tensor_masked_fill = Binding(
 Tensor_masked_fill_ = Binding(
     "Tensor.masked_fill_",
     (
-        ("masked_fill_(Tensor mask, Tensor value)", ops.masked_fill__Tensor.call, "aten::masked_fill_.Tensor"),
-        ("masked_fill_(Tensor mask, Number value)", ops.masked_fill__Scalar.call, "aten::masked_fill_.Scalar"),
+        ("masked_fill_(Tensor mask, Tensor value)", "ops.masked_fill__Tensor.call", "aten::masked_fill_.Tensor"),
+        ("masked_fill_(Tensor mask, Number value)", "ops.masked_fill__Scalar.call", "aten::masked_fill_.Scalar"),
     ),
 )
 
@@ -14078,7 +14118,7 @@ Tensor_masked_fill_ = Binding(
 Tensor_masked_select = Binding(
     "Tensor.masked_select",
     (
-        ("masked_select(Tensor mask)", ops.masked_select.call, "aten::masked_select"),
+        ("masked_select(Tensor mask)", "ops.masked_select.call", "aten::masked_select"),
     ),
 )
 
@@ -14086,7 +14126,7 @@ Tensor_masked_select = Binding(
 Tensor_masked_scatter_ = Binding(
     "Tensor.masked_scatter_",
     (
-        ("masked_scatter_(Tensor mask, Tensor source)", ops.masked_scatter_.call, "aten::masked_scatter_"),
+        ("masked_scatter_(Tensor mask, Tensor source)", "ops.masked_scatter_.call", "aten::masked_scatter_"),
     ),
 )
 
@@ -14094,7 +14134,7 @@ Tensor_masked_scatter_ = Binding(
 Tensor_masked_scatter = Binding(
     "Tensor.masked_scatter",
     (
-        ("masked_scatter(Tensor mask, Tensor source)", ops.masked_scatter.call, "aten::masked_scatter"),
+        ("masked_scatter(Tensor mask, Tensor source)", "ops.masked_scatter.call", "aten::masked_scatter"),
     ),
 )
 
@@ -14102,10 +14142,10 @@ Tensor_masked_scatter = Binding(
 Tensor_sum = Binding(
     "Tensor.sum",
     (
-        ("sum(*, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
+        ("sum(*, torch.dtype dtype = None)", "ops.sum.call", "aten::sum"),
         (
             "sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)",
-            ops.sum_dim_IntList.call,
+            "ops.sum_dim_IntList.call",
             "aten::sum.dim_IntList",
         ),
     ),
@@ -14115,7 +14155,7 @@ Tensor_sum = Binding(
 Tensor_sum_to_size = Binding(
     "Tensor.sum_to_size",
     (
-        ("sum_to_size(tuple of SymInts size)", ops.sum_to_size.call, "aten::sum_to_size"),
+        ("sum_to_size(tuple of SymInts size)", "ops.sum_to_size.call", "aten::sum_to_size"),
     ),
 )
 
@@ -14123,10 +14163,10 @@ Tensor_sum_to_size = Binding(
 Tensor_mean = Binding(
     "Tensor.mean",
     (
-        ("mean(*, torch.dtype dtype = None)", ops.mean.call, "aten::mean"),
+        ("mean(*, torch.dtype dtype = None)", "ops.mean.call", "aten::mean"),
         (
             "mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)",
-            ops.mean_dim.call,
+            "ops.mean_dim.call",
             "aten::mean.dim",
         ),
     ),
@@ -14138,7 +14178,7 @@ Tensor_nansum = Binding(
     (
         (
             "nansum(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)",
-            ops.nansum.call,
+            "ops.nansum.call",
             "aten::nansum",
         ),
     ),
@@ -14150,7 +14190,7 @@ Tensor_nanmean = Binding(
     (
         (
             "nanmean(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)",
-            ops.nanmean.call,
+            "ops.nanmean.call",
             "aten::nanmean",
         ),
     ),
@@ -14162,12 +14202,12 @@ Tensor_quantile = Binding(
     (
         (
             "quantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
-            ops.quantile.call,
+            "ops.quantile.call",
             "aten::quantile",
         ),
         (
             "quantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
-            ops.quantile_scalar.call,
+            "ops.quantile_scalar.call",
             "aten::quantile.scalar",
         ),
     ),
@@ -14179,12 +14219,12 @@ Tensor_nanquantile = Binding(
     (
         (
             "nanquantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
-            ops.nanquantile.call,
+            "ops.nanquantile.call",
             "aten::nanquantile",
         ),
         (
             "nanquantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
-            ops.nanquantile_scalar.call,
+            "ops.nanquantile_scalar.call",
             "aten::nanquantile.scalar",
         ),
     ),
@@ -14194,7 +14234,7 @@ Tensor_nanquantile = Binding(
 Tensor__is_all_true = Binding(
     "Tensor._is_all_true",
     (
-        ("_is_all_true()", ops._is_all_true.call, "aten::_is_all_true"),
+        ("_is_all_true()", "ops._is_all_true.call", "aten::_is_all_true"),
     ),
 )
 
@@ -14202,9 +14242,9 @@ Tensor__is_all_true = Binding(
 Tensor_any = Binding(
     "Tensor.any",
     (
-        ("any()", ops.any.call, "aten::any"),
-        ("any(tuple of ints dim = None, bool keepdim = False)", ops.any_dims.call, "aten::any.dims"),
-        ("any(int dim, bool keepdim = False)", ops.any_dim.call, "aten::any.dim"),
+        ("any()", "ops.any.call", "aten::any"),
+        ("any(tuple of ints dim = None, bool keepdim = False)", "ops.any_dims.call", "aten::any.dims"),
+        ("any(int dim, bool keepdim = False)", "ops.any_dim.call", "aten::any.dim"),
     ),
 )
 
@@ -14212,9 +14252,9 @@ Tensor_any = Binding(
 Tensor_all = Binding(
     "Tensor.all",
     (
-        ("all()", ops.all.call, "aten::all"),
-        ("all(tuple of ints dim = None, bool keepdim = False)", ops.all_dims.call, "aten::all.dims"),
-        ("all(int dim, bool keepdim = False)", ops.all_dim.call, "aten::all.dim"),
+        ("all()", "ops.all.call", "aten::all"),
+        ("all(tuple of ints dim = None, bool keepdim = False)", "ops.all_dims.call", "aten::all.dims"),
+        ("all(int dim, bool keepdim = False)", "ops.all_dim.call", "aten::all.dim"),
     ),
 )
 
@@ -14222,7 +14262,7 @@ Tensor_all = Binding(
 Tensor__is_any_true = Binding(
     "Tensor._is_any_true",
     (
-        ("_is_any_true()", ops._is_any_true.call, "aten::_is_any_true"),
+        ("_is_any_true()", "ops._is_any_true.call", "aten::_is_any_true"),
     ),
 )
 
@@ -14230,10 +14270,10 @@ Tensor__is_any_true = Binding(
 Tensor_prod = Binding(
     "Tensor.prod",
     (
-        ("prod(*, torch.dtype dtype = None)", ops.prod.call, "aten::prod"),
+        ("prod(*, torch.dtype dtype = None)", "ops.prod.call", "aten::prod"),
         (
             "prod(int dim, bool keepdim = False, *, torch.dtype dtype = None)",
-            ops.prod_dim_int.call,
+            "ops.prod_dim_int.call",
             "aten::prod.dim_int",
         ),
     ),
@@ -14247,8 +14287,8 @@ def _Tensor_max_dim(self: Any, dim: Any, keepdim: Any) -> Any:
 Tensor_max = Binding(
     "Tensor.max",
     (
-        ("max()", ops.max.call, "aten::max"),
-        ("max(Tensor other)", ops.max_other.call, "aten::max.other"),
+        ("max()", "ops.max.call", "aten::max"),
+        ("max(Tensor other)", "ops.max_other.call", "aten::max.other"),
         ("max(int dim, bool keepdim = False)", _Tensor_max_dim, "aten::max.dim"),
     ),
 )
@@ -14261,8 +14301,8 @@ def _Tensor_min_dim(self: Any, dim: Any, keepdim: Any) -> Any:
 Tensor_min = Binding(
     "Tensor.min",
     (
-        ("min()", ops.min.call, "aten::min"),
-        ("min(Tensor other)", ops.min_other.call, "aten::min.other"),
+        ("min()", "ops.min.call", "aten::min"),
+        ("min(Tensor other)", "ops.min_other.call", "aten::min.other"),
         ("min(int dim, bool keepdim = False)", _Tensor_min_dim, "aten::min.dim"),
     ),
 )
@@ -14307,7 +14347,7 @@ Tensor_aminmax = Binding(
 Tensor_amax = Binding(
     "Tensor.amax",
     (
-        ("amax(tuple of ints[1] dim = [], bool keepdim = False)", ops.amax.call, "aten::amax"),
+        ("amax(tuple of ints[1] dim = [], bool keepdim = False)", "ops.amax.call", "aten::amax"),
     ),
 )
 
@@ -14315,7 +14355,7 @@ Tensor_amax = Binding(
 Tensor_amin = Binding(
     "Tensor.amin",
     (
-        ("amin(tuple of ints[1] dim = [], bool keepdim = False)", ops.amin.call, "aten::amin"),
+        ("amin(tuple of ints[1] dim = [], bool keepdim = False)", "ops.amin.call", "aten::amin"),
     ),
 )
 
@@ -14323,7 +14363,7 @@ Tensor_amin = Binding(
 Tensor_argmax = Binding(
     "Tensor.argmax",
     (
-        ("argmax(int dim = None, bool keepdim = False)", ops.argmax.call, "aten::argmax"),
+        ("argmax(int dim = None, bool keepdim = False)", "ops.argmax.call", "aten::argmax"),
     ),
 )
 
@@ -14331,7 +14371,7 @@ Tensor_argmax = Binding(
 Tensor_argmin = Binding(
     "Tensor.argmin",
     (
-        ("argmin(int dim = None, bool keepdim = False)", ops.argmin.call, "aten::argmin"),
+        ("argmin(int dim = None, bool keepdim = False)", "ops.argmin.call", "aten::argmin"),
     ),
 )
 
@@ -14339,13 +14379,13 @@ Tensor_argmin = Binding(
 Tensor_var = Binding(
     "Tensor.var",
     (
-        ("var(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_dim.call, "aten::var.dim"),
+        ("var(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", "ops.var_dim.call", "aten::var.dim"),
         (
             "var(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
-            ops.var_correction.call,
+            "ops.var_correction.call",
             "aten::var.correction",
         ),
-        ("var(bool unbiased = True)", ops.var.call, "aten::var"),
+        ("var(bool unbiased = True)", "ops.var.call", "aten::var"),
     ),
 )
 
@@ -14353,13 +14393,13 @@ Tensor_var = Binding(
 Tensor_std = Binding(
     "Tensor.std",
     (
-        ("std(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_dim.call, "aten::std.dim"),
+        ("std(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", "ops.std_dim.call", "aten::std.dim"),
         (
             "std(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
-            ops.std_correction.call,
+            "ops.std_correction.call",
             "aten::std.correction",
         ),
-        ("std(bool unbiased = True)", ops.std.call, "aten::std"),
+        ("std(bool unbiased = True)", "ops.std.call", "aten::std"),
     ),
 )
 
@@ -14367,7 +14407,7 @@ Tensor_std = Binding(
 Tensor_logsumexp = Binding(
     "Tensor.logsumexp",
     (
-        ("logsumexp(tuple of ints[1] dim, bool keepdim = False)", ops.logsumexp.call, "aten::logsumexp"),
+        ("logsumexp(tuple of ints[1] dim, bool keepdim = False)", "ops.logsumexp.call", "aten::logsumexp"),
     ),
 )
 
@@ -14375,7 +14415,7 @@ Tensor_logsumexp = Binding(
 Tensor_logcumsumexp = Binding(
     "Tensor.logcumsumexp",
     (
-        ("logcumsumexp(int dim)", ops.logcumsumexp.call, "aten::logcumsumexp"),
+        ("logcumsumexp(int dim)", "ops.logcumsumexp.call", "aten::logcumsumexp"),
     ),
 )
 
@@ -14383,8 +14423,8 @@ Tensor_logcumsumexp = Binding(
 Tensor_count_nonzero = Binding(
     "Tensor.count_nonzero",
     (
-        ("count_nonzero(int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
-        ("count_nonzero(tuple of ints dim)", ops.count_nonzero_dim_IntList.call, "aten::count_nonzero.dim_IntList"),
+        ("count_nonzero(int dim = None)", "ops.count_nonzero.call", "aten::count_nonzero"),
+        ("count_nonzero(tuple of ints dim)", "ops.count_nonzero_dim_IntList.call", "aten::count_nonzero.dim_IntList"),
     ),
 )
 
@@ -14392,7 +14432,7 @@ Tensor_count_nonzero = Binding(
 Tensor_kron = Binding(
     "Tensor.kron",
     (
-        ("kron(Tensor other)", ops.kron.call, "aten::kron"),
+        ("kron(Tensor other)", "ops.kron.call", "aten::kron"),
     ),
 )
 
@@ -14400,7 +14440,7 @@ Tensor_kron = Binding(
 Tensor_matrix_exp = Binding(
     "Tensor.matrix_exp",
     (
-        ("matrix_exp()", ops.matrix_exp.call, "aten::matrix_exp"),
+        ("matrix_exp()", "ops.matrix_exp.call", "aten::matrix_exp"),
     ),
 )
 
@@ -14408,7 +14448,7 @@ Tensor_matrix_exp = Binding(
 Tensor_matrix_power = Binding(
     "Tensor.matrix_power",
     (
-        ("matrix_power(int n)", ops.matrix_power.call, "aten::matrix_power"),
+        ("matrix_power(int n)", "ops.matrix_power.call", "aten::matrix_power"),
     ),
 )
 
@@ -14416,7 +14456,7 @@ Tensor_matrix_power = Binding(
 Tensor_is_pinned = Binding(
     "Tensor.is_pinned",
     (
-        ("is_pinned(torch.device device = None)", ops.is_pinned.call, "aten::is_pinned"),
+        ("is_pinned(torch.device device = None)", "ops.is_pinned.call", "aten::is_pinned"),
     ),
 )
 
@@ -14424,7 +14464,7 @@ Tensor_is_pinned = Binding(
 Tensor_pin_memory = Binding(
     "Tensor.pin_memory",
     (
-        ("pin_memory(torch.device device = None)", ops.pin_memory.call, "aten::pin_memory"),
+        ("pin_memory(torch.device device = None)", "ops.pin_memory.call", "aten::pin_memory"),
     ),
 )
 
@@ -14432,7 +14472,7 @@ Tensor_pin_memory = Binding(
 Tensor_pinverse = Binding(
     "Tensor.pinverse",
     (
-        ("pinverse(float rcond = 1e-15)", ops.pinverse.call, "aten::pinverse"),
+        ("pinverse(float rcond = 1e-15)", "ops.pinverse.call", "aten::pinverse"),
     ),
 )
 
@@ -14440,7 +14480,7 @@ Tensor_pinverse = Binding(
 Tensor_cross = Binding(
     "Tensor.cross",
     (
-        ("cross(Tensor other, int dim = None)", ops.cross.call, "aten::cross"),
+        ("cross(Tensor other, int dim = None)", "ops.cross.call", "aten::cross"),
     ),
 )
 
@@ -14448,7 +14488,7 @@ Tensor_cross = Binding(
 Tensor_trace = Binding(
     "Tensor.trace",
     (
-        ("trace()", ops.trace.call, "aten::trace"),
+        ("trace()", "ops.trace.call", "aten::trace"),
     ),
 )
 
@@ -14484,7 +14524,7 @@ Tensor_svd = Binding(
 Tensor_cholesky = Binding(
     "Tensor.cholesky",
     (
-        ("cholesky(bool upper = False)", ops.cholesky.call, "aten::cholesky"),
+        ("cholesky(bool upper = False)", "ops.cholesky.call", "aten::cholesky"),
     ),
 )
 
@@ -14492,7 +14532,7 @@ Tensor_cholesky = Binding(
 Tensor_cholesky_solve = Binding(
     "Tensor.cholesky_solve",
     (
-        ("cholesky_solve(Tensor input2, bool upper = False)", ops.cholesky_solve.call, "aten::cholesky_solve"),
+        ("cholesky_solve(Tensor input2, bool upper = False)", "ops.cholesky_solve.call", "aten::cholesky_solve"),
     ),
 )
 
@@ -14500,7 +14540,7 @@ Tensor_cholesky_solve = Binding(
 Tensor_cholesky_inverse = Binding(
     "Tensor.cholesky_inverse",
     (
-        ("cholesky_inverse(bool upper = False)", ops.cholesky_inverse.call, "aten::cholesky_inverse"),
+        ("cholesky_inverse(bool upper = False)", "ops.cholesky_inverse.call", "aten::cholesky_inverse"),
     ),
 )
 
@@ -14532,7 +14572,7 @@ Tensor_geqrf = Binding(
 Tensor_orgqr = Binding(
     "Tensor.orgqr",
     (
-        ("orgqr(Tensor input2)", ops.orgqr.call, "aten::orgqr"),
+        ("orgqr(Tensor input2)", "ops.orgqr.call", "aten::orgqr"),
     ),
 )
 
@@ -14542,7 +14582,7 @@ Tensor_ormqr = Binding(
     (
         (
             "ormqr(Tensor input2, Tensor input3, bool left = True, bool transpose = False)",
-            ops.ormqr.call,
+            "ops.ormqr.call",
             "aten::ormqr",
         ),
     ),
@@ -14552,7 +14592,7 @@ Tensor_ormqr = Binding(
 Tensor_lu_solve = Binding(
     "Tensor.lu_solve",
     (
-        ("lu_solve(Tensor LU_data, Tensor LU_pivots)", ops.lu_solve.call, "aten::lu_solve"),
+        ("lu_solve(Tensor LU_data, Tensor LU_pivots)", "ops.lu_solve.call", "aten::lu_solve"),
     ),
 )
 
@@ -14560,7 +14600,7 @@ Tensor_lu_solve = Binding(
 Tensor_det = Binding(
     "Tensor.det",
     (
-        ("det()", ops.det.call, "aten::det"),
+        ("det()", "ops.det.call", "aten::det"),
     ),
 )
 
@@ -14580,7 +14620,7 @@ Tensor_slogdet = Binding(
 Tensor_logdet = Binding(
     "Tensor.logdet",
     (
-        ("logdet()", ops.logdet.call, "aten::logdet"),
+        ("logdet()", "ops.logdet.call", "aten::logdet"),
     ),
 )
 
@@ -14588,7 +14628,7 @@ Tensor_logdet = Binding(
 Tensor_inverse = Binding(
     "Tensor.inverse",
     (
-        ("inverse()", ops.inverse.call, "aten::inverse"),
+        ("inverse()", "ops.inverse.call", "aten::inverse"),
     ),
 )
 
@@ -14596,7 +14636,7 @@ Tensor_inverse = Binding(
 Tensor_inner = Binding(
     "Tensor.inner",
     (
-        ("inner(Tensor other)", ops.inner.call, "aten::inner"),
+        ("inner(Tensor other)", "ops.inner.call", "aten::inner"),
     ),
 )
 
@@ -14604,7 +14644,7 @@ Tensor_inner = Binding(
 Tensor_cumsum = Binding(
     "Tensor.cumsum",
     (
-        ("cumsum(int dim, *, torch.dtype dtype = None)", ops.cumsum.call, "aten::cumsum"),
+        ("cumsum(int dim, *, torch.dtype dtype = None)", "ops.cumsum.call", "aten::cumsum"),
     ),
 )
 
@@ -14612,7 +14652,7 @@ Tensor_cumsum = Binding(
 Tensor_cumsum_ = Binding(
     "Tensor.cumsum_",
     (
-        ("cumsum_(int dim, *, torch.dtype dtype = None)", ops.cumsum_.call, "aten::cumsum_"),
+        ("cumsum_(int dim, *, torch.dtype dtype = None)", "ops.cumsum_.call", "aten::cumsum_"),
     ),
 )
 
@@ -14620,7 +14660,7 @@ Tensor_cumsum_ = Binding(
 Tensor_cumprod = Binding(
     "Tensor.cumprod",
     (
-        ("cumprod(int dim, *, torch.dtype dtype = None)", ops.cumprod.call, "aten::cumprod"),
+        ("cumprod(int dim, *, torch.dtype dtype = None)", "ops.cumprod.call", "aten::cumprod"),
     ),
 )
 
@@ -14628,7 +14668,7 @@ Tensor_cumprod = Binding(
 Tensor_cumprod_ = Binding(
     "Tensor.cumprod_",
     (
-        ("cumprod_(int dim, *, torch.dtype dtype = None)", ops.cumprod_.call, "aten::cumprod_"),
+        ("cumprod_(int dim, *, torch.dtype dtype = None)", "ops.cumprod_.call", "aten::cumprod_"),
     ),
 )
 
@@ -14636,7 +14676,7 @@ Tensor_cumprod_ = Binding(
 Tensor_diff = Binding(
     "Tensor.diff",
     (
-        ("diff(int n = 1, int dim = -1, Tensor prepend = None, Tensor append = None)", ops.diff.call, "aten::diff"),
+        ("diff(int n = 1, int dim = -1, Tensor prepend = None, Tensor append = None)", "ops.diff.call", "aten::diff"),
     ),
 )
 
@@ -14689,7 +14729,7 @@ def _Tensor_median_dim(self: Any, dim: Any, keepdim: Any) -> Any:
 Tensor_median = Binding(
     "Tensor.median",
     (
-        ("median()", ops.median.call, "aten::median"),
+        ("median()", "ops.median.call", "aten::median"),
         ("median(int dim, bool keepdim = False)", _Tensor_median_dim, "aten::median.dim"),
     ),
 )
@@ -14702,7 +14742,7 @@ def _Tensor_nanmedian_dim(self: Any, dim: Any, keepdim: Any) -> Any:
 Tensor_nanmedian = Binding(
     "Tensor.nanmedian",
     (
-        ("nanmedian()", ops.nanmedian.call, "aten::nanmedian"),
+        ("nanmedian()", "ops.nanmedian.call", "aten::nanmedian"),
         ("nanmedian(int dim, bool keepdim = False)", _Tensor_nanmedian_dim, "aten::nanmedian.dim"),
     ),
 )
@@ -14723,7 +14763,7 @@ Tensor_mode = Binding(
 Tensor_msort = Binding(
     "Tensor.msort",
     (
-        ("msort()", ops.msort.call, "aten::msort"),
+        ("msort()", "ops.msort.call", "aten::msort"),
     ),
 )
 
@@ -14733,10 +14773,10 @@ Tensor_argsort = Binding(
     (
         (
             "argsort(*, bool stable, int dim = -1, bool descending = False)",
-            ops.argsort_stable.call,
+            "ops.argsort_stable.call",
             "aten::argsort.stable",
         ),
-        ("argsort(int dim = -1, bool descending = False)", ops.argsort.call, "aten::argsort"),
+        ("argsort(int dim = -1, bool descending = False)", "ops.argsort.call", "aten::argsort"),
     ),
 )
 
@@ -14744,7 +14784,7 @@ Tensor_argsort = Binding(
 Tensor_mm = Binding(
     "Tensor.mm",
     (
-        ("mm(Tensor mat2)", ops.mm.call, "aten::mm"),
+        ("mm(Tensor mat2)", "ops.mm.call", "aten::mm"),
     ),
 )
 
@@ -14766,7 +14806,7 @@ Tensor_addmm = Binding(
             "aten::addmm",
         ),
         ("addmm(Number beta, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm_deprecated1, "aten::addmm"),
-        ("addmm(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm.call, "aten::addmm"),
+        ("addmm(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", "ops.addmm.call", "aten::addmm"),
     ),
 )
 
@@ -14788,7 +14828,7 @@ Tensor_addmm_ = Binding(
             "aten::addmm_",
         ),
         ("addmm_(Number beta, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm__deprecated1, "aten::addmm_"),
-        ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm_.call, "aten::addmm_"),
+        ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", "ops.addmm_.call", "aten::addmm_"),
     ),
 )
 
@@ -14798,7 +14838,7 @@ Tensor__addmm_activation = Binding(
     (
         (
             "_addmm_activation(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool use_gelu = False)",
-            ops._addmm_activation.call,
+            "ops._addmm_activation.call",
             "aten::_addmm_activation",
         ),
     ),
@@ -14818,7 +14858,7 @@ Tensor_addr = Binding(
     (
         ("addr(Number beta, Number alpha, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr_deprecated, "aten::addr"),
         ("addr(Number beta, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr_deprecated1, "aten::addr"),
-        ("addr(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr.call, "aten::addr"),
+        ("addr(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", "ops.addr.call", "aten::addr"),
     ),
 )
 
@@ -14840,7 +14880,7 @@ Tensor_addr_ = Binding(
             "aten::addr_",
         ),
         ("addr_(Number beta, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr__deprecated1, "aten::addr_"),
-        ("addr_(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr_.call, "aten::addr_"),
+        ("addr_(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", "ops.addr_.call", "aten::addr_"),
     ),
 )
 
@@ -14864,7 +14904,7 @@ Tensor_addbmm_ = Binding(
         ("addbmm_(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm__deprecated1, "aten::addbmm_"),
         (
             "addbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
-            ops.addbmm_.call,
+            "ops.addbmm_.call",
             "aten::addbmm_",
         ),
     ),
@@ -14888,7 +14928,11 @@ Tensor_addbmm = Binding(
             "aten::addbmm",
         ),
         ("addbmm(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm_deprecated1, "aten::addbmm"),
-        ("addbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm.call, "aten::addbmm"),
+        (
+            "addbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
+            "ops.addbmm.call",
+            "aten::addbmm",
+        ),
     ),
 )
 
@@ -14896,7 +14940,7 @@ Tensor_addbmm = Binding(
 Tensor_bmm = Binding(
     "Tensor.bmm",
     (
-        ("bmm(Tensor mat2)", ops.bmm.call, "aten::bmm"),
+        ("bmm(Tensor mat2)", "ops.bmm.call", "aten::bmm"),
     ),
 )
 
@@ -14904,7 +14948,7 @@ Tensor_bmm = Binding(
 Tensor_mv = Binding(
     "Tensor.mv",
     (
-        ("mv(Tensor vec)", ops.mv.call, "aten::mv"),
+        ("mv(Tensor vec)", "ops.mv.call", "aten::mv"),
     ),
 )
 
@@ -14926,7 +14970,7 @@ Tensor_addmv = Binding(
             "aten::addmv",
         ),
         ("addmv(Number beta, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv_deprecated1, "aten::addmv"),
-        ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv.call, "aten::addmv"),
+        ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", "ops.addmv.call", "aten::addmv"),
     ),
 )
 
@@ -14948,7 +14992,7 @@ Tensor_addmv_ = Binding(
             "aten::addmv_",
         ),
         ("addmv_(Number beta, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv__deprecated1, "aten::addmv_"),
-        ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv_.call, "aten::addmv_"),
+        ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", "ops.addmv_.call", "aten::addmv_"),
     ),
 )
 
@@ -14956,7 +15000,7 @@ Tensor_addmv_ = Binding(
 Tensor_outer = Binding(
     "Tensor.outer",
     (
-        ("outer(Tensor vec2)", ops.outer.call, "aten::outer"),
+        ("outer(Tensor vec2)", "ops.outer.call", "aten::outer"),
     ),
 )
 
@@ -14964,7 +15008,7 @@ Tensor_outer = Binding(
 Tensor_ger = Binding(
     "Tensor.ger",
     (
-        ("ger(Tensor vec2)", ops.ger.call, "aten::ger"),
+        ("ger(Tensor vec2)", "ops.ger.call", "aten::ger"),
     ),
 )
 
@@ -14972,7 +15016,7 @@ Tensor_ger = Binding(
 Tensor_dot = Binding(
     "Tensor.dot",
     (
-        ("dot(Tensor tensor)", ops.dot.call, "aten::dot"),
+        ("dot(Tensor tensor)", "ops.dot.call", "aten::dot"),
     ),
 )
 
@@ -14980,7 +15024,7 @@ Tensor_dot = Binding(
 Tensor_matmul = Binding(
     "Tensor.matmul",
     (
-        ("matmul(Tensor other)", ops.matmul.call, "aten::matmul"),
+        ("matmul(Tensor other)", "ops.matmul.call", "aten::matmul"),
     ),
 )
 
@@ -14990,7 +15034,7 @@ Tensor_as_strided = Binding(
     (
         (
             "as_strided(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
-            ops.as_strided.call,
+            "ops.as_strided.call",
             "aten::as_strided",
         ),
     ),
@@ -15002,7 +15046,7 @@ Tensor_as_strided_ = Binding(
     (
         (
             "as_strided_(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
-            ops.as_strided_.call,
+            "ops.as_strided_.call",
             "aten::as_strided_",
         ),
     ),
@@ -15012,8 +15056,8 @@ Tensor_as_strided_ = Binding(
 Tensor_view = Binding(
     "Tensor.view",
     (
-        ("view(torch.dtype dtype)", ops.view_dtype.call, "aten::view.dtype"),
-        ("view(tuple of SymInts size)", ops.view.call, "aten::view"),
+        ("view(torch.dtype dtype)", "ops.view_dtype.call", "aten::view.dtype"),
+        ("view(tuple of SymInts size)", "ops.view.call", "aten::view"),
     ),
 )
 
@@ -15021,7 +15065,7 @@ Tensor_view = Binding(
 Tensor_reshape = Binding(
     "Tensor.reshape",
     (
-        ("reshape(tuple of SymInts shape)", ops.reshape.call, "aten::reshape"),
+        ("reshape(tuple of SymInts shape)", "ops.reshape.call", "aten::reshape"),
     ),
 )
 
@@ -15029,7 +15073,7 @@ Tensor_reshape = Binding(
 Tensor_expand = Binding(
     "Tensor.expand",
     (
-        ("expand(tuple of SymInts size, *, bool implicit = False)", ops.expand.call, "aten::expand"),
+        ("expand(tuple of SymInts size, *, bool implicit = False)", "ops.expand.call", "aten::expand"),
     ),
 )
 
@@ -15037,7 +15081,7 @@ Tensor_expand = Binding(
 Tensor_expand_as = Binding(
     "Tensor.expand_as",
     (
-        ("expand_as(Tensor other)", ops.expand_as.call, "aten::expand_as"),
+        ("expand_as(Tensor other)", "ops.expand_as.call", "aten::expand_as"),
     ),
 )
 
@@ -15045,7 +15089,7 @@ Tensor_expand_as = Binding(
 Tensor_t = Binding(
     "Tensor.t",
     (
-        ("t()", ops.t.call, "aten::t"),
+        ("t()", "ops.t.call", "aten::t"),
     ),
 )
 
@@ -15053,7 +15097,7 @@ Tensor_t = Binding(
 Tensor_t_ = Binding(
     "Tensor.t_",
     (
-        ("t_()", ops.t_.call, "aten::t_"),
+        ("t_()", "ops.t_.call", "aten::t_"),
     ),
 )
 
@@ -15061,7 +15105,7 @@ Tensor_t_ = Binding(
 Tensor_transpose = Binding(
     "Tensor.transpose",
     (
-        ("transpose(int dim0, int dim1)", ops.transpose_int.call, "aten::transpose.int"),
+        ("transpose(int dim0, int dim1)", "ops.transpose_int.call", "aten::transpose.int"),
     ),
 )
 
@@ -15069,7 +15113,7 @@ Tensor_transpose = Binding(
 Tensor_transpose_ = Binding(
     "Tensor.transpose_",
     (
-        ("transpose_(int dim0, int dim1)", ops.transpose_.call, "aten::transpose_"),
+        ("transpose_(int dim0, int dim1)", "ops.transpose_.call", "aten::transpose_"),
     ),
 )
 
@@ -15077,7 +15121,7 @@ Tensor_transpose_ = Binding(
 Tensor_matrix_H = Binding(
     "Tensor.matrix_H",
     (
-        ("matrix_H()", ops.matrix_H.call, "aten::matrix_H"),
+        ("matrix_H()", "ops.matrix_H.call", "aten::matrix_H"),
     ),
 )
 
@@ -15085,7 +15129,7 @@ Tensor_matrix_H = Binding(
 Tensor_mT = Binding(
     "Tensor.mT",
     (
-        ("mT()", ops.mT.call, "aten::mT"),
+        ("mT()", "ops.mT.call", "aten::mT"),
     ),
 )
 
@@ -15093,7 +15137,7 @@ Tensor_mT = Binding(
 Tensor_mH = Binding(
     "Tensor.mH",
     (
-        ("mH()", ops.mH.call, "aten::mH"),
+        ("mH()", "ops.mH.call", "aten::mH"),
     ),
 )
 
@@ -15101,7 +15145,7 @@ Tensor_mH = Binding(
 Tensor_adjoint = Binding(
     "Tensor.adjoint",
     (
-        ("adjoint()", ops.adjoint.call, "aten::adjoint"),
+        ("adjoint()", "ops.adjoint.call", "aten::adjoint"),
     ),
 )
 
@@ -15109,7 +15153,7 @@ Tensor_adjoint = Binding(
 Tensor_numpy_T = Binding(
     "Tensor.numpy_T",
     (
-        ("numpy_T()", ops.numpy_T.call, "aten::numpy_T"),
+        ("numpy_T()", "ops.numpy_T.call", "aten::numpy_T"),
     ),
 )
 
@@ -15117,9 +15161,9 @@ Tensor_numpy_T = Binding(
 Tensor_squeeze = Binding(
     "Tensor.squeeze",
     (
-        ("squeeze()", ops.squeeze.call, "aten::squeeze"),
-        ("squeeze(int dim)", ops.squeeze_dim.call, "aten::squeeze.dim"),
-        ("squeeze(tuple of ints dim)", ops.squeeze_dims.call, "aten::squeeze.dims"),
+        ("squeeze()", "ops.squeeze.call", "aten::squeeze"),
+        ("squeeze(int dim)", "ops.squeeze_dim.call", "aten::squeeze.dim"),
+        ("squeeze(tuple of ints dim)", "ops.squeeze_dims.call", "aten::squeeze.dims"),
     ),
 )
 
@@ -15127,9 +15171,9 @@ Tensor_squeeze = Binding(
 Tensor_squeeze_ = Binding(
     "Tensor.squeeze_",
     (
-        ("squeeze_()", ops.squeeze_.call, "aten::squeeze_"),
-        ("squeeze_(int dim)", ops.squeeze__dim.call, "aten::squeeze_.dim"),
-        ("squeeze_(tuple of ints dim)", ops.squeeze__dims.call, "aten::squeeze_.dims"),
+        ("squeeze_()", "ops.squeeze_.call", "aten::squeeze_"),
+        ("squeeze_(int dim)", "ops.squeeze__dim.call", "aten::squeeze_.dim"),
+        ("squeeze_(tuple of ints dim)", "ops.squeeze__dims.call", "aten::squeeze_.dims"),
     ),
 )
 
@@ -15137,7 +15181,7 @@ Tensor_squeeze_ = Binding(
 Tensor_unsqueeze = Binding(
     "Tensor.unsqueeze",
     (
-        ("unsqueeze(int dim)", ops.unsqueeze.call, "aten::unsqueeze"),
+        ("unsqueeze(int dim)", "ops.unsqueeze.call", "aten::unsqueeze"),
     ),
 )
 
@@ -15145,7 +15189,7 @@ Tensor_unsqueeze = Binding(
 Tensor_unsqueeze_ = Binding(
     "Tensor.unsqueeze_",
     (
-        ("unsqueeze_(int dim)", ops.unsqueeze_.call, "aten::unsqueeze_"),
+        ("unsqueeze_(int dim)", "ops.unsqueeze_.call", "aten::unsqueeze_"),
     ),
 )
 
@@ -15153,7 +15197,7 @@ Tensor_unsqueeze_ = Binding(
 Tensor_permute = Binding(
     "Tensor.permute",
     (
-        ("permute(tuple of ints dims)", ops.permute.call, "aten::permute"),
+        ("permute(tuple of ints dims)", "ops.permute.call", "aten::permute"),
     ),
 )
 
@@ -15161,8 +15205,12 @@ Tensor_permute = Binding(
 Tensor_movedim = Binding(
     "Tensor.movedim",
     (
-        ("movedim(int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
-        ("movedim(tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
+        ("movedim(int source, int destination)", "ops.movedim_int.call", "aten::movedim.int"),
+        (
+            "movedim(tuple of ints source, tuple of ints destination)",
+            "ops.movedim_intlist.call",
+            "aten::movedim.intlist",
+        ),
     ),
 )
 
@@ -15170,7 +15218,7 @@ Tensor_movedim = Binding(
 Tensor_select = Binding(
     "Tensor.select",
     (
-        ("select(int dim, SymInt index)", ops.select_int.call, "aten::select.int"),
+        ("select(int dim, SymInt index)", "ops.select_int.call", "aten::select.int"),
     ),
 )
 
@@ -15178,8 +15226,8 @@ Tensor_select = Binding(
 Tensor_narrow = Binding(
     "Tensor.narrow",
     (
-        ("narrow(int dim, Tensor start, SymInt length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
-        ("narrow(int dim, SymInt start, SymInt length)", ops.narrow.call, "aten::narrow"),
+        ("narrow(int dim, Tensor start, SymInt length)", "ops.narrow_Tensor.call", "aten::narrow.Tensor"),
+        ("narrow(int dim, SymInt start, SymInt length)", "ops.narrow.call", "aten::narrow"),
     ),
 )
 
@@ -15199,7 +15247,7 @@ Tensor_unbind = Binding(
 Tensor_narrow_copy = Binding(
     "Tensor.narrow_copy",
     (
-        ("narrow_copy(int dim, SymInt start, SymInt length)", ops.narrow_copy.call, "aten::narrow_copy"),
+        ("narrow_copy(int dim, SymInt start, SymInt length)", "ops.narrow_copy.call", "aten::narrow_copy"),
     ),
 )
 
@@ -15237,7 +15285,7 @@ Tensor_tensor_split = Binding(
 Tensor_reshape_as = Binding(
     "Tensor.reshape_as",
     (
-        ("reshape_as(Tensor other)", ops.reshape_as.call, "aten::reshape_as"),
+        ("reshape_as(Tensor other)", "ops.reshape_as.call", "aten::reshape_as"),
     ),
 )
 
@@ -15245,7 +15293,7 @@ Tensor_reshape_as = Binding(
 Tensor_type_as = Binding(
     "Tensor.type_as",
     (
-        ("type_as(Tensor other)", ops.type_as.call, "aten::type_as"),
+        ("type_as(Tensor other)", "ops.type_as.call", "aten::type_as"),
     ),
 )
 
@@ -15253,7 +15301,7 @@ Tensor_type_as = Binding(
 Tensor_view_as = Binding(
     "Tensor.view_as",
     (
-        ("view_as(Tensor other)", ops.view_as.call, "aten::view_as"),
+        ("view_as(Tensor other)", "ops.view_as.call", "aten::view_as"),
     ),
 )
 
@@ -15261,7 +15309,7 @@ Tensor_view_as = Binding(
 Tensor_diagonal = Binding(
     "Tensor.diagonal",
     (
-        ("diagonal(int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal.call, "aten::diagonal"),
+        ("diagonal(int offset = 0, int dim1 = 0, int dim2 = 1)", "ops.diagonal.call", "aten::diagonal"),
     ),
 )
 
@@ -15314,7 +15362,7 @@ Tensor_chunk = Binding(
 Tensor_flatten = Binding(
     "Tensor.flatten",
     (
-        ("flatten(int start_dim = 0, int end_dim = -1)", ops.flatten_using_ints.call, "aten::flatten.using_ints"),
+        ("flatten(int start_dim = 0, int end_dim = -1)", "ops.flatten_using_ints.call", "aten::flatten.using_ints"),
     ),
 )
 
@@ -15322,7 +15370,7 @@ Tensor_flatten = Binding(
 Tensor_ravel = Binding(
     "Tensor.ravel",
     (
-        ("ravel()", ops.ravel.call, "aten::ravel"),
+        ("ravel()", "ops.ravel.call", "aten::ravel"),
     ),
 )
 
@@ -15330,7 +15378,7 @@ Tensor_ravel = Binding(
 Tensor_flip = Binding(
     "Tensor.flip",
     (
-        ("flip(tuple of ints dims)", ops.flip.call, "aten::flip"),
+        ("flip(tuple of ints dims)", "ops.flip.call", "aten::flip"),
     ),
 )
 
@@ -15338,7 +15386,7 @@ Tensor_flip = Binding(
 Tensor_repeat = Binding(
     "Tensor.repeat",
     (
-        ("repeat(tuple of SymInts repeats)", ops.repeat.call, "aten::repeat"),
+        ("repeat(tuple of SymInts repeats)", "ops.repeat.call", "aten::repeat"),
     ),
 )
 
@@ -15346,7 +15394,7 @@ Tensor_repeat = Binding(
 Tensor_tril = Binding(
     "Tensor.tril",
     (
-        ("tril(SymInt diagonal = 0)", ops.tril.call, "aten::tril"),
+        ("tril(SymInt diagonal = 0)", "ops.tril.call", "aten::tril"),
     ),
 )
 
@@ -15354,7 +15402,7 @@ Tensor_tril = Binding(
 Tensor_tril_ = Binding(
     "Tensor.tril_",
     (
-        ("tril_(SymInt diagonal = 0)", ops.tril_.call, "aten::tril_"),
+        ("tril_(SymInt diagonal = 0)", "ops.tril_.call", "aten::tril_"),
     ),
 )
 
@@ -15362,7 +15410,7 @@ Tensor_tril_ = Binding(
 Tensor_triu = Binding(
     "Tensor.triu",
     (
-        ("triu(SymInt diagonal = 0)", ops.triu.call, "aten::triu"),
+        ("triu(SymInt diagonal = 0)", "ops.triu.call", "aten::triu"),
     ),
 )
 
@@ -15370,7 +15418,7 @@ Tensor_triu = Binding(
 Tensor_roll = Binding(
     "Tensor.roll",
     (
-        ("roll(tuple of SymInts[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
+        ("roll(tuple of SymInts[1] shifts, tuple of ints[1] dims = [])", "ops.roll.call", "aten::roll"),
     ),
 )
 
@@ -15378,7 +15426,7 @@ Tensor_roll = Binding(
 Tensor_rot90 = Binding(
     "Tensor.rot90",
     (
-        ("rot90(int k = 1, tuple of ints dims = [0,1])", ops.rot90.call, "aten::rot90"),
+        ("rot90(int k = 1, tuple of ints dims = [0,1])", "ops.rot90.call", "aten::rot90"),
     ),
 )
 
@@ -15386,7 +15434,7 @@ Tensor_rot90 = Binding(
 Tensor_fliplr = Binding(
     "Tensor.fliplr",
     (
-        ("fliplr()", ops.fliplr.call, "aten::fliplr"),
+        ("fliplr()", "ops.fliplr.call", "aten::fliplr"),
     ),
 )
 
@@ -15394,7 +15442,7 @@ Tensor_fliplr = Binding(
 Tensor_flipud = Binding(
     "Tensor.flipud",
     (
-        ("flipud()", ops.flipud.call, "aten::flipud"),
+        ("flipud()", "ops.flipud.call", "aten::flipud"),
     ),
 )
 
@@ -15404,12 +15452,12 @@ Tensor_repeat_interleave = Binding(
     (
         (
             "repeat_interleave(Tensor repeats, int dim = None, *, SymInt output_size = None)",
-            ops.repeat_interleave_self_Tensor.call,
+            "ops.repeat_interleave_self_Tensor.call",
             "aten::repeat_interleave.self_Tensor",
         ),
         (
             "repeat_interleave(SymInt repeats, int dim = None, *, SymInt output_size = None)",
-            ops.repeat_interleave_self_int.call,
+            "ops.repeat_interleave_self_int.call",
             "aten::repeat_interleave.self_int",
         ),
     ),
@@ -15419,7 +15467,7 @@ Tensor_repeat_interleave = Binding(
 Tensor_unfold = Binding(
     "Tensor.unfold",
     (
-        ("unfold(int dimension, int size, int step)", ops.unfold.call, "aten::unfold"),
+        ("unfold(int dimension, int size, int step)", "ops.unfold.call", "aten::unfold"),
     ),
 )
 
@@ -15518,7 +15566,7 @@ Tensor_unsafe_chunk = Binding(
 Tensor_swapaxes = Binding(
     "Tensor.swapaxes",
     (
-        ("swapaxes(int axis0, int axis1)", ops.swapaxes.call, "aten::swapaxes"),
+        ("swapaxes(int axis0, int axis1)", "ops.swapaxes.call", "aten::swapaxes"),
     ),
 )
 
@@ -15526,7 +15574,7 @@ Tensor_swapaxes = Binding(
 Tensor_swapaxes_ = Binding(
     "Tensor.swapaxes_",
     (
-        ("swapaxes_(int axis0, int axis1)", ops.swapaxes_.call, "aten::swapaxes_"),
+        ("swapaxes_(int axis0, int axis1)", "ops.swapaxes_.call", "aten::swapaxes_"),
     ),
 )
 
@@ -15534,7 +15582,7 @@ Tensor_swapaxes_ = Binding(
 Tensor_swapdims = Binding(
     "Tensor.swapdims",
     (
-        ("swapdims(int dim0, int dim1)", ops.swapdims.call, "aten::swapdims"),
+        ("swapdims(int dim0, int dim1)", "ops.swapdims.call", "aten::swapdims"),
     ),
 )
 
@@ -15542,7 +15590,7 @@ Tensor_swapdims = Binding(
 Tensor_swapdims_ = Binding(
     "Tensor.swapdims_",
     (
-        ("swapdims_(int dim0, int dim1)", ops.swapdims_.call, "aten::swapdims_"),
+        ("swapdims_(int dim0, int dim1)", "ops.swapdims_.call", "aten::swapdims_"),
     ),
 )
 
@@ -15550,10 +15598,10 @@ Tensor_swapdims_ = Binding(
 Tensor_moveaxis = Binding(
     "Tensor.moveaxis",
     (
-        ("moveaxis(int source, int destination)", ops.moveaxis_int.call, "aten::moveaxis.int"),
+        ("moveaxis(int source, int destination)", "ops.moveaxis_int.call", "aten::moveaxis.int"),
         (
             "moveaxis(tuple of ints source, tuple of ints destination)",
-            ops.moveaxis_intlist.call,
+            "ops.moveaxis_intlist.call",
             "aten::moveaxis.intlist",
         ),
     ),
@@ -15563,7 +15611,7 @@ Tensor_moveaxis = Binding(
 Tensor_diag_embed = Binding(
     "Tensor.diag_embed",
     (
-        ("diag_embed(int offset = 0, int dim1 = -2, int dim2 = -1)", ops.diag_embed.call, "aten::diag_embed"),
+        ("diag_embed(int offset = 0, int dim1 = -2, int dim2 = -1)", "ops.diag_embed.call", "aten::diag_embed"),
     ),
 )
 
@@ -15571,7 +15619,7 @@ Tensor_diag_embed = Binding(
 Tensor_diagflat = Binding(
     "Tensor.diagflat",
     (
-        ("diagflat(int offset = 0)", ops.diagflat.call, "aten::diagflat"),
+        ("diagflat(int offset = 0)", "ops.diagflat.call", "aten::diagflat"),
     ),
 )
 
@@ -15579,7 +15627,7 @@ Tensor_diagflat = Binding(
 Tensor_fill_diagonal_ = Binding(
     "Tensor.fill_diagonal_",
     (
-        ("fill_diagonal_(Number fill_value, bool wrap = False)", ops.fill_diagonal_.call, "aten::fill_diagonal_"),
+        ("fill_diagonal_(Number fill_value, bool wrap = False)", "ops.fill_diagonal_.call", "aten::fill_diagonal_"),
     ),
 )
 
@@ -15587,7 +15635,7 @@ Tensor_fill_diagonal_ = Binding(
 Tensor_tile = Binding(
     "Tensor.tile",
     (
-        ("tile(tuple of SymInts dims)", ops.tile.call, "aten::tile"),
+        ("tile(tuple of SymInts dims)", "ops.tile.call", "aten::tile"),
     ),
 )
 
@@ -15595,7 +15643,7 @@ Tensor_tile = Binding(
 Tensor_diag = Binding(
     "Tensor.diag",
     (
-        ("diag(int diagonal = 0)", ops.diag.call, "aten::diag"),
+        ("diag(int diagonal = 0)", "ops.diag.call", "aten::diag"),
     ),
 )
 
@@ -15603,7 +15651,7 @@ Tensor_diag = Binding(
 Tensor_select_scatter = Binding(
     "Tensor.select_scatter",
     (
-        ("select_scatter(Tensor src, int dim, SymInt index)", ops.select_scatter.call, "aten::select_scatter"),
+        ("select_scatter(Tensor src, int dim, SymInt index)", "ops.select_scatter.call", "aten::select_scatter"),
     ),
 )
 
@@ -15613,7 +15661,7 @@ Tensor_slice_scatter = Binding(
     (
         (
             "slice_scatter(Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1)",
-            ops.slice_scatter.call,
+            "ops.slice_scatter.call",
             "aten::slice_scatter",
         ),
     ),
@@ -15625,7 +15673,7 @@ Tensor_diagonal_scatter = Binding(
     (
         (
             "diagonal_scatter(Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)",
-            ops.diagonal_scatter.call,
+            "ops.diagonal_scatter.call",
             "aten::diagonal_scatter",
         ),
     ),
@@ -15640,7 +15688,7 @@ Tensor_as_strided_scatter = Binding(
                 "as_strided_scatter(Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset ="
                 " None)"
             ),
-            ops.as_strided_scatter.call,
+            "ops.as_strided_scatter.call",
             "aten::as_strided_scatter",
         ),
     ),
@@ -15650,7 +15698,7 @@ Tensor_as_strided_scatter = Binding(
 Tensor_triu_ = Binding(
     "Tensor.triu_",
     (
-        ("triu_(SymInt diagonal = 0)", ops.triu_.call, "aten::triu_"),
+        ("triu_(SymInt diagonal = 0)", "ops.triu_.call", "aten::triu_"),
     ),
 )
 
@@ -15658,7 +15706,7 @@ Tensor_triu_ = Binding(
 Tensor__conj = Binding(
     "Tensor._conj",
     (
-        ("_conj()", ops._conj.call, "aten::_conj"),
+        ("_conj()", "ops._conj.call", "aten::_conj"),
     ),
 )
 
@@ -15666,7 +15714,7 @@ Tensor__conj = Binding(
 Tensor__conj_physical = Binding(
     "Tensor._conj_physical",
     (
-        ("_conj_physical()", ops._conj_physical.call, "aten::_conj_physical"),
+        ("_conj_physical()", "ops._conj_physical.call", "aten::_conj_physical"),
     ),
 )
 
@@ -15674,7 +15722,7 @@ Tensor__conj_physical = Binding(
 Tensor_conj_physical = Binding(
     "Tensor.conj_physical",
     (
-        ("conj_physical()", ops.conj_physical.call, "aten::conj_physical"),
+        ("conj_physical()", "ops.conj_physical.call", "aten::conj_physical"),
     ),
 )
 
@@ -15682,7 +15730,7 @@ Tensor_conj_physical = Binding(
 Tensor_conj_physical_ = Binding(
     "Tensor.conj_physical_",
     (
-        ("conj_physical_()", ops.conj_physical_.call, "aten::conj_physical_"),
+        ("conj_physical_()", "ops.conj_physical_.call", "aten::conj_physical_"),
     ),
 )
 
@@ -15690,7 +15738,7 @@ Tensor_conj_physical_ = Binding(
 Tensor_resolve_conj = Binding(
     "Tensor.resolve_conj",
     (
-        ("resolve_conj()", ops.resolve_conj.call, "aten::resolve_conj"),
+        ("resolve_conj()", "ops.resolve_conj.call", "aten::resolve_conj"),
     ),
 )
 
@@ -15698,7 +15746,7 @@ Tensor_resolve_conj = Binding(
 Tensor_resolve_neg = Binding(
     "Tensor.resolve_neg",
     (
-        ("resolve_neg()", ops.resolve_neg.call, "aten::resolve_neg"),
+        ("resolve_neg()", "ops.resolve_neg.call", "aten::resolve_neg"),
     ),
 )
 
@@ -15706,7 +15754,7 @@ Tensor_resolve_neg = Binding(
 Tensor__neg_view = Binding(
     "Tensor._neg_view",
     (
-        ("_neg_view()", ops._neg_view.call, "aten::_neg_view"),
+        ("_neg_view()", "ops._neg_view.call", "aten::_neg_view"),
     ),
 )
 
@@ -15714,7 +15762,7 @@ Tensor__neg_view = Binding(
 Tensor_vdot = Binding(
     "Tensor.vdot",
     (
-        ("vdot(Tensor other)", ops.vdot.call, "aten::vdot"),
+        ("vdot(Tensor other)", "ops.vdot.call", "aten::vdot"),
     ),
 )
 
@@ -15722,7 +15770,7 @@ Tensor_vdot = Binding(
 Tensor_to_dense = Binding(
     "Tensor.to_dense",
     (
-        ("to_dense(torch.dtype dtype = None, *, bool masked_grad = None)", ops.to_dense.call, "aten::to_dense"),
+        ("to_dense(torch.dtype dtype = None, *, bool masked_grad = None)", "ops.to_dense.call", "aten::to_dense"),
     ),
 )
 
@@ -15730,7 +15778,7 @@ Tensor_to_dense = Binding(
 Tensor_sparse_dim = Binding(
     "Tensor.sparse_dim",
     (
-        ("sparse_dim()", ops.sparse_dim.call, "aten::sparse_dim"),
+        ("sparse_dim()", "ops.sparse_dim.call", "aten::sparse_dim"),
     ),
 )
 
@@ -15738,7 +15786,7 @@ Tensor_sparse_dim = Binding(
 Tensor_dense_dim = Binding(
     "Tensor.dense_dim",
     (
-        ("dense_dim()", ops.dense_dim.call, "aten::dense_dim"),
+        ("dense_dim()", "ops.dense_dim.call", "aten::dense_dim"),
     ),
 )
 
@@ -15746,7 +15794,7 @@ Tensor_dense_dim = Binding(
 Tensor_coalesce = Binding(
     "Tensor.coalesce",
     (
-        ("coalesce()", ops.coalesce.call, "aten::coalesce"),
+        ("coalesce()", "ops.coalesce.call", "aten::coalesce"),
     ),
 )
 
@@ -15754,7 +15802,7 @@ Tensor_coalesce = Binding(
 Tensor_is_coalesced = Binding(
     "Tensor.is_coalesced",
     (
-        ("is_coalesced()", ops.is_coalesced.call, "aten::is_coalesced"),
+        ("is_coalesced()", "ops.is_coalesced.call", "aten::is_coalesced"),
     ),
 )
 
@@ -15762,7 +15810,7 @@ Tensor_is_coalesced = Binding(
 Tensor_indices = Binding(
     "Tensor.indices",
     (
-        ("indices()", ops.indices.call, "aten::indices"),
+        ("indices()", "ops.indices.call", "aten::indices"),
     ),
 )
 
@@ -15770,7 +15818,7 @@ Tensor_indices = Binding(
 Tensor_values = Binding(
     "Tensor.values",
     (
-        ("values()", ops.values.call, "aten::values"),
+        ("values()", "ops.values.call", "aten::values"),
     ),
 )
 
@@ -15778,7 +15826,7 @@ Tensor_values = Binding(
 Tensor_crow_indices = Binding(
     "Tensor.crow_indices",
     (
-        ("crow_indices()", ops.crow_indices.call, "aten::crow_indices"),
+        ("crow_indices()", "ops.crow_indices.call", "aten::crow_indices"),
     ),
 )
 
@@ -15786,7 +15834,7 @@ Tensor_crow_indices = Binding(
 Tensor_col_indices = Binding(
     "Tensor.col_indices",
     (
-        ("col_indices()", ops.col_indices.call, "aten::col_indices"),
+        ("col_indices()", "ops.col_indices.call", "aten::col_indices"),
     ),
 )
 
@@ -15794,7 +15842,7 @@ Tensor_col_indices = Binding(
 Tensor_ccol_indices = Binding(
     "Tensor.ccol_indices",
     (
-        ("ccol_indices()", ops.ccol_indices.call, "aten::ccol_indices"),
+        ("ccol_indices()", "ops.ccol_indices.call", "aten::ccol_indices"),
     ),
 )
 
@@ -15802,7 +15850,7 @@ Tensor_ccol_indices = Binding(
 Tensor_row_indices = Binding(
     "Tensor.row_indices",
     (
-        ("row_indices()", ops.row_indices.call, "aten::row_indices"),
+        ("row_indices()", "ops.row_indices.call", "aten::row_indices"),
     ),
 )
 
@@ -15810,7 +15858,7 @@ Tensor_row_indices = Binding(
 Tensor_is_same_size = Binding(
     "Tensor.is_same_size",
     (
-        ("is_same_size(Tensor other)", ops.is_same_size.call, "aten::is_same_size"),
+        ("is_same_size(Tensor other)", "ops.is_same_size.call", "aten::is_same_size"),
     ),
 )
 
@@ -15818,7 +15866,7 @@ Tensor_is_same_size = Binding(
 Tensor_is_distributed = Binding(
     "Tensor.is_distributed",
     (
-        ("is_distributed()", ops.is_distributed.call, "aten::is_distributed"),
+        ("is_distributed()", "ops.is_distributed.call", "aten::is_distributed"),
     ),
 )
 
@@ -15826,7 +15874,7 @@ Tensor_is_distributed = Binding(
 Tensor_is_set_to = Binding(
     "Tensor.is_set_to",
     (
-        ("is_set_to(Tensor tensor)", ops.is_set_to.call, "aten::is_set_to"),
+        ("is_set_to(Tensor tensor)", "ops.is_set_to.call", "aten::is_set_to"),
     ),
 )
 
@@ -15834,7 +15882,7 @@ Tensor_is_set_to = Binding(
 Tensor_broadcast_to = Binding(
     "Tensor.broadcast_to",
     (
-        ("broadcast_to(tuple of SymInts size)", ops.broadcast_to.call, "aten::broadcast_to"),
+        ("broadcast_to(tuple of SymInts size)", "ops.broadcast_to.call", "aten::broadcast_to"),
     ),
 )
 
@@ -15842,7 +15890,11 @@ Tensor_broadcast_to = Binding(
 Tensor_index_add = Binding(
     "Tensor.index_add",
     (
-        ("index_add(int dim, Tensor index, Tensor source, *, Number alpha = 1)", ops.index_add.call, "aten::index_add"),
+        (
+            "index_add(int dim, Tensor index, Tensor source, *, Number alpha = 1)",
+            "ops.index_add.call",
+            "aten::index_add",
+        ),
     ),
 )
 
@@ -15850,7 +15902,7 @@ Tensor_index_add = Binding(
 Tensor_index_select = Binding(
     "Tensor.index_select",
     (
-        ("index_select(int dim, Tensor index)", ops.index_select.call, "aten::index_select"),
+        ("index_select(int dim, Tensor index)", "ops.index_select.call", "aten::index_select"),
     ),
 )
 
@@ -15860,7 +15912,7 @@ Tensor_index_add_ = Binding(
     (
         (
             "index_add_(int dim, Tensor index, Tensor source, *, Number alpha = 1)",
-            ops.index_add_.call,
+            "ops.index_add_.call",
             "aten::index_add_",
         ),
     ),
@@ -15870,7 +15922,7 @@ Tensor_index_add_ = Binding(
 Tensor_index_copy = Binding(
     "Tensor.index_copy",
     (
-        ("index_copy(int dim, Tensor index, Tensor source)", ops.index_copy.call, "aten::index_copy"),
+        ("index_copy(int dim, Tensor index, Tensor source)", "ops.index_copy.call", "aten::index_copy"),
     ),
 )
 
@@ -15878,7 +15930,7 @@ Tensor_index_copy = Binding(
 Tensor_index_copy_ = Binding(
     "Tensor.index_copy_",
     (
-        ("index_copy_(int dim, Tensor index, Tensor source)", ops.index_copy_.call, "aten::index_copy_"),
+        ("index_copy_(int dim, Tensor index, Tensor source)", "ops.index_copy_.call", "aten::index_copy_"),
     ),
 )
 
@@ -15888,12 +15940,12 @@ Tensor_index_fill = Binding(
     (
         (
             "index_fill(int dim, Tensor index, Tensor value)",
-            ops.index_fill_int_Tensor.call,
+            "ops.index_fill_int_Tensor.call",
             "aten::index_fill.int_Tensor",
         ),
         (
             "index_fill(int dim, Tensor index, Number value)",
-            ops.index_fill_int_Scalar.call,
+            "ops.index_fill_int_Scalar.call",
             "aten::index_fill.int_Scalar",
         ),
     ),
@@ -15905,12 +15957,12 @@ Tensor_index_fill_ = Binding(
     (
         (
             "index_fill_(int dim, Tensor index, Tensor value)",
-            ops.index_fill__int_Tensor.call,
+            "ops.index_fill__int_Tensor.call",
             "aten::index_fill_.int_Tensor",
         ),
         (
             "index_fill_(int dim, Tensor index, Number value)",
-            ops.index_fill__int_Scalar.call,
+            "ops.index_fill__int_Scalar.call",
             "aten::index_fill_.int_Scalar",
         ),
     ),
@@ -15922,7 +15974,7 @@ Tensor_index_reduce = Binding(
     (
         (
             "index_reduce(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)",
-            ops.index_reduce.call,
+            "ops.index_reduce.call",
             "aten::index_reduce",
         ),
     ),
@@ -15934,7 +15986,7 @@ Tensor_index_reduce_ = Binding(
     (
         (
             "index_reduce_(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)",
-            ops.index_reduce_.call,
+            "ops.index_reduce_.call",
             "aten::index_reduce_",
         ),
     ),
@@ -15944,7 +15996,7 @@ Tensor_index_reduce_ = Binding(
 Tensor_take = Binding(
     "Tensor.take",
     (
-        ("take(Tensor index)", ops.take.call, "aten::take"),
+        ("take(Tensor index)", "ops.take.call", "aten::take"),
     ),
 )
 
@@ -15952,7 +16004,7 @@ Tensor_take = Binding(
 Tensor_put = Binding(
     "Tensor.put",
     (
-        ("put(Tensor index, Tensor source, bool accumulate = False)", ops.put.call, "aten::put"),
+        ("put(Tensor index, Tensor source, bool accumulate = False)", "ops.put.call", "aten::put"),
     ),
 )
 
@@ -15960,7 +16012,7 @@ Tensor_put = Binding(
 Tensor_put_ = Binding(
     "Tensor.put_",
     (
-        ("put_(Tensor index, Tensor source, bool accumulate = False)", ops.put_.call, "aten::put_"),
+        ("put_(Tensor index, Tensor source, bool accumulate = False)", "ops.put_.call", "aten::put_"),
     ),
 )
 
@@ -15968,7 +16020,7 @@ Tensor_put_ = Binding(
 Tensor_take_along_dim = Binding(
     "Tensor.take_along_dim",
     (
-        ("take_along_dim(Tensor indices, int dim = None)", ops.take_along_dim.call, "aten::take_along_dim"),
+        ("take_along_dim(Tensor indices, int dim = None)", "ops.take_along_dim.call", "aten::take_along_dim"),
     ),
 )
 
@@ -15976,7 +16028,7 @@ Tensor_take_along_dim = Binding(
 Tensor_nonzero_static = Binding(
     "Tensor.nonzero_static",
     (
-        ("nonzero_static(*, SymInt size, int fill_value = -1)", ops.nonzero_static.call, "aten::nonzero_static"),
+        ("nonzero_static(*, SymInt size, int fill_value = -1)", "ops.nonzero_static.call", "aten::nonzero_static"),
     ),
 )
 
@@ -15984,7 +16036,7 @@ Tensor_nonzero_static = Binding(
 Tensor_gather = Binding(
     "Tensor.gather",
     (
-        ("gather(int dim, Tensor index, *, bool sparse_grad = False)", ops.gather.call, "aten::gather"),
+        ("gather(int dim, Tensor index, *, bool sparse_grad = False)", "ops.gather.call", "aten::gather"),
     ),
 )
 
@@ -15992,12 +16044,16 @@ Tensor_gather = Binding(
 Tensor_scatter = Binding(
     "Tensor.scatter",
     (
-        ("scatter(int dim, Tensor index, Tensor src)", ops.scatter_src.call, "aten::scatter.src"),
-        ("scatter(int dim, Tensor index, Tensor src, *, str reduce)", ops.scatter_reduce.call, "aten::scatter.reduce"),
-        ("scatter(int dim, Tensor index, Number value)", ops.scatter_value.call, "aten::scatter.value"),
+        ("scatter(int dim, Tensor index, Tensor src)", "ops.scatter_src.call", "aten::scatter.src"),
+        (
+            "scatter(int dim, Tensor index, Tensor src, *, str reduce)",
+            "ops.scatter_reduce.call",
+            "aten::scatter.reduce",
+        ),
+        ("scatter(int dim, Tensor index, Number value)", "ops.scatter_value.call", "aten::scatter.value"),
         (
             "scatter(int dim, Tensor index, Number value, *, str reduce)",
-            ops.scatter_value_reduce.call,
+            "ops.scatter_value_reduce.call",
             "aten::scatter.value_reduce",
         ),
     ),
@@ -16007,16 +16063,16 @@ Tensor_scatter = Binding(
 Tensor_scatter_ = Binding(
     "Tensor.scatter_",
     (
-        ("scatter_(int dim, Tensor index, Tensor src)", ops.scatter__src.call, "aten::scatter_.src"),
+        ("scatter_(int dim, Tensor index, Tensor src)", "ops.scatter__src.call", "aten::scatter_.src"),
         (
             "scatter_(int dim, Tensor index, Tensor src, *, str reduce)",
-            ops.scatter__reduce.call,
+            "ops.scatter__reduce.call",
             "aten::scatter_.reduce",
         ),
-        ("scatter_(int dim, Tensor index, Number value)", ops.scatter__value.call, "aten::scatter_.value"),
+        ("scatter_(int dim, Tensor index, Number value)", "ops.scatter__value.call", "aten::scatter_.value"),
         (
             "scatter_(int dim, Tensor index, Number value, *, str reduce)",
-            ops.scatter__value_reduce.call,
+            "ops.scatter__value_reduce.call",
             "aten::scatter_.value_reduce",
         ),
     ),
@@ -16028,7 +16084,7 @@ Tensor_scatter_reduce = Binding(
     (
         (
             "scatter_reduce(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)",
-            ops.scatter_reduce_two.call,
+            "ops.scatter_reduce_two.call",
             "aten::scatter_reduce.two",
         ),
     ),
@@ -16040,7 +16096,7 @@ Tensor_scatter_reduce_ = Binding(
     (
         (
             "scatter_reduce_(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)",
-            ops.scatter_reduce__two.call,
+            "ops.scatter_reduce__two.call",
             "aten::scatter_reduce_.two",
         ),
     ),
@@ -16050,7 +16106,7 @@ Tensor_scatter_reduce_ = Binding(
 Tensor_scatter_add = Binding(
     "Tensor.scatter_add",
     (
-        ("scatter_add(int dim, Tensor index, Tensor src)", ops.scatter_add.call, "aten::scatter_add"),
+        ("scatter_add(int dim, Tensor index, Tensor src)", "ops.scatter_add.call", "aten::scatter_add"),
     ),
 )
 
@@ -16058,7 +16114,7 @@ Tensor_scatter_add = Binding(
 Tensor_scatter_add_ = Binding(
     "Tensor.scatter_add_",
     (
-        ("scatter_add_(int dim, Tensor index, Tensor src)", ops.scatter_add_.call, "aten::scatter_add_"),
+        ("scatter_add_(int dim, Tensor index, Tensor src)", "ops.scatter_add_.call", "aten::scatter_add_"),
     ),
 )
 
@@ -16068,7 +16124,7 @@ Tensor_index_put_ = Binding(
     (
         (
             "index_put_(tuple of Tensors indices, Tensor values, bool accumulate = False)",
-            ops.index_put_.call,
+            "ops.index_put_.call",
             "aten::index_put_",
         ),
     ),
@@ -16080,7 +16136,7 @@ Tensor_index_put = Binding(
     (
         (
             "index_put(tuple of Tensors indices, Tensor values, bool accumulate = False)",
-            ops.index_put.call,
+            "ops.index_put.call",
             "aten::index_put",
         ),
     ),
@@ -16090,7 +16146,7 @@ Tensor_index_put = Binding(
 Tensor_bincount = Binding(
     "Tensor.bincount",
     (
-        ("bincount(Tensor weights = None, SymInt minlength = 0)", ops.bincount.call, "aten::bincount"),
+        ("bincount(Tensor weights = None, SymInt minlength = 0)", "ops.bincount.call", "aten::bincount"),
     ),
 )
 
@@ -16098,7 +16154,7 @@ Tensor_bincount = Binding(
 Tensor_histc = Binding(
     "Tensor.histc",
     (
-        ("histc(int bins = 100, Number min = 0, Number max = 0)", ops.histc.call, "aten::histc"),
+        ("histc(int bins = 100, Number min = 0, Number max = 0)", "ops.histc.call", "aten::histc"),
     ),
 )
 
@@ -16131,7 +16187,7 @@ Tensor_histogram = Binding(
 Tensor_nonzero = Binding(
     "Tensor.nonzero",
     (
-        ("nonzero()", ops.nonzero.call, "aten::nonzero"),
+        ("nonzero()", "ops.nonzero.call", "aten::nonzero"),
     ),
 )
 
@@ -16139,7 +16195,7 @@ Tensor_nonzero = Binding(
 Tensor_argwhere = Binding(
     "Tensor.argwhere",
     (
-        ("argwhere()", ops.argwhere.call, "aten::argwhere"),
+        ("argwhere()", "ops.argwhere.call", "aten::argwhere"),
     ),
 )
 
@@ -16147,7 +16203,7 @@ Tensor_argwhere = Binding(
 Tensor_softmax = Binding(
     "Tensor.softmax",
     (
-        ("softmax(int dim, torch.dtype dtype = None)", ops.softmax_int.call, "aten::softmax.int"),
+        ("softmax(int dim, torch.dtype dtype = None)", "ops.softmax_int.call", "aten::softmax.int"),
     ),
 )
 
@@ -16155,7 +16211,7 @@ Tensor_softmax = Binding(
 Tensor_log_softmax = Binding(
     "Tensor.log_softmax",
     (
-        ("log_softmax(int dim, torch.dtype dtype = None)", ops.log_softmax_int.call, "aten::log_softmax.int"),
+        ("log_softmax(int dim, torch.dtype dtype = None)", "ops.log_softmax_int.call", "aten::log_softmax.int"),
     ),
 )
 
@@ -16165,7 +16221,7 @@ Tensor_resize_as_ = Binding(
     (
         (
             "resize_as_(Tensor the_template, *, torch.memory_format memory_format = None)",
-            ops.resize_as_.call,
+            "ops.resize_as_.call",
             "aten::resize_as_",
         ),
     ),
@@ -16191,7 +16247,7 @@ Tensor_baddbmm = Binding(
         ("baddbmm(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm_deprecated1, "aten::baddbmm"),
         (
             "baddbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
-            ops.baddbmm.call,
+            "ops.baddbmm.call",
             "aten::baddbmm",
         ),
     ),
@@ -16221,7 +16277,7 @@ Tensor_baddbmm_ = Binding(
         ),
         (
             "baddbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
-            ops.baddbmm_.call,
+            "ops.baddbmm_.call",
             "aten::baddbmm_",
         ),
     ),
@@ -16231,7 +16287,7 @@ Tensor_baddbmm_ = Binding(
 Tensor_unflatten = Binding(
     "Tensor.unflatten",
     (
-        ("unflatten(int dim, tuple of SymInts sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
+        ("unflatten(int dim, tuple of SymInts sizes)", "ops.unflatten_int.call", "aten::unflatten.int"),
     ),
 )
 
@@ -16239,7 +16295,7 @@ Tensor_unflatten = Binding(
 Tensor_isneginf = Binding(
     "Tensor.isneginf",
     (
-        ("isneginf()", ops.isneginf.call, "aten::isneginf"),
+        ("isneginf()", "ops.isneginf.call", "aten::isneginf"),
     ),
 )
 
@@ -16247,7 +16303,7 @@ Tensor_isneginf = Binding(
 Tensor_cov = Binding(
     "Tensor.cov",
     (
-        ("cov(*, int correction = 1, Tensor fweights = None, Tensor aweights = None)", ops.cov.call, "aten::cov"),
+        ("cov(*, int correction = 1, Tensor fweights = None, Tensor aweights = None)", "ops.cov.call", "aten::cov"),
     ),
 )
 
@@ -16255,7 +16311,7 @@ Tensor_cov = Binding(
 Tensor_corrcoef = Binding(
     "Tensor.corrcoef",
     (
-        ("corrcoef()", ops.corrcoef.call, "aten::corrcoef"),
+        ("corrcoef()", "ops.corrcoef.call", "aten::corrcoef"),
     ),
 )
 
@@ -16263,8 +16319,8 @@ Tensor_corrcoef = Binding(
 Tensor_xlogy = Binding(
     "Tensor.xlogy",
     (
-        ("xlogy(Tensor other)", ops.xlogy_Tensor.call, "aten::xlogy.Tensor"),
-        ("xlogy(Number other)", ops.xlogy_Scalar_Other.call, "aten::xlogy.Scalar_Other"),
+        ("xlogy(Tensor other)", "ops.xlogy_Tensor.call", "aten::xlogy.Tensor"),
+        ("xlogy(Number other)", "ops.xlogy_Scalar_Other.call", "aten::xlogy.Scalar_Other"),
     ),
 )
 
@@ -16272,7 +16328,7 @@ Tensor_xlogy = Binding(
 Tensor_log1p = Binding(
     "Tensor.log1p",
     (
-        ("log1p()", ops.log1p.call, "aten::log1p"),
+        ("log1p()", "ops.log1p.call", "aten::log1p"),
     ),
 )
 
@@ -16280,8 +16336,8 @@ Tensor_log1p = Binding(
 Tensor_clamp_max = Binding(
     "Tensor.clamp_max",
     (
-        ("clamp_max(Tensor max)", ops.clamp_max_Tensor.call, "aten::clamp_max.Tensor"),
-        ("clamp_max(Number max)", ops.clamp_max.call, "aten::clamp_max"),
+        ("clamp_max(Tensor max)", "ops.clamp_max_Tensor.call", "aten::clamp_max.Tensor"),
+        ("clamp_max(Number max)", "ops.clamp_max.call", "aten::clamp_max"),
     ),
 )
 
@@ -16289,7 +16345,7 @@ Tensor_clamp_max = Binding(
 Tensor_log1p_ = Binding(
     "Tensor.log1p_",
     (
-        ("log1p_()", ops.log1p_.call, "aten::log1p_"),
+        ("log1p_()", "ops.log1p_.call", "aten::log1p_"),
     ),
 )
 
@@ -16297,8 +16353,8 @@ Tensor_log1p_ = Binding(
 Tensor_clamp_max_ = Binding(
     "Tensor.clamp_max_",
     (
-        ("clamp_max_(Tensor max)", ops.clamp_max__Tensor.call, "aten::clamp_max_.Tensor"),
-        ("clamp_max_(Number max)", ops.clamp_max_.call, "aten::clamp_max_"),
+        ("clamp_max_(Tensor max)", "ops.clamp_max__Tensor.call", "aten::clamp_max_.Tensor"),
+        ("clamp_max_(Number max)", "ops.clamp_max_.call", "aten::clamp_max_"),
     ),
 )
 
@@ -16306,8 +16362,8 @@ Tensor_clamp_max_ = Binding(
 Tensor_xlogy_ = Binding(
     "Tensor.xlogy_",
     (
-        ("xlogy_(Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
-        ("xlogy_(Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+        ("xlogy_(Tensor other)", "ops.xlogy__Tensor.call", "aten::xlogy_.Tensor"),
+        ("xlogy_(Number other)", "ops.xlogy__Scalar_Other.call", "aten::xlogy_.Scalar_Other"),
     ),
 )
 
@@ -16321,7 +16377,7 @@ Tensor_stft = Binding(
                 "True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool return_complex ="
                 " None, bool align_to_window = None)"
             ),
-            ops.stft_center.call,
+            "ops.stft_center.call",
             "aten::stft.center",
         ),
         (
@@ -16329,7 +16385,7 @@ Tensor_stft = Binding(
                 "stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool normalized = "
                 "False, bool onesided = None, bool return_complex = None, bool align_to_window = None)"
             ),
-            ops.stft.call,
+            "ops.stft.call",
             "aten::stft",
         ),
     ),
@@ -16344,7 +16400,7 @@ Tensor_istft = Binding(
                 "istft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = "
                 "True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)"
             ),
-            ops.istft.call,
+            "ops.istft.call",
             "aten::istft",
         ),
     ),
@@ -16354,7 +16410,7 @@ Tensor_istft = Binding(
 Tensor_dist = Binding(
     "Tensor.dist",
     (
-        ("dist(Tensor other, Number p = 2)", ops.dist.call, "aten::dist"),
+        ("dist(Tensor other, Number p = 2)", "ops.dist.call", "aten::dist"),
     ),
 )
 
@@ -16362,7 +16418,7 @@ Tensor_dist = Binding(
 Tensor_renorm = Binding(
     "Tensor.renorm",
     (
-        ("renorm(Number p, int dim, Number maxnorm)", ops.renorm.call, "aten::renorm"),
+        ("renorm(Number p, int dim, Number maxnorm)", "ops.renorm.call", "aten::renorm"),
     ),
 )
 
@@ -16370,7 +16426,7 @@ Tensor_renorm = Binding(
 Tensor_renorm_ = Binding(
     "Tensor.renorm_",
     (
-        ("renorm_(Number p, int dim, Number maxnorm)", ops.renorm_.call, "aten::renorm_"),
+        ("renorm_(Number p, int dim, Number maxnorm)", "ops.renorm_.call", "aten::renorm_"),
     ),
 )
 
@@ -16378,7 +16434,7 @@ Tensor_renorm_ = Binding(
 Tensor_hardshrink = Binding(
     "Tensor.hardshrink",
     (
-        ("hardshrink(Number lambd = 0.5)", ops.hardshrink.call, "aten::hardshrink"),
+        ("hardshrink(Number lambd = 0.5)", "ops.hardshrink.call", "aten::hardshrink"),
     ),
 )
 
@@ -16386,6 +16442,6 @@ Tensor_hardshrink = Binding(
 Tensor_prelu = Binding(
     "Tensor.prelu",
     (
-        ("prelu(Tensor weight)", ops.prelu.call, "aten::prelu"),
+        ("prelu(Tensor weight)", "ops.prelu.call", "aten::prelu"),
     ),
 )

@@ -26,7 +26,7 @@ special_entr = Binding(
             "special_entr(Tensor input, *, Tensor out = None)",
             _special_special_entr,
             "aten::special_entr",
-            ops.special_entr.call,
+            "ops.special_entr.call",
         ),
     ),
 )
@@ -45,7 +45,7 @@ special_ndtri = Binding(
             "special_ndtri(Tensor input, *, Tensor out = None)",
             _special_special_ndtri,
             "aten::special_ndtri",
-            ops.special_ndtri.call,
+            "ops.special_ndtri.call",
         ),
     ),
 )
@@ -64,7 +64,7 @@ special_log_ndtr = Binding(
             "special_log_ndtr(Tensor input, *, Tensor out = None)",
             _special_special_log_ndtr,
             "aten::special_log_ndtr",
-            ops.special_log_ndtr.call,
+            "ops.special_log_ndtr.call",
         ),
     ),
 )
@@ -83,7 +83,7 @@ special_expm1 = Binding(
             "special_expm1(Tensor input, *, Tensor out = None)",
             _special_special_expm1,
             "aten::special_expm1",
-            ops.special_expm1.call,
+            "ops.special_expm1.call",
         ),
     ),
 )
@@ -102,7 +102,7 @@ special_exp2 = Binding(
             "special_exp2(Tensor input, *, Tensor out = None)",
             _special_special_exp2,
             "aten::special_exp2",
-            ops.special_exp2.call,
+            "ops.special_exp2.call",
         ),
     ),
 )
@@ -121,7 +121,7 @@ special_psi = Binding(
             "special_psi(Tensor input, *, Tensor out = None)",
             _special_special_psi,
             "aten::special_psi",
-            ops.special_psi.call,
+            "ops.special_psi.call",
         ),
     ),
 )
@@ -140,7 +140,7 @@ special_digamma = Binding(
             "special_digamma(Tensor input, *, Tensor out = None)",
             _special_special_digamma,
             "aten::special_digamma",
-            ops.special_digamma.call,
+            "ops.special_digamma.call",
         ),
     ),
 )
@@ -159,7 +159,7 @@ special_gammaln = Binding(
             "special_gammaln(Tensor input, *, Tensor out = None)",
             _special_special_gammaln,
             "aten::special_gammaln",
-            ops.special_gammaln.call,
+            "ops.special_gammaln.call",
         ),
     ),
 )
@@ -178,7 +178,7 @@ special_erf = Binding(
             "special_erf(Tensor input, *, Tensor out = None)",
             _special_special_erf,
             "aten::special_erf",
-            ops.special_erf.call,
+            "ops.special_erf.call",
         ),
     ),
 )
@@ -197,7 +197,7 @@ special_erfc = Binding(
             "special_erfc(Tensor input, *, Tensor out = None)",
             _special_special_erfc,
             "aten::special_erfc",
-            ops.special_erfc.call,
+            "ops.special_erfc.call",
         ),
     ),
 )
@@ -216,7 +216,7 @@ special_erfcx = Binding(
             "special_erfcx(Tensor input, *, Tensor out = None)",
             _special_special_erfcx,
             "aten::special_erfcx",
-            ops.special_erfcx.call,
+            "ops.special_erfcx.call",
         ),
     ),
 )
@@ -235,7 +235,7 @@ special_erfinv = Binding(
             "special_erfinv(Tensor input, *, Tensor out = None)",
             _special_special_erfinv,
             "aten::special_erfinv",
-            ops.special_erfinv.call,
+            "ops.special_erfinv.call",
         ),
     ),
 )
@@ -254,7 +254,7 @@ special_ndtr = Binding(
             "special_ndtr(Tensor input, *, Tensor out = None)",
             _special_special_ndtr,
             "aten::special_ndtr",
-            ops.special_ndtr.call,
+            "ops.special_ndtr.call",
         ),
     ),
 )
@@ -285,19 +285,19 @@ special_xlog1py = Binding(
             "special_xlog1py(Tensor input, Tensor other, *, Tensor out = None)",
             _special_special_xlog1py,
             "aten::special_xlog1py",
-            ops.special_xlog1py.call,
+            "ops.special_xlog1py.call",
         ),
         (
             "special_xlog1py(Number self, Tensor other, *, Tensor out = None)",
             _special_special_xlog1py_self_scalar,
             "aten::special_xlog1py.self_scalar",
-            ops.special_xlog1py_self_scalar.call,
+            "ops.special_xlog1py_self_scalar.call",
         ),
         (
             "special_xlog1py(Tensor input, Number other, *, Tensor out = None)",
             _special_special_xlog1py_other_scalar,
             "aten::special_xlog1py.other_scalar",
-            ops.special_xlog1py_other_scalar.call,
+            "ops.special_xlog1py_other_scalar.call",
         ),
     ),
 )
@@ -328,19 +328,19 @@ special_xlogy = Binding(
             "special_xlogy(Tensor input, Tensor other, *, Tensor out = None)",
             _special_special_xlogy,
             "aten::special_xlogy",
-            ops.special_xlogy.call,
+            "ops.special_xlogy.call",
         ),
         (
             "special_xlogy(Number self, Tensor other, *, Tensor out = None)",
             _special_special_xlogy_self_scalar,
             "aten::special_xlogy.self_scalar",
-            ops.special_xlogy_self_scalar.call,
+            "ops.special_xlogy_self_scalar.call",
         ),
         (
             "special_xlogy(Tensor input, Number other, *, Tensor out = None)",
             _special_special_xlogy_other_scalar,
             "aten::special_xlogy.other_scalar",
-            ops.special_xlogy_other_scalar.call,
+            "ops.special_xlogy_other_scalar.call",
         ),
     ),
 )
@@ -359,7 +359,7 @@ special_airy_ai = Binding(
             "special_airy_ai(Tensor x, *, Tensor out = None)",
             _special_special_airy_ai,
             "aten::special_airy_ai",
-            ops.special_airy_ai.call,
+            "ops.special_airy_ai.call",
         ),
     ),
 )
@@ -378,7 +378,7 @@ special_bessel_j0 = Binding(
             "special_bessel_j0(Tensor input, *, Tensor out = None)",
             _special_special_bessel_j0,
             "aten::special_bessel_j0",
-            ops.special_bessel_j0.call,
+            "ops.special_bessel_j0.call",
         ),
     ),
 )
@@ -397,7 +397,7 @@ special_bessel_j1 = Binding(
             "special_bessel_j1(Tensor input, *, Tensor out = None)",
             _special_special_bessel_j1,
             "aten::special_bessel_j1",
-            ops.special_bessel_j1.call,
+            "ops.special_bessel_j1.call",
         ),
     ),
 )
@@ -416,7 +416,7 @@ special_bessel_y0 = Binding(
             "special_bessel_y0(Tensor input, *, Tensor out = None)",
             _special_special_bessel_y0,
             "aten::special_bessel_y0",
-            ops.special_bessel_y0.call,
+            "ops.special_bessel_y0.call",
         ),
     ),
 )
@@ -435,7 +435,7 @@ special_bessel_y1 = Binding(
             "special_bessel_y1(Tensor input, *, Tensor out = None)",
             _special_special_bessel_y1,
             "aten::special_bessel_y1",
-            ops.special_bessel_y1.call,
+            "ops.special_bessel_y1.call",
         ),
     ),
 )
@@ -466,19 +466,19 @@ special_chebyshev_polynomial_t = Binding(
             "special_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_t,
             "aten::special_chebyshev_polynomial_t",
-            ops.special_chebyshev_polynomial_t.call,
+            "ops.special_chebyshev_polynomial_t.call",
         ),
         (
             "special_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_t_x_scalar,
             "aten::special_chebyshev_polynomial_t.x_scalar",
-            ops.special_chebyshev_polynomial_t_x_scalar.call,
+            "ops.special_chebyshev_polynomial_t_x_scalar.call",
         ),
         (
             "special_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_t_n_scalar,
             "aten::special_chebyshev_polynomial_t.n_scalar",
-            ops.special_chebyshev_polynomial_t_n_scalar.call,
+            "ops.special_chebyshev_polynomial_t_n_scalar.call",
         ),
     ),
 )
@@ -509,19 +509,19 @@ special_chebyshev_polynomial_u = Binding(
             "special_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_u,
             "aten::special_chebyshev_polynomial_u",
-            ops.special_chebyshev_polynomial_u.call,
+            "ops.special_chebyshev_polynomial_u.call",
         ),
         (
             "special_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_u_x_scalar,
             "aten::special_chebyshev_polynomial_u.x_scalar",
-            ops.special_chebyshev_polynomial_u_x_scalar.call,
+            "ops.special_chebyshev_polynomial_u_x_scalar.call",
         ),
         (
             "special_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_u_n_scalar,
             "aten::special_chebyshev_polynomial_u.n_scalar",
-            ops.special_chebyshev_polynomial_u_n_scalar.call,
+            "ops.special_chebyshev_polynomial_u_n_scalar.call",
         ),
     ),
 )
@@ -552,19 +552,19 @@ special_chebyshev_polynomial_v = Binding(
             "special_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_v,
             "aten::special_chebyshev_polynomial_v",
-            ops.special_chebyshev_polynomial_v.call,
+            "ops.special_chebyshev_polynomial_v.call",
         ),
         (
             "special_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_v_x_scalar,
             "aten::special_chebyshev_polynomial_v.x_scalar",
-            ops.special_chebyshev_polynomial_v_x_scalar.call,
+            "ops.special_chebyshev_polynomial_v_x_scalar.call",
         ),
         (
             "special_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_v_n_scalar,
             "aten::special_chebyshev_polynomial_v.n_scalar",
-            ops.special_chebyshev_polynomial_v_n_scalar.call,
+            "ops.special_chebyshev_polynomial_v_n_scalar.call",
         ),
     ),
 )
@@ -595,19 +595,19 @@ special_chebyshev_polynomial_w = Binding(
             "special_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_w,
             "aten::special_chebyshev_polynomial_w",
-            ops.special_chebyshev_polynomial_w.call,
+            "ops.special_chebyshev_polynomial_w.call",
         ),
         (
             "special_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_w_x_scalar,
             "aten::special_chebyshev_polynomial_w.x_scalar",
-            ops.special_chebyshev_polynomial_w_x_scalar.call,
+            "ops.special_chebyshev_polynomial_w_x_scalar.call",
         ),
         (
             "special_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)",
             _special_special_chebyshev_polynomial_w_n_scalar,
             "aten::special_chebyshev_polynomial_w.n_scalar",
-            ops.special_chebyshev_polynomial_w_n_scalar.call,
+            "ops.special_chebyshev_polynomial_w_n_scalar.call",
         ),
     ),
 )
@@ -638,19 +638,19 @@ special_hermite_polynomial_h = Binding(
             "special_hermite_polynomial_h(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_hermite_polynomial_h,
             "aten::special_hermite_polynomial_h",
-            ops.special_hermite_polynomial_h.call,
+            "ops.special_hermite_polynomial_h.call",
         ),
         (
             "special_hermite_polynomial_h(Number x, Tensor n, *, Tensor out = None)",
             _special_special_hermite_polynomial_h_x_scalar,
             "aten::special_hermite_polynomial_h.x_scalar",
-            ops.special_hermite_polynomial_h_x_scalar.call,
+            "ops.special_hermite_polynomial_h_x_scalar.call",
         ),
         (
             "special_hermite_polynomial_h(Tensor x, Number n, *, Tensor out = None)",
             _special_special_hermite_polynomial_h_n_scalar,
             "aten::special_hermite_polynomial_h.n_scalar",
-            ops.special_hermite_polynomial_h_n_scalar.call,
+            "ops.special_hermite_polynomial_h_n_scalar.call",
         ),
     ),
 )
@@ -681,19 +681,19 @@ special_hermite_polynomial_he = Binding(
             "special_hermite_polynomial_he(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_hermite_polynomial_he,
             "aten::special_hermite_polynomial_he",
-            ops.special_hermite_polynomial_he.call,
+            "ops.special_hermite_polynomial_he.call",
         ),
         (
             "special_hermite_polynomial_he(Number x, Tensor n, *, Tensor out = None)",
             _special_special_hermite_polynomial_he_x_scalar,
             "aten::special_hermite_polynomial_he.x_scalar",
-            ops.special_hermite_polynomial_he_x_scalar.call,
+            "ops.special_hermite_polynomial_he_x_scalar.call",
         ),
         (
             "special_hermite_polynomial_he(Tensor x, Number n, *, Tensor out = None)",
             _special_special_hermite_polynomial_he_n_scalar,
             "aten::special_hermite_polynomial_he.n_scalar",
-            ops.special_hermite_polynomial_he_n_scalar.call,
+            "ops.special_hermite_polynomial_he_n_scalar.call",
         ),
     ),
 )
@@ -724,19 +724,19 @@ special_laguerre_polynomial_l = Binding(
             "special_laguerre_polynomial_l(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_laguerre_polynomial_l,
             "aten::special_laguerre_polynomial_l",
-            ops.special_laguerre_polynomial_l.call,
+            "ops.special_laguerre_polynomial_l.call",
         ),
         (
             "special_laguerre_polynomial_l(Number x, Tensor n, *, Tensor out = None)",
             _special_special_laguerre_polynomial_l_x_scalar,
             "aten::special_laguerre_polynomial_l.x_scalar",
-            ops.special_laguerre_polynomial_l_x_scalar.call,
+            "ops.special_laguerre_polynomial_l_x_scalar.call",
         ),
         (
             "special_laguerre_polynomial_l(Tensor x, Number n, *, Tensor out = None)",
             _special_special_laguerre_polynomial_l_n_scalar,
             "aten::special_laguerre_polynomial_l.n_scalar",
-            ops.special_laguerre_polynomial_l_n_scalar.call,
+            "ops.special_laguerre_polynomial_l_n_scalar.call",
         ),
     ),
 )
@@ -767,19 +767,19 @@ special_legendre_polynomial_p = Binding(
             "special_legendre_polynomial_p(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_legendre_polynomial_p,
             "aten::special_legendre_polynomial_p",
-            ops.special_legendre_polynomial_p.call,
+            "ops.special_legendre_polynomial_p.call",
         ),
         (
             "special_legendre_polynomial_p(Number x, Tensor n, *, Tensor out = None)",
             _special_special_legendre_polynomial_p_x_scalar,
             "aten::special_legendre_polynomial_p.x_scalar",
-            ops.special_legendre_polynomial_p_x_scalar.call,
+            "ops.special_legendre_polynomial_p_x_scalar.call",
         ),
         (
             "special_legendre_polynomial_p(Tensor x, Number n, *, Tensor out = None)",
             _special_special_legendre_polynomial_p_n_scalar,
             "aten::special_legendre_polynomial_p.n_scalar",
-            ops.special_legendre_polynomial_p_n_scalar.call,
+            "ops.special_legendre_polynomial_p_n_scalar.call",
         ),
     ),
 )
@@ -798,7 +798,7 @@ special_modified_bessel_i0 = Binding(
             "special_modified_bessel_i0(Tensor input, *, Tensor out = None)",
             _special_special_modified_bessel_i0,
             "aten::special_modified_bessel_i0",
-            ops.special_modified_bessel_i0.call,
+            "ops.special_modified_bessel_i0.call",
         ),
     ),
 )
@@ -817,7 +817,7 @@ special_modified_bessel_i1 = Binding(
             "special_modified_bessel_i1(Tensor input, *, Tensor out = None)",
             _special_special_modified_bessel_i1,
             "aten::special_modified_bessel_i1",
-            ops.special_modified_bessel_i1.call,
+            "ops.special_modified_bessel_i1.call",
         ),
     ),
 )
@@ -836,7 +836,7 @@ special_modified_bessel_k0 = Binding(
             "special_modified_bessel_k0(Tensor input, *, Tensor out = None)",
             _special_special_modified_bessel_k0,
             "aten::special_modified_bessel_k0",
-            ops.special_modified_bessel_k0.call,
+            "ops.special_modified_bessel_k0.call",
         ),
     ),
 )
@@ -855,7 +855,7 @@ special_modified_bessel_k1 = Binding(
             "special_modified_bessel_k1(Tensor input, *, Tensor out = None)",
             _special_special_modified_bessel_k1,
             "aten::special_modified_bessel_k1",
-            ops.special_modified_bessel_k1.call,
+            "ops.special_modified_bessel_k1.call",
         ),
     ),
 )
@@ -874,7 +874,7 @@ special_scaled_modified_bessel_k0 = Binding(
             "special_scaled_modified_bessel_k0(Tensor x, *, Tensor out = None)",
             _special_special_scaled_modified_bessel_k0,
             "aten::special_scaled_modified_bessel_k0",
-            ops.special_scaled_modified_bessel_k0.call,
+            "ops.special_scaled_modified_bessel_k0.call",
         ),
     ),
 )
@@ -893,7 +893,7 @@ special_scaled_modified_bessel_k1 = Binding(
             "special_scaled_modified_bessel_k1(Tensor x, *, Tensor out = None)",
             _special_special_scaled_modified_bessel_k1,
             "aten::special_scaled_modified_bessel_k1",
-            ops.special_scaled_modified_bessel_k1.call,
+            "ops.special_scaled_modified_bessel_k1.call",
         ),
     ),
 )
@@ -924,19 +924,19 @@ special_shifted_chebyshev_polynomial_t = Binding(
             "special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_t,
             "aten::special_shifted_chebyshev_polynomial_t",
-            ops.special_shifted_chebyshev_polynomial_t.call,
+            "ops.special_shifted_chebyshev_polynomial_t.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_t_x_scalar,
             "aten::special_shifted_chebyshev_polynomial_t.x_scalar",
-            ops.special_shifted_chebyshev_polynomial_t_x_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_t_x_scalar.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_t_n_scalar,
             "aten::special_shifted_chebyshev_polynomial_t.n_scalar",
-            ops.special_shifted_chebyshev_polynomial_t_n_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_t_n_scalar.call",
         ),
     ),
 )
@@ -967,19 +967,19 @@ special_shifted_chebyshev_polynomial_u = Binding(
             "special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_u,
             "aten::special_shifted_chebyshev_polynomial_u",
-            ops.special_shifted_chebyshev_polynomial_u.call,
+            "ops.special_shifted_chebyshev_polynomial_u.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_u_x_scalar,
             "aten::special_shifted_chebyshev_polynomial_u.x_scalar",
-            ops.special_shifted_chebyshev_polynomial_u_x_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_u_x_scalar.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_u_n_scalar,
             "aten::special_shifted_chebyshev_polynomial_u.n_scalar",
-            ops.special_shifted_chebyshev_polynomial_u_n_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_u_n_scalar.call",
         ),
     ),
 )
@@ -1010,19 +1010,19 @@ special_shifted_chebyshev_polynomial_v = Binding(
             "special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_v,
             "aten::special_shifted_chebyshev_polynomial_v",
-            ops.special_shifted_chebyshev_polynomial_v.call,
+            "ops.special_shifted_chebyshev_polynomial_v.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_v_x_scalar,
             "aten::special_shifted_chebyshev_polynomial_v.x_scalar",
-            ops.special_shifted_chebyshev_polynomial_v_x_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_v_x_scalar.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_v_n_scalar,
             "aten::special_shifted_chebyshev_polynomial_v.n_scalar",
-            ops.special_shifted_chebyshev_polynomial_v_n_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_v_n_scalar.call",
         ),
     ),
 )
@@ -1053,19 +1053,19 @@ special_shifted_chebyshev_polynomial_w = Binding(
             "special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_w,
             "aten::special_shifted_chebyshev_polynomial_w",
-            ops.special_shifted_chebyshev_polynomial_w.call,
+            "ops.special_shifted_chebyshev_polynomial_w.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_w_x_scalar,
             "aten::special_shifted_chebyshev_polynomial_w.x_scalar",
-            ops.special_shifted_chebyshev_polynomial_w_x_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_w_x_scalar.call",
         ),
         (
             "special_shifted_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)",
             _special_special_shifted_chebyshev_polynomial_w_n_scalar,
             "aten::special_shifted_chebyshev_polynomial_w.n_scalar",
-            ops.special_shifted_chebyshev_polynomial_w_n_scalar.call,
+            "ops.special_shifted_chebyshev_polynomial_w_n_scalar.call",
         ),
     ),
 )
@@ -1084,7 +1084,7 @@ special_spherical_bessel_j0 = Binding(
             "special_spherical_bessel_j0(Tensor x, *, Tensor out = None)",
             _special_special_spherical_bessel_j0,
             "aten::special_spherical_bessel_j0",
-            ops.special_spherical_bessel_j0.call,
+            "ops.special_spherical_bessel_j0.call",
         ),
     ),
 )
@@ -1115,19 +1115,19 @@ special_zeta = Binding(
             "special_zeta(Tensor input, Tensor other, *, Tensor out = None)",
             _special_special_zeta,
             "aten::special_zeta",
-            ops.special_zeta.call,
+            "ops.special_zeta.call",
         ),
         (
             "special_zeta(Number self, Tensor other, *, Tensor out = None)",
             _special_special_zeta_self_scalar,
             "aten::special_zeta.self_scalar",
-            ops.special_zeta_self_scalar.call,
+            "ops.special_zeta_self_scalar.call",
         ),
         (
             "special_zeta(Tensor input, Number other, *, Tensor out = None)",
             _special_special_zeta_other_scalar,
             "aten::special_zeta.other_scalar",
-            ops.special_zeta_other_scalar.call,
+            "ops.special_zeta_other_scalar.call",
         ),
     ),
 )
@@ -1146,7 +1146,7 @@ special_i0 = Binding(
             "special_i0(Tensor input, *, Tensor out = None)",
             _special_special_i0,
             "aten::special_i0",
-            ops.special_i0.call,
+            "ops.special_i0.call",
         ),
     ),
 )
@@ -1165,7 +1165,7 @@ special_i0e = Binding(
             "special_i0e(Tensor input, *, Tensor out = None)",
             _special_special_i0e,
             "aten::special_i0e",
-            ops.special_i0e.call,
+            "ops.special_i0e.call",
         ),
     ),
 )
@@ -1184,7 +1184,7 @@ special_i1 = Binding(
             "special_i1(Tensor input, *, Tensor out = None)",
             _special_special_i1,
             "aten::special_i1",
-            ops.special_i1.call,
+            "ops.special_i1.call",
         ),
     ),
 )
@@ -1203,7 +1203,7 @@ special_i1e = Binding(
             "special_i1e(Tensor input, *, Tensor out = None)",
             _special_special_i1e,
             "aten::special_i1e",
-            ops.special_i1e.call,
+            "ops.special_i1e.call",
         ),
     ),
 )
@@ -1222,7 +1222,7 @@ special_logit = Binding(
             "special_logit(Tensor input, float eps = None, *, Tensor out = None)",
             _special_special_logit,
             "aten::special_logit",
-            ops.special_logit.call,
+            "ops.special_logit.call",
         ),
     ),
 )
@@ -1241,7 +1241,7 @@ special_polygamma = Binding(
             "special_polygamma(int n, Tensor input, *, Tensor out = None)",
             _special_special_polygamma,
             "aten::special_polygamma",
-            ops.special_polygamma.call,
+            "ops.special_polygamma.call",
         ),
     ),
 )
@@ -1260,7 +1260,7 @@ special_logsumexp = Binding(
             "special_logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)",
             _special_special_logsumexp,
             "aten::special_logsumexp",
-            ops.special_logsumexp.call,
+            "ops.special_logsumexp.call",
         ),
     ),
 )
@@ -1279,7 +1279,7 @@ special_expit = Binding(
             "special_expit(Tensor input, *, Tensor out = None)",
             _special_special_expit,
             "aten::special_expit",
-            ops.special_expit.call,
+            "ops.special_expit.call",
         ),
     ),
 )
@@ -1298,7 +1298,7 @@ special_sinc = Binding(
             "special_sinc(Tensor input, *, Tensor out = None)",
             _special_special_sinc,
             "aten::special_sinc",
-            ops.special_sinc.call,
+            "ops.special_sinc.call",
         ),
     ),
 )
@@ -1317,7 +1317,7 @@ special_round = Binding(
             "special_round(Tensor input, *, int decimals = 0, Tensor out = None)",
             _special_special_round,
             "aten::special_round",
-            ops.special_round.call,
+            "ops.special_round.call",
         ),
     ),
 )
@@ -1336,7 +1336,7 @@ special_log1p = Binding(
             "special_log1p(Tensor input, *, Tensor out = None)",
             _special_special_log1p,
             "aten::special_log1p",
-            ops.special_log1p.call,
+            "ops.special_log1p.call",
         ),
     ),
 )
@@ -1347,7 +1347,7 @@ special_log_softmax = Binding(
     (
         (
             "special_log_softmax(Tensor input, int dim, *, torch.dtype dtype = None)",
-            ops.special_log_softmax.call,
+            "ops.special_log_softmax.call",
             "aten::special_log_softmax",
         ),
     ),
@@ -1367,7 +1367,7 @@ special_gammainc = Binding(
             "special_gammainc(Tensor input, Tensor other, *, Tensor out = None)",
             _special_special_gammainc,
             "aten::special_gammainc",
-            ops.special_gammainc.call,
+            "ops.special_gammainc.call",
         ),
     ),
 )
@@ -1386,7 +1386,7 @@ special_gammaincc = Binding(
             "special_gammaincc(Tensor input, Tensor other, *, Tensor out = None)",
             _special_special_gammaincc,
             "aten::special_gammaincc",
-            ops.special_gammaincc.call,
+            "ops.special_gammaincc.call",
         ),
     ),
 )
@@ -1405,7 +1405,7 @@ special_multigammaln = Binding(
             "special_multigammaln(Tensor input, int p, *, Tensor out = None)",
             _special_special_multigammaln,
             "aten::special_multigammaln",
-            ops.special_multigammaln.call,
+            "ops.special_multigammaln.call",
         ),
     ),
 )
@@ -1416,7 +1416,7 @@ special_softmax = Binding(
     (
         (
             "special_softmax(Tensor input, int dim, torch.dtype dtype = None)",
-            ops.special_softmax.call,
+            "ops.special_softmax.call",
             "aten::special_softmax",
         ),
     ),

@@ -16,6 +16,16 @@ from dispatchviz.core.kernel.cpp_signature import CppSignature
 from dispatchviz.core.schema.function_schema import FunctionSchema
 
 
+class Deferred:
+    """The function of a kernel that is found when it is first needed: most kernels of a program's operators never run,
+    and finding one loads the module that it is in."""
+
+    __slots__ = ("find",)
+
+    def __init__(self, find: Callable[[], Callable[..., Any] | None]) -> None:
+        self.find = find
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A registered kernel; two are the same only if they are one object.
@@ -27,7 +37,8 @@ class Kernel:
 
     name: str
     """As PyTorch names it: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
-    function: Callable[..., Any] | None
+    given: Callable[..., Any] | Deferred | None
+    """Its function, or how to find it."""
     debug: str
     """Where it was registered, as PyTorch's dump says it."""
     boxed: bool = False
@@ -42,6 +53,11 @@ class Kernel:
     """What stands for its C++ function pointer, if several kernels share one, as all Python kernels do."""
     cpp: CppSignature | None = None
     """Its C++ signature, if that need not be the one of its operator: those are checked."""
+
+    @cached_property
+    def function(self) -> Callable[..., Any] | None:
+        """What runs; None for a kernel that only PyTorch has."""
+        return self.given.find() if isinstance(self.given, Deferred) else self.given
 
     @cached_property
     def file(self) -> str:

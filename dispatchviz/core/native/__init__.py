@@ -1,1 +1,8 @@
-"""Kernels by subject, and the yaml files that say which operators they belong to (``aten/src/ATen/native``)."""
+"""Kernels by subject, and the yaml files that say which operators they belong to (``aten/src/ATen/native``).
+
+A module is executed when one of its kernels is first looked up.
+"""
+
+from dispatchviz.lazy_modules import install_all_in
+
+install_all_in(__name__)

@@ -8,33 +8,72 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
+
+
+class Replacement:
+    """A file that takes the place of another, or of none, when it is complete.
+
+    A symbolic link stays one: what it leads to is replaced. A replaced file keeps its permissions, and one that may
+    not be written is not replaced either. What is no regular file (``/dev/null``, a pipe) is written to at the end.
+    """
+
+    def __init__(self, path: str | Path, beside: str | None = None) -> None:
+        """Raises OSError, before anything is changed, if the file cannot be written.
+
+        ``beside`` is its name until it is complete, in the same folder; without one it is hidden.
+        """
+        self.target = os.path.realpath(path)
+        self._mode = _mode_of(self.target)
+        self._in_place = self._mode is not None and not stat.S_ISREG(self._mode)
+        folder = tempfile.gettempdir() if self._in_place else os.path.dirname(self.target)
+        self.path = os.path.join(folder, beside or f".dispatchviz-{secrets.token_hex(6)}.tmp")
+        """Where it is now."""
+        self.stream = cast(BinaryIO, open(self.path, "xb", buffering=0))  # noqa: SIM115
+
+    def commit(self) -> None:
+        """Puts it in the other's place. OSError leaves both as they are."""
+        self.stream.close()
+        if self._in_place:
+            with open(self.path, "rb") as source, open(self.target, "wb") as sink:
+                shutil.copyfileobj(source, sink)
+            os.unlink(self.path)
+            return
+        if self._mode is not None:
+            os.chmod(self.path, stat.S_IMODE(self._mode))
+        os.replace(self.path, self.target)
+
+    def discard(self) -> None:
+        """Removes it, if it is still there."""
+        self.stream.close()
+        if os.path.lexists(self.path):
+            os.unlink(self.path)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A stream whose content replaces a file if the block ends well. Raises OSError."""
+    replacement = Replacement(path)
+    try:
+        yield replacement.stream
+        replacement.commit()
+    except BaseException:
+        replacement.discard()
+        raise
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
-    """Makes or replaces a file. Raises OSError, before anything is changed, if that cannot be done.
-
-    A symbolic link stays one: what it leads to is replaced. A replaced file keeps its permissions, and one that may
-    not be written is not replaced either. What is no regular file (``/dev/null``, a pipe) is written to.
-    """
-    target = os.path.realpath(path)
-    mode = _mode_of(target)
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(target, "wb") as stream:
-            stream.write(data)
-        return
-    beside = os.path.join(os.path.dirname(target), f".dispatchviz-{secrets.token_hex(6)}.tmp")
-    try:
-        with open(beside, "xb") as stream:
-            stream.write(data)
-        if mode is not None:
-            os.chmod(beside, stat.S_IMODE(mode))
-        os.replace(beside, target)
-    except BaseException:
-        if os.path.lexists(beside):
-            os.unlink(beside)
-        raise
+    """Makes or replaces a file. Raises OSError, before anything is changed, if that cannot be done."""
+    with replacing(path) as stream:
+        left = memoryview(data)
+        while left:  # an unbuffered file may take less than all
+            left = left[stream.write(left) :]
 
 
 def check_writable(path: str | Path) -> None:

@@ -180,14 +180,14 @@ GradientBuffered = tuple[Literal["gradient_buffered"], int, int, int, BufferMeth
 """Node, input number, gradient, how it was added and why so."""
 FormulaSkipped = tuple[Literal["formula_skipped"], int, int]
 """Node, the edge that needs no gradient."""
-NodeQueued = tuple[Literal["node_queued"], int, int, Inputs, QueuedNodes]
-"""Node, sequence number, inputs, the queue in the order of popping."""
-NodeQueuedAlone = tuple[Literal["node_queued_alone"], int, int, Inputs]
-"""The same where it is the only one in the queue."""
-NodeStarted = tuple[Literal["node_started"], int, int, MaybeTensors, QueuedNodes, Inputs]
-"""Node, sequence number, gradients received, the queue, inputs."""
-NodeStartedAlone = tuple[Literal["node_started_alone"], int, int, int, Inputs]
-"""The same with one gradient and an empty queue."""
+NodeQueued = tuple[Literal["node_queued"], int, int, Inputs]
+"""Node, sequence number, inputs."""
+NodeQueuedAmong = tuple[Literal["node_queued_among"], int, int, Inputs, QueuedNodes]
+"""The same where the notes so far do not say what is in the queue; the queue in the order of popping."""
+NodeStarted = tuple[Literal["node_started"], int, int, MaybeTensors, QueuedNodes | None, Inputs]
+"""Node, sequence number, gradients received, the queue where the notes so far do not say what is in it, inputs."""
+NodeStartedWithOne = tuple[Literal["node_started_with_one"], int, int, int, Inputs]
+"""The same with one gradient."""
 NodeFinished = tuple[Literal["node_finished"], int, MaybeTensors]
 """Node, the gradients that it returned."""
 NodeFinishedWithTwo = tuple[Literal["node_finished_with_two"], int, int, int]
@@ -245,9 +245,9 @@ AutogradNote = (
     | GradientBuffered
     | FormulaSkipped
     | NodeQueued
-    | NodeQueuedAlone
+    | NodeQueuedAmong
     | NodeStarted
-    | NodeStartedAlone
+    | NodeStartedWithOne
     | NodeFinished
     | NodeFinishedWithTwo
 )

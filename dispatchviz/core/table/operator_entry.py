@@ -51,7 +51,10 @@ T = TypeVar("T")
 
 TAKEN = "taken"
 NOTHING = "nothing registered"
-NOT_CONSIDERED = "not asked"
+NOT_CONSIDERED = "not reached"
+"""A better one was taken."""
+NOT_COVERED = "does not cover "
+"""Begins the outcome of an alias; the key follows."""
 
 
 class Source(Protocol):
@@ -85,7 +88,7 @@ class Candidate(NamedTuple):
     reason: CellReason
     """PyTorch's tag of such a choice."""
     outcome: str
-    """``taken``, ``nothing registered``, ``not asked`` (a better one was taken) or why it was passed over."""
+    """``taken``, ``nothing registered``, ``not reached`` (a better one was taken) or why it was passed over."""
     kernel: Kernel | None
 
 
@@ -95,7 +98,7 @@ class Cell:
     ``function(ks, *args)`` runs it, ``boxed(ks, stack)`` too; where no kernel is, both raise PyTorch's error.
     """
 
-    __slots__ = ("__dict__", "function", "index", "kernel", "key", "operator", "reason", "source")
+    __slots__ = ("__dict__", "index", "kernel", "key", "operator", "reason", "source")
 
     def __init__(
         self, op: OperatorEntry, key: DispatchKey, kernel: Kernel | None, reason: CellReason, source: DispatchKey | None
@@ -107,7 +110,11 @@ class Cell:
         self.reason = reason
         self.source = source
         """The key or alias that the kernel is registered under; None if there is no kernel."""
-        self.function: Typed = op.missing if kernel is None else typed_form(op, kernel)
+
+    @cached_property
+    def function(self) -> Typed:
+        """What runs, with the arguments of a typed kernel."""
+        return self.operator.missing if self.kernel is None else typed_form(self.operator, self.kernel)
 
     @property
     def falls_through(self) -> bool:
@@ -234,7 +241,7 @@ class OperatorEntry:
                 taken = taken or outcome == TAKEN
                 yield Candidate(rule.source, self._reason(key, rule), outcome, kernel)
             elif kernel is not None and not taken:
-                yield Candidate(rule.source, rule.reason, f"does not stand for {key}", kernel)
+                yield Candidate(rule.source, rule.reason, f"{NOT_COVERED}{key}", kernel)
 
     def _kernel_at(self, rule: PrecedenceRule) -> Kernel | None:
         return self._fallbacks.get(rule.source) if rule.reason == FALLBACK else self.kernel(rule.source)

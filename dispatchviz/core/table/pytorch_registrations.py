@@ -234,3 +234,10 @@ def implemented_fallbacks() -> frozenset[DispatchKey]:
     from dispatchviz.core.generated.implemented import FALLBACKS
 
     return frozenset(DispatchKey[key] for key in FALLBACKS.split())
+
+
+def boxed_kernels() -> frozenset[str]:
+    """PyTorch's names of the boxed kernels that dispatchviz implements."""
+    from dispatchviz.core.generated.implemented import BOXED_KERNELS
+
+    return BOXED_KERNELS

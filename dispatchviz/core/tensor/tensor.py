@@ -196,7 +196,10 @@ def extent(size: Size, stride: Size) -> int:
     """How many elements of memory a geometry spans from its first element."""
     if 0 in size:
         return 0
-    return 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    last = 0
+    for length, step in zip(size, stride, strict=True):
+        last += (length - 1) * step
+    return last + 1
 
 
 _key_set = cache(tensor_key_set)

@@ -1,12 +1,13 @@
 """Kernels and backend fallbacks that PyTorch too writes by hand: the functions that implement them.
 
-Tables, read when an operator's kernels are registered (``native_library.py``). The functions live with their
-subject; what is generated is not here.
+Tables, read when a kernel first runs (``native_library.py``); what one table needs is loaded with that table alone.
+The functions live with their subject; what is generated is not here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from dispatchviz.core.autograd.graph import list_nodes
@@ -18,10 +19,11 @@ from dispatchviz.core.autograd.kernels import (
 )
 from dispatchviz.core.autograd.variables import set_storage_autograd
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.layers.autocast import autocast_kernels
+from dispatchviz.core.layers.autocast import autocast_kernels, autocast_policies
 from dispatchviz.core.layers.functionalization import functional_variants
 from dispatchviz.core.layers.functionalization import functionalize_fallback as functionalize
 from dispatchviz.core.layers.functionalization import functionalize_kernels as functionalize_kernels
+from dispatchviz.core.layers.functorch import dynamic_layer, loop_fallback, tensor_wrapper
 from dispatchviz.core.layers.functorch import functorch_registrations as functorch
 from dispatchviz.core.layers.math_bits import conj_neg_fallback
 from dispatchviz.core.layers.meta import meta_factories, meta_fallback, meta_registrations
@@ -33,49 +35,106 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 
 K = DispatchKey
 
+FUNCTORCH_KEYS = (
+    *(K.FuncTorchBatched, K.FuncTorchBatchedDecomposition),
+    *(K.FuncTorchVmapMode, K.FuncTorchDynamicLayerFrontMode),
+)
+"""Those with a table in ``functorch_registrations.py``."""
+
 Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
 
-KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    K.Autograd: (
-        variable_type_manual.AUTOGRAD_KERNELS
-        | list_nodes.AUTOGRAD_KERNELS
-        | foreach_autograd.AUTOGRAD_KERNELS
-        | set_storage_autograd.AUTOGRAD_KERNELS
-        | functional_variants.AUTOGRAD
-    ),
-    K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
-    K.ZeroTensor: zero_tensor.KERNELS,
-    K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,
-    K.Meta: functional_variants.META | meta_factories.KERNELS | meta_registrations.KERNELS,
-    K.CompositeExplicitAutograd: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,
-    K.CompositeExplicitAutogradNonFunctional: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL,
-    **autocast_kernels.KERNELS,
-    **functorch.KERNELS,
-}
+Kernels = Mapping[str, Callable[..., Any]]
+
+
+class _ByKey(Mapping[DispatchKey, Kernels]):
+    """Tables that are put together when they are first needed, each with the modules that its kernels are in."""
+
+    def __init__(self, builders: Mapping[DispatchKey, Callable[[], Kernels]]) -> None:
+        self._builders = builders
+        self._built: dict[DispatchKey, Kernels] = {}
+
+    def __getitem__(self, key: DispatchKey) -> Kernels:
+        if key not in self._built:
+            self._built[key] = self._builders[key]()
+        return self._built[key]
+
+    def __iter__(self) -> Iterator[DispatchKey]:
+        return iter(self._builders)
+
+    def __len__(self) -> int:
+        return len(self._builders)
+
+
+def _autocast(key: DispatchKey) -> Callable[[], Kernels]:
+    return lambda: autocast_kernels.KERNELS[key]
+
+
+def _functorch(key: DispatchKey) -> Callable[[], Kernels]:
+    return lambda: functorch.KERNELS[key]
+
+
+KERNELS: Mapping[DispatchKey, Kernels] = _ByKey(
+    {
+        K.Autograd: lambda: (
+            variable_type_manual.AUTOGRAD_KERNELS
+            | list_nodes.AUTOGRAD_KERNELS
+            | foreach_autograd.AUTOGRAD_KERNELS
+            | set_storage_autograd.AUTOGRAD_KERNELS
+            | functional_variants.AUTOGRAD
+        ),
+        K.ADInplaceOrView: lambda: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
+        K.ZeroTensor: lambda: zero_tensor.KERNELS,
+        K.Functionalize: lambda: functionalize_kernels.kernels() | functionalize.KERNELS,
+        K.Meta: lambda: functional_variants.META | meta_factories.KERNELS | meta_registrations.KERNELS,
+        K.CompositeExplicitAutograd: lambda: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,
+        K.CompositeExplicitAutogradNonFunctional: (
+            lambda: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL
+        ),
+        **{key: _autocast(key) for key in autocast_policies.POLICIES},
+        **{key: _functorch(key) for key in FUNCTORCH_KEYS},
+    }
+)
 """Key -> operator's name without ``aten::`` -> typed kernel ``function(ks, *args)``; goes before generated ones."""
 
-BOXED_KERNELS: dict[str, Fallback] = {
-    "autogradNotImplementedFallback": not_implemented_fallback.autograd_not_implemented_fallback,
-    "autogradNotImplementedInplaceOrViewFallback": (
-        not_implemented_fallback.autograd_not_implemented_inplace_or_view_fallback
-    ),
-    **functorch.BOXED_KERNELS,
-    **record_function.BOXED_KERNELS,
-}
-"""PyTorch's name of a boxed kernel of single operators (``registrations``) -> ours."""
 
-FALLBACKS: dict[str, Fallback] = {
-    "autograd_fallback": autograd_fallback.autograd_fallback,
-    "conjugateFallback": conj_neg_fallback.conjugate_fallback,
-    "negationFallback": conj_neg_fallback.negation_fallback,
-    "zeroTensorFallback": zero_tensor_fallback.zero_tensor_fallback,
-    "pythonFallback": python_fallback.python_fallback,
-    "pythonTLSSnapshotFallback": python_fallback.python_tls_snapshot_fallback,
-    "preDispatchFallback": python_fallback.pre_dispatch_fallback,
-    "pythonDispatcherFallback": python_dispatcher.python_dispatcher_fallback,
-    "functionalizeFallback": functionalize.functionalize_fallback,
-    "metaFallback": meta_fallback.meta_fallback,
-    **functorch.FALLBACKS,
+def boxed_kernel(name: str) -> Fallback:
+    """Ours for PyTorch's name of a boxed kernel of single operators (``registrations``). KeyError if there is none."""
+    return boxed_kernels()[name]
+
+
+@cache
+def boxed_kernels() -> dict[str, Fallback]:
+    """PyTorch's name of a boxed kernel of single operators -> ours."""
+    return {
+        "autogradNotImplementedFallback": not_implemented_fallback.autograd_not_implemented_fallback,
+        "autogradNotImplementedInplaceOrViewFallback": (
+            not_implemented_fallback.autograd_not_implemented_inplace_or_view_fallback
+        ),
+        **functorch.BOXED_KERNELS,
+        **record_function.BOXED_KERNELS,
+    }
+
+
+FALLBACKS: dict[str, Callable[[], Fallback]] = {
+    "autograd_fallback": lambda: autograd_fallback.autograd_fallback,
+    "conjugateFallback": lambda: conj_neg_fallback.conjugate_fallback,
+    "negationFallback": lambda: conj_neg_fallback.negation_fallback,
+    "zeroTensorFallback": lambda: zero_tensor_fallback.zero_tensor_fallback,
+    "pythonFallback": lambda: python_fallback.python_fallback,
+    "pythonTLSSnapshotFallback": lambda: python_fallback.python_tls_snapshot_fallback,
+    "preDispatchFallback": lambda: python_fallback.pre_dispatch_fallback,
+    "pythonDispatcherFallback": lambda: python_dispatcher.python_dispatcher_fallback,
+    "functionalizeFallback": lambda: functionalize.functionalize_fallback,
+    "metaFallback": lambda: meta_fallback.meta_fallback,
+    "dynamicLayerFrontFallback": lambda: dynamic_layer.dynamic_layer_front_fallback,
+    "dynamicLayerBackFallback": lambda: dynamic_layer.dynamic_layer_back_fallback,
+    "batchedTensorForLoopFallback": lambda: loop_fallback.batched_tensor_for_loop_fallback,
+    "dead_tensor_wrapper_fallback": lambda: tensor_wrapper.dead_tensor_wrapper_fallback,
 }
-"""PyTorch's name of a backend fallback (``kernel_names.fallback_name``) -> ours."""
+"""PyTorch's name of a backend fallback (``kernel_names.fallback_name``) -> where ours is found."""
+
+
+def fallback(name: str) -> Fallback:
+    """Ours for PyTorch's name of a backend fallback. KeyError if there is none."""
+    return FALLBACKS[name]()

@@ -1,14 +1,16 @@
-"""The functions that implement PyTorch's kernels, set when an operator is first used, and its fallbacks, set at once.
+"""The functions that implement PyTorch's kernels, found when a kernel first runs, and its fallbacks, likewise.
 
 Importing this module registers the backend fallbacks of the process. What PyTorch has registered and we have no
-function for is registered too, and says so when it is called.
+function for is registered too, and says so when it is called. Which kernels we have a function for is known without
+loading one (``generated/implemented.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from types import ModuleType
+from functools import partial
+from types import FunctionType, ModuleType
 from typing import Any
 
 from dispatchviz.core.call import guard_fusion
@@ -23,10 +25,15 @@ from dispatchviz.core.generated import (
     register_meta,
     variable_type,
 )
-from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.kernel_function import Deferred, Kernel
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.tracer.trace_type import trace_type
-from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks
+from dispatchviz.core.table.pytorch_registrations import (
+    boxed_kernels,
+    implemented,
+    implemented_fallbacks,
+    pytorch_fallbacks,
+)
 from dispatchviz.core.table.registry import process
 from dispatchviz.core.wiring import hand_written_kernels
 
@@ -43,44 +50,81 @@ GENERATED: dict[DispatchKey, ModuleType] = {
 }
 """Which generated table goes under which key."""
 
+_COMPOSITES = (DispatchKey.CompositeExplicitAutograd, DispatchKey.CompositeExplicitAutogradNonFunctional)
+
 
 def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
-    """Our typed functions for an operator, by key; ``name`` is without ``aten::``."""
-    found = {key: module.KERNELS[name] for key, module in GENERATED.items() if name in module.KERNELS}
-    for composite in (DispatchKey.CompositeExplicitAutograd, DispatchKey.CompositeExplicitAutogradNonFunctional):
-        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
-        # decomposes
-        if composite in found:
-            found.setdefault(DispatchKey.Meta, found[composite])
-    found |= {key: table[name] for key, table in hand_written_kernels.KERNELS.items() if name in table}
+    """Our typed functions for an operator, by key; ``name`` is without ``aten::``. Loads them all."""
+    keys = dict.fromkeys((*GENERATED, *hand_written_kernels.KERNELS))
+    found = {key: ours for key in keys if (ours := function(name, key)) is not None}
     return found | {DispatchKey.Tracer: trace_type(name)} if found else {}
 
 
+def function(name: str, key: DispatchKey) -> Callable[..., Any] | None:
+    """Our typed function for an operator's kernel under a key, if the operator has any; None if there is none."""
+    if key is DispatchKey.Tracer:
+        return trace_type(name)
+    found = hand_written_kernels.KERNELS.get(key, {}).get(name) or _generated(name, key)
+    if found is None and key is DispatchKey.Meta:
+        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
+        # decomposes
+        return _generated(name, _COMPOSITES[0]) or _generated(name, _COMPOSITES[1])
+    return found
+
+
+def kernel_function(name: str, key: DispatchKey) -> Callable[..., Any] | None:
+    """The same, and what ``OP_DECOMPOSE`` registers: the composite that functorch decomposes the operator by."""
+    found = function(name, key)
+    if found is None and key is DispatchKey.FuncTorchBatchedDecomposition:
+        return function(name, DispatchKey.CompositeImplicitAutograd)
+    return found
+
+
+def _generated(name: str, key: DispatchKey) -> Callable[..., Any] | None:
+    module = GENERATED.get(key)
+    found: FunctionType | None = None if module is None else module.KERNELS.get(name)
+    if found is not None and key in (DispatchKey.Autograd, DispatchKey.ADInplaceOrView):
+        guard_fusion.fuse(found)
+    return found
+
+
+def written_by_hand() -> tuple[Collection[str], Collection[str]]:
+    """PyTorch's names of the fallbacks and of the boxed kernels that we have functions for."""
+    return hand_written_kernels.FALLBACKS.keys(), hand_written_kernels.boxed_kernels().keys()
+
+
 def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
-    """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have."""
-    ours = functions(name.removeprefix("aten::"))
-    for module in (variable_type, inplace_or_view):
-        if (kernel := module.KERNELS.get(name.removeprefix("aten::"))) is not None:
-            guard_fusion.fuse(kernel)
-    implicit = ours.get(DispatchKey.CompositeImplicitAutograd)
-    if implicit is not None:
-        ours.setdefault(DispatchKey.FuncTorchBatchedDecomposition, implicit)  # ``OP_DECOMPOSE``
+    """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have.
+
+    Only the newest kernel of a key is active: typed functions are for that one.
+    """
+    ours, base = implemented(name), name.removeprefix("aten::")
     return {
-        key: [_implemented(front, ours.get(key)), *map(_implemented, rest)] for key, (front, *rest) in kernels.items()
+        key: [_typed(front, base, key) if key in ours else front, *map(_boxed, rest)]
+        for key, (front, *rest) in kernels.items()
     }
 
 
-def _implemented(kernel: Kernel, function: Callable[..., Any] | None = None) -> Kernel:
-    """Only the newest kernel of a key is active: typed functions are for that one."""
-    boxed = hand_written_kernels.BOXED_KERNELS.get(kernel.name)
-    if boxed is not None:
-        return replace(kernel, function=boxed, boxed=True)
-    return kernel if kernel.fallthrough or function is None else replace(kernel, function=function, boxed=False)
+def _typed(kernel: Kernel, name: str, key: DispatchKey) -> Kernel:
+    if kernel.name in boxed_kernels():
+        return _boxed(kernel)
+    return (
+        kernel
+        if kernel.fallthrough
+        else replace(kernel, given=Deferred(partial(kernel_function, name, key)), boxed=False)
+    )
 
 
-def _fallback(kernel: Kernel) -> Kernel:
-    function = hand_written_kernels.FALLBACKS.get(kernel.name)
-    return kernel if function is None else replace(kernel, function=function)
+def _boxed(kernel: Kernel) -> Kernel:
+    if kernel.name not in boxed_kernels():
+        return kernel
+    return replace(kernel, given=Deferred(lambda: hand_written_kernels.boxed_kernel(kernel.name)), boxed=True)
 
 
-process.set_fallbacks({key: _fallback(kernel) for key, kernel in pytorch_fallbacks()})
+def _fallback(key: DispatchKey, kernel: Kernel) -> Kernel:
+    if key not in implemented_fallbacks():
+        return kernel
+    return replace(kernel, given=Deferred(lambda: hand_written_kernels.fallback(kernel.name)))
+
+
+process.set_fallbacks({key: _fallback(key, kernel) for key, kernel in pytorch_fallbacks()})

@@ -18,7 +18,7 @@ class Candidate:
     source: str
     """Key or alias; ``fallback of AutogradCUDA`` for the key's fallback."""
     outcome: str
-    """``taken``, ``nothing registered``, ``not asked``, or why it was passed over."""
+    """``taken``, ``nothing registered``, ``not reached``, or why it was passed over."""
     kernel: str
     """Empty if there is none."""
 
@@ -26,6 +26,11 @@ class Candidate:
     def taken(self) -> bool:
         """Whether the cell's kernel is this one."""
         return self.outcome == "taken"
+
+    @property
+    def reached(self) -> bool:
+        """Whether nothing before it was taken."""
+        return self.outcome != "not reached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +76,11 @@ def _candidates(chosen: ev.KernelSelected) -> Iterator[Candidate]:
     """The key itself comes twice, first for its own kernel and last for its fallback: the second is called so."""
     for position, (source, outcome, kernel) in enumerate(chosen.candidates):
         fallback = position and source == chosen.key
-        yield Candidate(f"fallback of {source}" if fallback else source, outcome, kernel)
+        yield Candidate(f"fallback of {source}" if fallback else source, _as_said_now(outcome), kernel)
+
+
+def _as_said_now(outcome: str) -> str:
+    """An outcome in the words of today; a trace before format 3 has others."""
+    if outcome == "not asked":
+        return "not reached"
+    return outcome.replace("does not stand for ", "does not cover ", 1)

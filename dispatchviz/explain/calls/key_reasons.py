@@ -6,6 +6,7 @@ from dispatchviz.core.keys.key_set import default_excluded_set, default_included
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import (
     backend_bit,
     backend_name,
@@ -110,7 +111,7 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "autocast has already been handled"
     if key == "ADInplaceOrView":
         return "autograd and ADInplaceOrView have already been handled"
-    if key and raw(DispatchKey[key]) & guard.excluded & ~guard.excluded_before:
+    if key and raw(recorded_key(key)) & guard.excluded & ~guard.excluded_before:
         return f"{key} has already been handled"
     if key == "Functionalize":
         return "this runs on meta tensors, for their shapes alone"
@@ -193,6 +194,8 @@ def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
     """A sentence on which arguments require grad, and that no key depends on it; empty without tensor arguments."""
     known = index(trace)
     tensors = list(dict.fromkeys(tensor for _, tensor, _ in computed.arguments))
+    if not tensors:
+        return ""
     needed = [tensor for tensor in tensors if known.grad_needed(tensor, computed.seq)]
     others = [tensor for tensor in tensors if tensor not in needed]
     if not needed:

@@ -12,6 +12,7 @@ from dispatchviz.core.keys.key_set import after_ADInplaceOrView_keyset, after_au
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import is_autograd
 from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, key_of_kernel
 
@@ -46,6 +47,7 @@ def _candidates(key: str, kernel: str) -> tuple[Mask, ...]:
         return (AFTER_VIEW, AFTER_AUTOGRAD) if boxed else (AFTER_AUTOGRAD, AFTER_VIEW)
     if key == "ADInplaceOrView":
         return (AFTER_VIEW,)
-    if key == "BackendSelect" or key not in DispatchKey.__members__:
+    found = recorded_key(key)
+    if found in (DispatchKey.BackendSelect, DispatchKey.Undefined):
         return ()  # BackendSelect kernels make a new set for the requested device
-    return (Mask(f"FULL_AFTER({key})", full_after(DispatchKey[key]), f"every key below {key}"),)
+    return (Mask(f"FULL_AFTER({key})", full_after(found), f"every key below {key}"),)

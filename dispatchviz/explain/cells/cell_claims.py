@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dispatchviz.core.keys.key_set import BACKENDS_OF_AUTOGRAD, members
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
-from dispatchviz.core.table.operator_entry import NOT_CONSIDERED, NOTHING, TAKEN, Candidate, Cell, OperatorEntry
+from dispatchviz.core.table.operator_entry import (
+    NOT_CONSIDERED,
+    NOT_COVERED,
+    NOTHING,
+    TAKEN,
+    Candidate,
+    Cell,
+    OperatorEntry,
+)
 from dispatchviz.core.table.precedence import (
     AMBIGUOUS,
     AUTOGRAD,
@@ -114,7 +122,7 @@ def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
             if candidate.kernel is None
             else "has a kernel, but of lower precedence than the one taken"
         )
-    if candidate.outcome.startswith("does not stand"):
+    if candidate.outcome.startswith(NOT_COVERED):
         return f"has a kernel, but does not cover {cell.key}" + _beside(source, cell.key)
     return f"has a kernel, but {candidate.outcome}"
 

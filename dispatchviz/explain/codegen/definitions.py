@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
     @property
     def location(self) -> str:
-        """As one can open it: ``dispatchviz/core/generated/operators.py:12``"""
+        """As one can open it: ``dispatchviz/core/generated/operators/names_ad.py:12``"""
         return f"dispatchviz/core/{self.file}:{self.line}"
 
 
@@ -155,9 +155,10 @@ def delegating() -> dict[str, list[str]]:
 
 @cache
 def operators() -> dict[str, str]:
-    """Name of the class in ``generated/operators.py`` (``add_Tensor``) to the operator (``add.Tensor``)."""
-    heads = re.finditer(r'^class (\w+):\n    """aten::([\w.]+)\(', text_of("generated/operators.py"), re.MULTILINE)
-    return {found[1]: found[2] for found in heads}
+    """Name of the class in ``generated/operators`` (``add_Tensor``) to the operator (``add.Tensor``)."""
+    files = (f"generated/operators/{path.name}" for path in sorted((CORE / "generated/operators").glob("names_*.py")))
+    head = re.compile(r'^class (\w+):\n    """aten::([\w.]+)\(', re.MULTILINE)
+    return {found[1]: found[2] for file in files for found in head.finditer(text_of(file))}
 
 
 @cache

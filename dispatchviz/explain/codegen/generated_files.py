@@ -28,7 +28,10 @@ def root_name(base: str) -> str:
 
 def shard(stem: str, name: str) -> int:
     """Which part of a sharded file a name goes to."""
-    return int.from_bytes(hashlib.sha1(name.encode("latin1"), usedforsecurity=False).digest(), "little") % SHARDS[stem]
+    return (
+        int.from_bytes(hashlib.sha1(name.encode("latin1", "replace"), usedforsecurity=False).digest(), "little")
+        % SHARDS[stem]
+    )
 
 
 def operators_file(base: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dispatchviz.core.generated.operators import home
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.explain.codegen import generated_files
@@ -72,7 +73,7 @@ def functions_of(op: OperatorEntry) -> list[Function]:
     """All that our generator writes for an operator; empty if it has no entry in our yaml file."""
     name = op.name.removeprefix("aten::")
     identifier = name.replace(".", "_")
-    operator = definition("generated/operators.py", _class_name(name))
+    operator = definition(f"generated/operators/{home(_class_name(name))}.py", _class_name(name))
     if operator is None:
         return []
     base = name.partition(".")[0]

@@ -9,92 +9,182 @@ writes be detected that bump another counter, ``x.data.add_(1)``. Old traces wit
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.trace_index import index
 
 Change = ev.VersionBumped | ev.RequiresGradSet
 
 
+Found = tuple[list[ev.VariableSaved], list[ev.VariableSaved]]
+"""What a change invalidates, and what was packed at the version before it."""
+
+KEPT = 4096
+"""The answers about so many changes are kept."""
+
+
 class _Versions:
-    """What was saved, by its version counter."""
+    """What was saved and what was written, found by the columns of a trace. It holds no reference to the trace itself.
+
+    A change is asked about what was saved before it and is still there, a Node about the changes while it lives.
+    """
 
     def __init__(self, trace: Trace) -> None:
-        self._kept: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-        """Counter to what Nodes saved under it."""
-        self._histories: set[int] = set()
-        """Tensors that have a grad_fn."""
-        self._inputs: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-        """Tensor with a history to what Nodes saved of it as an input: they read its ``grad_fn`` on unpacking."""
-        self._packed: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-        """As ``_kept``, of what a hook has packed."""
-        self.gone: dict[int, int] = {}
-        """Step of what was saved to the step at which it was released, or packed."""
-        self._of_node: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-        self.invalidated: dict[int, list[ev.VariableSaved]] = {}
-        """Step that wrote in place to what it invalidated."""
-        self.undetected: dict[int, list[ev.VariableSaved]] = {}
-        """Step that wrote in place to what was packed at the version before."""
-        self.by_node: dict[int, list[tuple[ev.VariableSaved, Change]]] = defaultdict(list)
-        """Node to its invalidated saved variables, each with the first change."""
-        for event in trace:
-            self._note(event)
+        self._events, self._columns = trace.events, trace.columns
+        self._index = index(trace)
+        self._saved, self._bumped = trace.steps_of(ev.VariableSaved), trace.steps_of(ev.VersionBumped)
+        self._answers: dict[int, Found] = {}
 
-    def _note(self, event: ev.AnyEvent) -> None:
-        match event:
-            case ev.VariableSaved(tensor=int()) if event.counter >= 0:
-                self._saved(event)
-            case ev.VersionBumped() if event.counter >= 0:
-                kept = self._kept.pop(event.counter, [])  # from now on invalid, or noted here
-                self._change(event, [saved for saved in kept if saved.version == event.before])
-                self._write_undetected(event)
-            case ev.RequiresGradSet(detached=True):
-                self._histories.discard(event.tensor)
-                self._change(event, self._inputs.pop(event.tensor, []))
-            case ev.VariablesReleased():
-                self._release(self._of_node.pop(event.node, ()), event)
-            case ev.SavedTensorHookRan(kind="pack hook", node=int(node)):
-                packed = [saved for saved in self._of_node[node] if saved.name == event.name]
-                self._release(packed, event)
-                for saved in packed:
-                    self._packed[saved.counter].append(saved)
-            case ev.HistorySet() | ev.HistoryRebased():
-                self._histories.add(event.tensor)
-            case _:
-                pass
+    def by(self, change: Change) -> Found:
+        """What a change invalidates, and what was packed at the version before it."""
+        found = self._answers.get(change.seq)
+        if found is None:
+            if len(self._answers) >= KEPT:
+                self._answers.clear()
+            found = self._answers[change.seq] = (
+                self._of_bump(change) if isinstance(change, ev.VersionBumped) else (self._of_detaching(change), [])
+            )
+        return found
 
-    def _saved(self, event: ev.VariableSaved) -> None:
-        self._of_node[event.node].append(event)
-        if event.packed:
-            self._packed[event.counter].append(event)
+    def of(self, node: int, at: int) -> list[tuple[ev.VariableSaved, Change]]:
+        """A Node's invalidated saved variables as of a step, each with the change; the first changes come first."""
+        found = list[tuple[ev.VariableSaved, Change]]()
+        kinds, code = self._columns.kinds, self._columns.code(ev.VariableSaved)
+        for step in self._columns.of_node.get(node, ()):
+            saved = self._events[step] if kinds[step] == code and step <= at else None
+            if isinstance(saved, ev.VariableSaved) and saved.tensor is not None and saved.counter >= 0:
+                found.extend((saved, change) for change in self._changes_of(saved, at))
+        return sorted(found, key=lambda pair: (pair[1].seq, pair[0].seq))
+
+    # -- from a change to what was saved ------------------------------------------------------------------------------
+
+    def _of_bump(self, change: ev.VersionBumped) -> Found:
+        """What was saved before an earlier change of that counter has an older version than this one passes."""
+        valid, packed = list[ev.VariableSaved](), list[ev.VariableSaved]()
+        if change.counter < 0:
+            return valid, packed
+        for saved in self._saved_before(change.seq, self._since(change.tensor)):
+            if saved.counter == change.counter and saved.version == change.before:
+                if saved.packed or self._packed(saved, change.seq):
+                    packed.append(saved)
+                else:
+                    valid.append(saved)
+        return valid, packed
+
+    def _of_detaching(self, change: ev.RequiresGradSet) -> list[ev.VariableSaved]:
+        """What was saved as an input of a tensor that had a history until now."""
+        if not change.detached:
+            return []
+        since = self._last_detached(change.tensor, change.seq)
+        steps = self._steps_of_tensor(change.tensor, ev.VariableSaved, since, change.seq)
+        saved = (event for event in map(self._events.__getitem__, steps) if isinstance(event, ev.VariableSaved))
+        inputs = [each for each in saved if each.counter >= 0 and self._is_input(each, since)]
+        return [each for each in inputs if not self._gone(each, change.seq)]
+
+    def _since(self, tensor: int) -> int:
+        """The step at which the first tensor on a tensor's memory appeared: its version counter is no older."""
+        made = self._index.tensors.get(tensor)
+        on_memory = () if made is None else self._columns.of_storage.get(made.storage, ())
+        if not len(on_memory):
+            return 0
+        first = self._columns.tensors[on_memory[0]]
+        return min(self._columns.of_tensor.get(each, (0,))[0] for each in (tensor, first))
+
+    def _saved_before(self, at: int, since: int) -> Iterator[ev.VariableSaved]:
+        """In order, from a step on, of the Nodes that have not released what they saved."""
+        nodes, released = self._columns.nodes, self._released
+        for step in self._saved[bisect_left(self._saved, since) : bisect_left(self._saved, at)]:
+            if not _between(released.get(nodes[step], ()), step, at):
+                event = self._events[step]
+                if isinstance(event, ev.VariableSaved) and event.tensor is not None:
+                    yield event
+
+    # -- from what was saved to changes -------------------------------------------------------------------------------
+
+    def _changes_of(self, saved: ev.VariableSaved, at: int) -> Iterator[Change]:
+        """What invalidates it: the first change of its counter, and that its tensor is detached."""
+        if saved.packed or self._gone(saved, at):
             return
-        self._kept[event.counter].append(event)
-        if not event.is_output and event.tensor in self._histories:
-            self._inputs[event.tensor].append(event)
+        if (bump := self._bumped_between(saved, at + 1)) is not None and bump.before == saved.version:
+            yield bump
+        since = self._last_detached(saved.tensor, saved.seq)
+        if self._is_input(saved, since):
+            for step in self._steps_of_tensor(saved.tensor, ev.RequiresGradSet, saved.seq, at + 1):
+                event = self._events[step]
+                if isinstance(event, ev.RequiresGradSet) and event.detached:
+                    yield event
+                    break
 
-    def _release(self, kept: Iterable[ev.VariableSaved], event: ev.AnyEvent) -> None:
-        for saved in kept:
-            self.gone.setdefault(saved.seq, event.seq)
+    def _bumped_between(self, saved: ev.VariableSaved, before: int) -> ev.VersionBumped | None:
+        """The first change of its counter after it was saved and before another step."""
+        for place in range(bisect_right(self._bumped, saved.seq), bisect_left(self._bumped, before)):
+            event = self._events[self._bumped[place]]
+            if isinstance(event, ev.VersionBumped) and event.counter == saved.counter:
+                return event
+        return None
 
-    def _change(self, event: Change, kept: Iterable[ev.VariableSaved]) -> None:
-        invalidated = [saved for saved in kept if saved.seq not in self.gone]
-        if invalidated:
-            self.invalidated[event.seq] = invalidated
-        for saved in invalidated:
-            self.by_node[saved.node].append((saved, event))
+    def _is_input(self, saved: ev.VariableSaved, since: int) -> bool:
+        """It is kept with its history, so that unpacking reads its ``grad_fn``."""
+        if saved.is_output or saved.packed:
+            return False
+        kinds = ev.HistorySet, ev.HistoryRebased
+        return any(self._steps_of_tensor(saved.tensor, kind, since, saved.seq) for kind in kinds)
 
-    def _write_undetected(self, event: ev.VersionBumped) -> None:
-        packed = self._packed.get(event.counter, ())
-        current = [saved for saved in packed if saved.version == event.before and self._has(saved)]
-        if current:
-            self.undetected[event.seq] = current
+    def _last_detached(self, tensor: int | None, before: int) -> int:
+        """The step at which a tensor last lost its history; -1 if it never did."""
+        for step in reversed(self._steps_of_tensor(tensor, ev.RequiresGradSet, -1, before)):
+            event = self._events[step]
+            if isinstance(event, ev.RequiresGradSet) and event.detached:
+                return step
+        return -1
 
-    def _has(self, saved: ev.VariableSaved) -> bool:
-        """Whether the Node has not released it."""
-        return saved in self._of_node.get(saved.node, ())
+    def _steps_of_tensor(self, tensor: int | None, kind: type[ev.Event], after: int, before: int) -> list[int]:
+        steps, code = self._columns.of_tensor.get(-1 if tensor is None else tensor, ()), self._columns.code(kind)
+        few = steps[bisect_right(steps, after) : bisect_left(steps, before)]
+        return [step for step in few if self._columns.kinds[step] == code]
+
+    # -- what is gone -------------------------------------------------------------------------------------------------
+
+    def _gone(self, saved: ev.VariableSaved, at: int) -> bool:
+        """Whether it was released or packed after it was saved and up to a step."""
+        return _between(self._released.get(saved.node, ()), saved.seq, at + 1) or self._packed(saved, at + 1)
+
+    def _packed(self, saved: ev.VariableSaved, before: int) -> bool:
+        """Whether a hook packed it after it had been saved."""
+        steps = self._hooks_of.get(saved.node, ())
+        hooks = map(self._events.__getitem__, steps[bisect_right(steps, saved.seq) : bisect_left(steps, before)])
+        return any(
+            isinstance(hook, ev.SavedTensorHookRan) and hook.kind == "pack hook" and hook.name == saved.name
+            for hook in hooks
+        )
+
+    @cached_property
+    def _released(self) -> dict[int, list[int]]:
+        """Node to the steps at which it released what it had saved."""
+        return self._by_node(ev.VariablesReleased)
+
+    @cached_property
+    def _hooks_of(self) -> dict[int, list[int]]:
+        """Node to the steps at which hooks packed or unpacked what it saved."""
+        return self._by_node(ev.SavedTensorHookRan)
+
+    def _by_node(self, kind: type[ev.Event]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        for step in self._columns.of_kind.get(self._columns.code(kind), ()):
+            found[self._columns.nodes[step]].append(step)
+        return dict(found)
+
+
+def _between(steps: Sequence[int], after: int, before: int) -> bool:
+    """Whether one of some steps is after one and before another."""
+    place = bisect_right(steps, after)
+    return place < len(steps) and steps[place] < before
 
 
 _known: WeakKeyDictionary[Trace, _Versions] = WeakKeyDictionary()
@@ -109,19 +199,17 @@ def _versions(trace: Trace) -> _Versions:
 
 def invalidated_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
     """The saved variables that this change invalidates: unpacking them is an error."""
-    return _versions(trace).invalidated.get(event.seq, ())
+    return _versions(trace).by(event)[0]
 
 
 def invalidated_of(trace: Trace, node: int, at: int) -> Sequence[tuple[ev.VariableSaved, Change]]:
     """A Node's invalidated saved variables as of a step, each with the change."""
-    known = _versions(trace)
-    changed = [(saved, change) for saved, change in known.by_node.get(node, ()) if change.seq <= at]
-    return [(saved, change) for saved, change in changed if known.gone.get(saved.seq, at + 1) > at]
+    return _versions(trace).of(node, at)
 
 
 def undetected_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
     """What hooks have packed at the version before this change: that version is not compared."""
-    return _versions(trace).undetected.get(event.seq, ())
+    return _versions(trace).by(event)[1]
 
 
 def by_checkpoint(trace: Trace, saved: ev.VariableSaved) -> bool:

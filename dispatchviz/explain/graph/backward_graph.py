@@ -10,13 +10,22 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.explain.graph.graph_history import Backward, GraphHistory, history, reached
-from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphEdge, GraphNode, State, graph_node
+from dispatchviz.explain.graph.backwards import Backward, Backwards, reached
+from dispatchviz.explain.graph.graph_history import GraphHistory, history
+from dispatchviz.explain.graph.graph_node import (
+    NO_NUMBER,
+    GraphEdge,
+    GraphNode,
+    NodeOutline,
+    State,
+    graph_node,
+    node_outline,
+)
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 
@@ -66,6 +75,18 @@ class BackwardGraph:
     def __getitem__(self, number: int) -> GraphNode:
         return self.nodes[number]
 
+    def outline(self, number: int) -> NodeOutline:
+        """A Node without its tensors, which takes a tenth of the time."""
+        if isinstance(self.nodes, _Nodes):
+            return self.nodes.outline(number)
+        node = self.nodes[number]
+        edges = tuple(None if edge.target is None else (edge.target, edge.input_nr) for edge in node.edges)
+        return NodeOutline(number, node.name, node.sequence_nr, edges, node.state, node.order, node.leaf is not None)
+
+    def outlines(self) -> Iterator[NodeOutline]:
+        """All of them, in the order of ``wiring.order``."""
+        return map(self.outline, self.nodes)
+
     def prunes(self, edge: GraphEdge) -> bool:
         """An edge leads to a Node that does not run in this backward."""
         target = None if edge.target is None else self.nodes.get(edge.target)
@@ -84,9 +105,54 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
     known = history(trace)
     choice = _choice(known, at, of)
     step = at if at is not None else choice[0].end if choice[0] and of is not None else len(trace) - 1
-    memory = _memories.setdefault(trace, _Memory())
-    wiring = memory.wiring(trace, known, step, choice)
-    nodes = {number: memory.node(trace, known, number, step) for number in wiring.order}
+    return _graph(trace, step, choice, _memory(trace).wiring(known, step, choice))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some Nodes of a graph that belong together, and how many others were made later and earlier."""
+
+    above: int
+    graph: BackwardGraph
+    below: int
+
+
+def part_around(trace: Trace, at: int, most: int) -> Part:
+    """Of the graph as of step ``at`` the Nodes around the one that the step is about.
+
+    A graph of more than twice as many Nodes is not put in order as a whole, for which each Node would have to be looked
+    at: the part is then what was made just before and just after that Node, and the leaves that it leads to.
+    """
+    known = history(trace)
+    choice = _choice(known, at, None)
+    there = choice[0].by_age if choice[0] else known.seen_between(choice[1], at)
+    if len(there) <= 2 * most:
+        return _cut(backward_graph(trace, at), most)
+    highlight = _nearest(trace, known, at)
+    middle = there.index(highlight) if highlight in there else len(there)
+    first = max(0, min(middle - most // 2, len(there) - most))
+    wiring, leaves = _memory(trace).wired_part(known, at, there[first : first + most])
+    uses = choice[0].counts if choice[0] else wiring.uses
+    whole = Wiring(wiring.order, {number: uses.get(number, wiring.uses[number]) for number in wiring.order})
+    earlier = first - len(leaves & set(there[:first]))
+    return Part(len(there) - most - first, _graph(trace, at, choice, whole), earlier)
+
+
+def _cut(graph: BackwardGraph, most: int) -> Part:
+    order = graph.wiring.order
+    if len(order) <= most:
+        return Part(0, graph, 0)
+    middle = 0 if graph.highlight is None else order.index(graph.highlight)
+    first = max(0, min(middle - most // 2, len(order) - most))
+    shown = order[first : first + most]
+    wiring = Wiring(shown, {number: graph.wiring.uses[number] for number in shown})
+    part = replace(graph, nodes={number: graph[number] for number in shown}, wiring=wiring)
+    return Part(first, part, len(order) - most - first)
+
+
+def _graph(trace: Trace, step: int, choice: Choice, wiring: Wiring) -> BackwardGraph:
+    known = history(trace)
+    nodes = _Nodes(trace, known, _memory(trace), wiring, step)
     begun = choice[0].event if choice[0] and choice[0].event.seq <= step else None
     highlight = _nearest(trace, known, step)
     return BackwardGraph(
@@ -112,11 +178,11 @@ def _choice(known: GraphHistory, at: int | None, of: int | str | None) -> Choice
     if of is not None:
         return _numbered(known.backwards, of), -1
     if at is None:
-        return (known.backwards[-1] if known.backwards else None), -1
+        return known.backwards.last(), -1
     return _about(known, at)
 
 
-def _numbered(backwards: list[Backward], of: int | str) -> Backward:
+def _numbered(backwards: Backwards, of: int | str) -> Backward:
     for backward in backwards:
         if backward.event.graph_task == of:
             return backward
@@ -125,14 +191,44 @@ def _numbered(backwards: list[Backward], of: int | str) -> Backward:
 
 
 def _about(known: GraphHistory, at: int) -> Choice:
-    begun = [backward for backward in known.backwards if backward.event.seq <= at]
-    under_way = [backward for backward in begun if at <= backward.end]
+    under_way = next(known.backwards.under_way(at), None)
     if under_way:
-        return under_way[-1], -1
-    last = max(begun, key=lambda backward: backward.end, default=None)
+        return under_way, -1
+    last = known.backwards.ended_last(at)
     if last and known.seen_between(last.end, at):
         return None, last.end
     return last, -1
+
+
+class _Nodes(Mapping[int, GraphNode]):
+    """The Nodes of a graph, each made when it is first looked at: a folded picture shows some of many thousand."""
+
+    def __init__(self, trace: Trace, known: GraphHistory, memory: _Memory, wiring: Wiring, at: int) -> None:
+        self._trace, self._known, self._memory, self._wiring, self._at = trace, known, memory, wiring, at
+        self._made: dict[int, GraphNode] = {}
+        self._outlined: dict[int, NodeOutline] = {}
+
+    def __getitem__(self, number: int) -> GraphNode:
+        if number not in self._wiring.uses:
+            raise KeyError(number)
+        if number not in self._made:
+            self._made[number] = self._memory.node(self._trace, self._known, number, self._at)
+        return self._made[number]
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._wiring.uses
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._wiring.order)
+
+    def __len__(self) -> int:
+        return len(self._wiring.order)
+
+    def outline(self, number: int) -> NodeOutline:
+        """A Node without its tensors."""
+        if number not in self._outlined:
+            self._outlined[number] = self._memory.outline(self._known, number, self._at)
+        return self._outlined[number]
 
 
 class _Memory:
@@ -140,29 +236,47 @@ class _Memory:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[int, int], GraphNode] = {}
+        self._outlines: dict[tuple[int, int], NodeOutline] = {}
         self._wirings: dict[tuple[int, int, int], Wiring] = {}
 
     def node(self, trace: Trace, known: GraphHistory, number: int, at: int) -> GraphNode:
-        key = number, known.count(number, at)
+        key = number, known.last_entry(number, at)
         found = self._nodes.get(key)
         if found is None:
-            entries = known.entries[number][: key[1]]
-            found = self._nodes[key] = graph_node(trace, number, entries, known.order)
+            found = self._nodes[key] = graph_node(trace, number, known.entries(number, at), key[1], known.order)
         return found
 
-    def wiring(self, trace: Trace, known: GraphHistory, at: int, choice: Choice) -> Wiring:
+    def outline(self, known: GraphHistory, number: int, at: int) -> NodeOutline:
+        key = number, known.last_change(number, at)
+        found = self._outlines.get(key)
+        if found is None:
+            found = self._outlines[key] = node_outline(number, known.entries(number, at), known.order)
+        return found
+
+    def wired_part(self, known: GraphHistory, at: int, nodes: Iterable[int]) -> tuple[Wiring, set[int]]:
+        """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them."""
+        part = {number: self.outline(known, number, at) for number in nodes if known.events.first(number) <= at}
+        targets = {edge[0] for outline in part.values() for edge in outline.edges if edge} - part.keys()
+        leaves = {number for number in targets & known.leaves if known.events.first(number) <= at}
+        return _wired([*(self.outline(known, number, at) for number in sorted(leaves)), *part.values()]), leaves
+
+    def wiring(self, known: GraphHistory, at: int, choice: Choice) -> Wiring:
         backward, after = choice
         key = backward.event.seq if backward else -1, after, known.structure(at)
         if key not in self._wirings:
             if len(self._wirings) == KEPT:
                 self._wirings.clear()
             found = reached(_starts(backward) if backward else known.seen_between(after, at), known.targets)
-            nodes = [self.node(trace, known, number, at) for number in known.seen_between(-1, at) if number in found]
-            self._wirings[key] = _wired(nodes)
+            seen = sorted((step, number) for number in found if (step := known.events.first(number)) <= at)
+            self._wirings[key] = _wired(self.outline(known, number, at) for _, number in seen)
         return self._wirings[key]
 
 
 _memories: WeakKeyDictionary[Trace, _Memory] = WeakKeyDictionary()
+
+
+def _memory(trace: Trace) -> _Memory:
+    return _memories.setdefault(trace, _Memory())
 
 
 def _starts(backward: Backward) -> list[int]:
@@ -170,10 +284,10 @@ def _starts(backward: Backward) -> list[int]:
     return [*(node for node, _ in backward.event.roots), *backward.ran]
 
 
-def _wired(nodes: Iterable[GraphNode]) -> Wiring:
+def _wired(nodes: Iterable[NodeOutline]) -> Wiring:
     """Puts Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
     members = {node.number: node for node in nodes}
-    targets = {number: [edge.target for edge in node.edges] for number, node in members.items()}
+    targets = {number: [edge[0] for edge in node.edges if edge] for number, node in members.items()}
     uses = Counter(target for found in targets.values() for target in found if target in members)
     left, order, count = dict(uses), list[int](), itertools.count()
     ready = [(_unused_rank(node), next(count), number) for number, node in members.items() if not uses[number]]
@@ -189,7 +303,7 @@ def _wired(nodes: Iterable[GraphNode]) -> Wiring:
     return Wiring(tuple(order), {number: uses[number] for number in order})
 
 
-def _unused_rank(node: GraphNode) -> int:
+def _unused_rank(node: NodeOutline) -> int:
     """An AccumulateGrad that no edge leads to yet is about to be used by the Node made before it: it comes last."""
     return 1 if node.sequence_nr == NO_NUMBER else -node.sequence_nr
 
@@ -201,8 +315,8 @@ def _unused(wiring: Wiring) -> tuple[int, ...]:
 def _nearest(trace: Trace, known: GraphHistory, at: int) -> int | None:
     """The Node that the step says something about, else the one that is running, else the one of the latest event."""
     if not 0 <= at < len(trace):
-        return known.last_node(at)
+        return known.events.last_node(at)
     running = at_or_around(trace, at, ev.NodeStarted)
-    if running is None or known.is_about_node(at):
-        return known.last_node(at)
+    if running is None or known.events.is_about_node(at):
+        return known.events.last_node(at)
     return running.node

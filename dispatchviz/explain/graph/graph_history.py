@@ -1,20 +1,24 @@
-"""What happened to each backward Node, in order: gathered in one pass over a trace and kept per trace.
+"""What happened to each backward Node, in order: found by the columns of a trace when it is asked for.
 
-From this ``backward_graph.py`` makes the graph as of any step. The texts and signs of pictures are not here.
+From this ``backward_graph.py`` makes the graph as of any step. The texts and signs of pictures are not here, nor
+are the runs of the engine (``backwards.py``).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from functools import cached_property
+from operator import itemgetter
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backwards import Backward, Backwards
+from dispatchviz.explain.graph.node_events import NodeEvents
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
@@ -22,7 +26,6 @@ from dispatchviz.explain.trace_index.trace_index import Index, index
 class Mark(Enum):
     """What happens to a Node without an event of its own."""
 
-    RENAMED = "a variable began or ceased to name a tensor that the Node shows"
     FAILED = "an exception has left it while it ran"
     PRUNED = "the backward that goes through its graph does not need it"
 
@@ -34,243 +37,219 @@ class Awaits:
     gradients: int
 
 
-Entry = tuple[int, ev.AnyEvent | Awaits | Mark]
+Happening = ev.AnyEvent | Awaits | Mark
+Entry = tuple[int, Happening]
 """A step, and what happened to a Node there."""
 
-
-@dataclass(frozen=True, slots=True)
-class Backward:
-    """One run of the engine."""
-
-    event: ev.BackwardStarted
-    end: int
-    """The last step that belongs to it."""
-    ran: list[int] = field(default_factory=list)
-    """The Nodes that it started, in order."""
-    counts: dict[int, int] = field(default_factory=dict)
-    """Edges into each Node, as the engine counted them."""
-    exec_info: list[ev.ExecInfoPopulated] = field(default_factory=list)
-    """Empty, or one if only some gradients are requested."""
-    finished: list[ev.BackwardFinished] = field(default_factory=list)
-    """Empty if an error ended it."""
-
-    @property
-    def nodes(self) -> set[int]:
-        """All Nodes that the engine has reached."""
-        return {*(node for node, _ in self.event.roots), *self.counts}
-
-    def needs(self, node: int) -> bool:
-        """Whether the engine evaluates the Node."""
-        return not self.exec_info or node in self.exec_info[0].needed
-
-    def captures(self, node: int) -> list[int]:
-        """The indices in the result of ``grad`` of what is captured in the Node's input buffer."""
-        found = self.exec_info[0].captures if self.exec_info else ()
-        return [position for captured, _, position in found if captured == node]
+KEPT = 65_536
+"""Of so many Nodes it is kept how they were made."""
 
 
 class GraphHistory:
     """The life of every Node of one trace. It holds no reference to the trace itself."""
 
     def __init__(self, trace: Trace) -> None:
-        self.entries: dict[int, list[Entry]] = defaultdict(list)
-        """Per Node, in order of happening."""
-        self.seen: list[tuple[int, int]] = []
-        """(step, Node), each Node once."""
-        self.built: list[int] = []
-        """Steps at which a Node or its edges came into being."""
-        self.node_events: list[tuple[int, int]] = []
-        """(step, Node) of every event that is about one Node."""
-        self.backwards: list[Backward] = []
-        self.by_start: dict[int, Backward] = {}
-        """By the step at which it started."""
-        self.order: dict[int, int] = {}
-        """``seq`` of a NodeStarted to its position in its backward, from 1."""
-        self.targets: dict[int, tuple[int, ...]] = {}
-        """Node to the Nodes that its edges lead to."""
-        self.targets_by_edge: dict[tuple[int, int], int] = {}
-        """Node and number of an edge to the Node that it leads to."""
-        self.accumulators: dict[int, int] = {}
-        """Leaf to the latest Node that accumulates its gradient."""
-        self._ends = trace.ends
-        self._running: dict[int, int] = {}
-        self._users: dict[int, dict[int, None]] = defaultdict(dict)
-        for event in trace:
-            note = _NOTES.get(type(event))
-            if note is not None:
-                note(self, event)
-        self._add_failures(len(trace))
-        self._add_names(index(trace))
+        self.events = NodeEvents(trace)
+        self.backwards = Backwards(self.events, self._targets_at)
+        self._index: Index = index(trace)
+        self._kept: dict[int, tuple[list[Entry], list[int]]] = {}
+        """Node to how it was made, and to the steps at which what it shows gets another name."""
+        self._renaming_steps: dict[int, list[int]] = {}
+        self._irregular: dict[int, list[Entry]] = defaultdict(list)
+        """Node to what irregular backwards did to it, of those that have been looked at."""
+        self._marked: tuple[tuple[int, int], list[Entry]] = (-1, -1), []
+        self._looked_at = 0
+        """How many of them."""
 
-    def count(self, node: int, at: int) -> int:
-        """How many entries a Node has as of a step."""
-        return bisect_right(self.entries.get(node, ()), at, key=_step)
+    def _renamings(self, tensor: int) -> list[int]:
+        """The steps at which a tensor gets another name, or another tensor gets its name."""
+        found = self._renaming_steps.get(tensor)
+        if found is None:
+            steps: set[int] = set()
+            for step, name in self._index.names.get(tensor, ()):
+                holders = self._index.holders[name]
+                end = bisect_right(holders, step, key=_step)
+                steps.update([step, *(other for other, _ in holders[end : end + 1])])
+            found = self._renaming_steps[tensor] = sorted(steps)
+        return found
+
+    def entries(self, node: int, at: int) -> list[Entry]:
+        """What of a Node's life still shows at a step, in order: how it was made, and what came to it last."""
+        return sorted([*self._made_until(node, at), *self._latest(node, at), *self._marks(node, at)], key=_step)
+
+    def last_change(self, node: int, at: int) -> int:
+        """The step up to which something happened to a Node."""
+        return max(self.events.last(node, at), *(step for step, _ in self._marks(node, at)), -1)
+
+    def last_entry(self, node: int, at: int) -> int:
+        """As ``last_change``; what it shows may also have got another name."""
+        renamed = self._renamed(node)
+        position = bisect_right(renamed, at)
+        return max(self.last_change(node, at), renamed[position - 1] if position else -1)
+
+    def edges(self, node: int, at: int) -> ev.EdgesCollected | None:
+        """A Node's edges as of a step."""
+        made = self.events.of_node(node, ev.EdgesCollected)
+        return next((event for event in reversed(made) if event.seq <= at), None)
+
+    def targets(self, node: int) -> Iterable[int]:
+        """The Nodes that the edges of a Node lead to in the end."""
+        return self._targets_at(node, len(self.events))
+
+    def target(self, node: int, edge: int) -> int | None:
+        """The Node that one edge of a Node leads to in the end."""
+        made = self.events.of_node(node, ev.EdgesCollected)
+        found = (event.edges[edge] for event in reversed(made) if edge < len(event.edges))
+        return next((end[0] for end in found if end), None)
+
+    def result(self, node: int, output_nr: int, at: int) -> int | None:
+        """The tensor that is an output of a Node's forward as of a step."""
+        made = (event for _, event in reversed(self._made_until(node, at)) if isinstance(event, _RESULTS))
+        return next((event.tensor for event in made if event.output_nr == output_nr), None)
+
+    def latest_first(self, node: int, at: int) -> Iterator[Happening]:
+        """What happened to a Node up to a step, backwards from there."""
+        return (happening for _, happening in reversed(self.entries(node, at)))
+
+    def later(self, node: int, at: int) -> Iterator[ev.AnyEvent]:
+        """What happened to a Node after a step by events of its own, in order."""
+        steps = self.events.life(node)
+        return map(self.events.events.__getitem__, steps[bisect_right(steps, at) :])
 
     def seen_between(self, after: int, until: int) -> list[int]:
         """The Nodes first seen after one step, up to and including another."""
-        first, end = (bisect_right(self.seen, step, key=_step) for step in (after, until))
-        return [node for _, node in self.seen[first:end]]
+        if not self.events.begun(until):
+            return []
+        steps, nodes = self.events.seen
+        return nodes[bisect_right(steps, after) : bisect_right(steps, until)]
 
     def structure(self, at: int) -> int:
         """A number that grows whenever a Node or its edges come into being."""
-        return bisect_right(self.built, at)
+        if not self.events.begun(at):
+            return 0
+        return bisect_right(self.events.seen[0], at) + bisect_right(self.events.of_kind(ev.EdgesCollected), at)
 
-    def is_about_node(self, at: int) -> bool:
-        """Whether the event of a step is about one Node."""
-        position = bisect_right(self.node_events, at, key=_step)
-        return position > 0 and self.node_events[position - 1][0] == at
+    def order(self, started: int) -> int | None:
+        """The position of a NodeStarted in its backward, from 1."""
+        backward = next(self.backwards.under_way(started), None)
+        return None if backward is None else bisect_right(backward.starts, started)
 
-    def last_node(self, at: int) -> int | None:
-        """The Node that the last event about any Node was about."""
-        position = bisect_right(self.node_events, at, key=_step)
-        return self.node_events[position - 1][1] if position else None
+    @cached_property
+    def leaves(self) -> frozenset[int]:
+        """The Nodes that accumulate a leaf's gradient, of each leaf the latest one."""
+        return frozenset(self.events.accumulators.values())
 
-    def _note(self, event: Any) -> None:
-        node: int = event.node
-        if node not in self.entries:
-            self.seen.append((event.seq, node))
-            self.built.append(event.seq)
-        self.entries[node].append((event.seq, event))
-        self.node_events.append((event.seq, node))
+    def _targets_at(self, node: int, at: int) -> Iterable[int]:
+        made = self.edges(node, at)
+        return () if made is None else [edge[0] for edge in made.edges if edge]
 
-    def _mention(self, event: Any) -> None:
-        self.node_events.append((event.seq, event.node))
+    # -- a life -------------------------------------------------------------------------------------------------------
 
-    def _edges(self, event: ev.EdgesCollected) -> None:
-        self._note(event)
-        self.built.append(event.seq)
-        self.targets[event.node] = tuple(edge[0] for edge in event.edges if edge)
-        self.targets_by_edge.update(((event.node, i), edge[0]) for i, edge in enumerate(event.edges) if edge)
-        for _, tensor in event.inputs:
-            self._use(event.node, tensor)
+    def _made_until(self, node: int, at: int) -> list[Entry]:
+        """How a Node came into being, and what it saved."""
+        made = self._making(node)[0]
+        return made if not made or made[-1][0] <= at else [entry for entry in made if entry[0] <= at]
 
-    def _with_tensor(self, event: ev.VariableSaved | ev.HistorySet | ev.HistoryRebased) -> None:
-        self._note(event)
-        self._use(event.node, event.tensor)
+    def _renamed(self, node: int) -> list[int]:
+        """The steps at which a variable begins or ceases to name a tensor that a Node shows."""
+        return self._making(node)[1]
 
-    def _accumulator(self, event: ev.AccumulatorMade) -> None:
-        self._note(event)
-        self._use(event.node, event.tensor)
-        self.accumulators[event.tensor] = event.node
+    def _making(self, node: int) -> tuple[list[Entry], list[int]]:
+        found = self._kept.get(node)
+        if found is None:
+            steps = self.events.making(node)
+            made: list[Entry] = [(event.seq, event) for event in map(self.events.events.__getitem__, steps)]
+            tensors = dict.fromkeys(tensor for _, event in made for tensor in _shown(event))
+            renamed = {step for tensor in tensors for step in self._renamings(tensor)}
+            found = made, sorted(step for step in renamed if step > self.events.first(node))
+            if len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[node] = found
+        return found
 
-    def _use(self, node: int, tensor: int | None) -> None:
-        if tensor is not None:
-            self._users[tensor][node] = None
+    def _latest(self, node: int, at: int) -> Iterator[Entry]:
+        """What the engine did with a Node since it last ran, and whether it had released what it saved before that."""
+        released = self.events.released.get(node, at + 1)
+        latest = self.events.latest(node, at)
+        if released <= at and released not in latest:
+            latest = [*latest, released]
+        return ((step, self.events.events[step]) for step in latest)
 
-    def _backward(self, event: ev.BackwardStarted) -> None:
-        self.by_start[event.seq] = Backward(event, self._ends[event.seq])
-        self.backwards.append(self.by_start[event.seq])
+    def _marks(self, node: int, at: int) -> list[Entry]:
+        """What has no event of its own, as far as it can show; what was asked last is nearly always asked again."""
+        if self._marked[0] != (node, at):
+            self._marked = (node, at), list(self._found_marks(node, at))
+        return self._marked[1]
 
-    def _counted(self, event: ev.DependenciesCounted) -> None:
-        if event.parent in self.by_start:
-            self.by_start[event.parent].counts.update(event.counts)
-        for node, count in event.counts:
-            if node in self.entries:
-                self.entries[node].append((event.seq, Awaits(count)))
+    def _found_marks(self, node: int, at: int) -> Iterator[Entry]:
+        for backward in self.backwards.under_way(at):
+            if node in backward.counts and not self._is_irregular(backward.event.seq):
+                counted = backward.counted[-1].seq
+                if self.events.first(node) < counted <= at:
+                    yield counted, Awaits(backward.counts[node])
+        yield from self._failed(self.events.latest(node, at), at)
+        yield from self._irregular_until(node, at)
 
-    def _exec_info(self, event: ev.ExecInfoPopulated) -> None:
-        """What is pruned, and all behind it that the engine has not reached, is not part of this backward."""
-        backward = self.by_start.get(-1 if event.parent is None else event.parent)
-        if backward is not None:
-            backward.exec_info.append(event)
-            for node in self.pruned(backward):
-                if node in self.entries:
-                    self.entries[node].append((event.seq, Mark.PRUNED))
+    def _failed(self, latest: Sequence[int], at: int) -> Iterator[Entry]:
+        """Where a NodeStarted ended that no NodeFinished is within."""
+        columns = self.events.columns
+        started, finished = columns.code(ev.NodeStarted), columns.code(ev.NodeFinished)
+        if latest and columns.kinds[latest[-1]] == started:
+            start = latest[-1]
+            over = any(columns.kinds[step] == finished and columns.parents[step] == start for step in latest)
+            if not over and columns.ends[start] < at:
+                yield columns.ends[start] + 1, Mark.FAILED
 
-    def pruned(self, backward: Backward) -> set[int]:
-        """The Nodes below the roots of a backward that it does not execute."""
-        pruned = dict(backward.exec_info[0].pruned) if backward.exec_info else {}
-        ends = [node for node, why in pruned.items() if why == "topological_nr"]
-        return {*pruned, *(reached(ends, self.targets) - backward.nodes)}
+    # -- backwards of which not all Nodes run -------------------------------------------------------------------------
 
-    def _complete(self, event: ev.BackwardFinished) -> None:
-        if event.parent in self.by_start:
-            self.by_start[event.parent].finished.append(event)
+    def _is_irregular(self, start: int) -> bool:
+        return start in self._irregular_starts
 
-    def _started(self, event: ev.NodeStarted) -> None:
-        self._note(event)
-        self._running[event.seq] = event.node
-        backward = next((run for run in reversed(self.backwards) if run.end >= event.seq), None)
-        if backward is not None:
-            backward.ran.append(event.node)
-            self.order[event.seq] = len(backward.ran)
+    @cached_property
+    def _irregular_starts(self) -> frozenset[int]:
+        return frozenset(self.backwards.irregular)
 
-    def _finished(self, event: ev.NodeFinished) -> None:
-        self._note(event)
-        if event.parent is not None:
-            self._running.pop(event.parent, None)
+    def _irregular_until(self, node: int, at: int) -> list[Entry]:
+        starts = self.backwards.irregular
+        while self._looked_at < len(starts) and starts[self._looked_at] <= at:
+            self._look_at(self.backwards.get(starts[self._looked_at]))
+            self._looked_at += 1
+        known = self._irregular.get(node)
+        if not known:
+            return []
+        first = self.events.first(node)
+        return [entry for entry in known if first < entry[0] <= at]
 
-    def _accumulated(self, event: ev.GradientAccumulated) -> None:
-        if event.tensor in self.accumulators:
-            self.node_events.append((event.seq, self.accumulators[event.tensor]))
-
-    def _add_failures(self, steps: int) -> None:
-        for start, node in self._running.items():
-            if (after := self._ends[start] + 1) < steps:
-                self._insert(node, after, Mark.FAILED)
-
-    def _add_names(self, known: Index) -> None:
-        for tensor, users in self._users.items():
-            for step in sorted(_renamings(known, tensor)):
-                for node in users:
-                    self._insert(node, step, Mark.RENAMED)
-
-    def _insert(self, node: int, step: int, mark: Mark) -> None:
-        entries = self.entries[node]
-        if entries[0][0] < step:
-            entries.insert(bisect_right(entries, step, key=_step), (step, mark))
+    def _look_at(self, backward: Backward | None) -> None:
+        if backward is None:
+            return
+        for event in backward.counted:
+            for node, count in event.counts:
+                self._irregular[node].append((event.seq, Awaits(count)))
+        for populated in backward.exec_info:
+            for node in backward.pruned:
+                self._irregular[node].append((populated.seq, Mark.PRUNED))
 
 
-def reached(start: Iterable[int], targets: dict[int, tuple[int, ...]]) -> set[int]:
-    """The Nodes that edges lead to, the first ones included."""
-    found, pending = set[int](), list(start)
-    while pending:
-        number = pending.pop()
-        if number not in found:
-            found.add(number)
-            pending.extend(targets.get(number, ()))
-    return found
+_RESULTS = (ev.HistorySet, ev.HistoryRebased)
 
 
-def _renamings(known: Index, tensor: int) -> Iterable[int]:
-    steps: set[int] = set()
-    for step, name in known.names.get(tensor, ()):
-        holders = known.holders[name]
-        end = bisect_right(holders, step, key=_step)
-        steps.update([step, *(other for other, _ in holders[end : end + 1])])
-    return steps
+def _shown(event: Happening) -> Iterator[int]:
+    """The tensors that a Node shows because of an event."""
+    match event:
+        case ev.EdgesCollected():
+            yield from (tensor for _, tensor in event.inputs if tensor is not None)
+        case ev.VariableSaved(tensor=int(tensor)):
+            yield tensor
+        case ev.HistorySet() | ev.HistoryRebased() | ev.AccumulatorMade():
+            yield event.tensor
+        case _:
+            pass
 
 
-def _step(entry: tuple[int, object]) -> int:
-    return entry[0]
+_step: Callable[[tuple[int, object]], int] = itemgetter(0)
+"""The step of an entry."""
 
-
-_NOTES: dict[type[ev.Event], Callable[[GraphHistory, Any], None]] = {
-    ev.NodeCreated: GraphHistory._note,
-    ev.EdgesCollected: GraphHistory._edges,
-    ev.AttributeSaved: GraphHistory._note,
-    ev.VariableSaved: GraphHistory._with_tensor,
-    ev.VariableNotSaved: GraphHistory._mention,
-    ev.AccumulatorMade: GraphHistory._accumulator,
-    ev.HistorySet: GraphHistory._with_tensor,
-    ev.HistoryRebased: GraphHistory._with_tensor,
-    ev.BackwardStarted: GraphHistory._backward,
-    ev.DependenciesCounted: GraphHistory._counted,
-    ev.ExecInfoPopulated: GraphHistory._exec_info,
-    ev.DependencyMet: GraphHistory._note,
-    ev.NodeQueued: GraphHistory._note,
-    ev.NodeSkipped: GraphHistory._note,
-    ev.FormulaSkipped: GraphHistory._mention,
-    ev.BackwardFinished: GraphHistory._complete,
-    ev.NodeStarted: GraphHistory._started,
-    ev.NodeFinished: GraphHistory._finished,
-    ev.HookRan: GraphHistory._mention,
-    ev.AnomalyFound: GraphHistory._mention,
-    ev.GradientBuffered: GraphHistory._mention,
-    ev.GradientAccumulated: GraphHistory._accumulated,
-    ev.GradientCaptured: GraphHistory._note,
-    ev.VariablesReleased: GraphHistory._note,
-}
 
 _histories: WeakKeyDictionary[Trace, GraphHistory] = WeakKeyDictionary()
 
@@ -286,4 +265,4 @@ def history(trace: Trace) -> GraphHistory:
 def backward_around(trace: Trace, seq: int) -> Backward | None:
     """The backward that a step belongs to; its first step counts."""
     start = at_or_around(trace, seq, ev.BackwardStarted)
-    return None if start is None else history(trace).by_start.get(start.seq)
+    return None if start is None else history(trace).backwards.get(start.seq)

@@ -5,7 +5,7 @@ Not here: which Nodes make a graph (``backward_graph.py``), in which order thing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -122,21 +122,47 @@ class GraphNode:
         return "max" if self.sequence_nr == NO_NUMBER else str(self.sequence_nr)
 
 
-def graph_node(trace: Trace, number: int, entries: Sequence[Entry], order: dict[int, int]) -> GraphNode:
-    """The Node as its entries leave it; names are those of the last entry's step.
+Order = Callable[[int], int | None]
+"""The position of a NodeStarted in its backward, by ``seq``."""
 
-    ``order`` has the position in its backward of each NodeStarted, by ``seq``.
-    """
+MOST_INPUTS = 1024
+"""Of a Node with more inputs the first ones are listed: their numbers may have gaps of any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutline:
+    """What of a Node is known without looking at tensors: enough to order and to fold a graph of many thousand."""
+
+    number: int
+    name: str
+    sequence_nr: int
+    edges: tuple[tuple[int, int] | None, ...]
+    """The number of the Node that each leads to, and its input_nr."""
+    state: State
+    order: int | None
+    has_leaf: bool
+
+
+def node_outline(number: int, entries: Sequence[Entry], order: Order) -> NodeOutline:
+    """The outline of ``graph_node``."""
     life = _Life(order)
     for _, event in entries:
         life.follow(event)
-    return life.node(trace, number, entries[-1][0])
+    return life.outline(number)
+
+
+def graph_node(trace: Trace, number: int, entries: Sequence[Entry], at: int, order: Order) -> GraphNode:
+    """The Node as its entries leave it, with the names as of step ``at``."""
+    life = _Life(order)
+    for _, event in entries:
+        life.follow(event)
+    return life.node(trace, number, max(at, 0))
 
 
 class _Life:
     """The state of a Node after its events so far."""
 
-    def __init__(self, order: dict[int, int]) -> None:
+    def __init__(self, order: Order) -> None:
         self._order = order
         self._created: ev.NodeCreated | None = None
         self._name, self._sequence_nr, self._topological_nr, self._device = "", 0, 0, ""
@@ -146,17 +172,18 @@ class _Life:
         self._outputs: dict[int, TensorAt] = {}
         self._leaf: TensorAt | None = None
         self._state, self._left = State.CREATED, 0
-        self._place: int | None = None
+        self._started: int | None = None
+        """The step at which it ran, in the latest backward that came to it."""
         self._released = False
 
     def follow(self, event: ev.AnyEvent | Awaits | Mark) -> None:
         """Takes in the next entry."""
         if isinstance(event, Awaits):
-            self._state, self._left, self._place = State.WAITING, event.gradients, None
+            self._state, self._left, self._started = State.WAITING, event.gradients, None
         elif event is Mark.FAILED:
             self._state = State.FAILED
         elif event is Mark.PRUNED:
-            self._state, self._place = State.PRUNED, None
+            self._state, self._started = State.PRUNED, None
         elif isinstance(event, event_groups.EngineEvent):
             self._follow_engine(event)
         elif isinstance(event, event_groups.ForwardEvent):
@@ -186,9 +213,9 @@ class _Life:
             case ev.NodeSkipped() if self._state is not State.CAPTURED:
                 self._state = State.PRUNED
             case ev.NodeQueued():
-                self._state, self._device, self._place = State.QUEUED, event.device, None
+                self._state, self._device, self._started = State.QUEUED, event.device, None
             case ev.NodeStarted():
-                self._state, self._device, self._place = State.RUNNING, event.device, self._order.get(event.seq)
+                self._state, self._device, self._started = State.RUNNING, event.device, event.seq
                 self._name, self._sequence_nr = event.name, event.sequence_nr
             case ev.NodeFinished():
                 self._state = State.RELEASED if self._released else State.DONE
@@ -196,6 +223,21 @@ class _Life:
                 self._state = State.CAPTURED
             case ev.VariablesReleased():
                 self._released = True
+
+    def _place(self) -> int | None:
+        return None if self._started is None else self._order(self._started)
+
+    def outline(self, number: int) -> NodeOutline:
+        """The value without tensors."""
+        return NodeOutline(
+            number,
+            plain_node(self._name) or "Node",
+            self._sequence_nr,
+            () if self._edges is None else self._edges.edges,
+            self._state,
+            self._place(),
+            self._leaf is not None,
+        )
 
     def node(self, trace: Trace, number: int, at: int) -> GraphNode:
         """The value, with the names as of step ``at``."""
@@ -216,7 +258,7 @@ class _Life:
             state=self._state,
             released=self._released,
             left=self._left if self._state is State.WAITING else 0,
-            order=self._place,
+            order=self._place(),
             made=made.seq if made else 0,
             line=line.line if line else 0,
         )
@@ -231,7 +273,7 @@ def graph_tensor(trace: Trace, number: int, since: int, at: int) -> GraphTensor:
 
 
 def _inputs(trace: Trace, outputs: dict[int, TensorAt], at: int) -> tuple[GraphTensor | None, ...]:
-    found = (outputs.get(place) for place in range(max(outputs, default=-1) + 1))
+    found = (outputs.get(place) for place in range(min(max(outputs, default=-1) + 1, MOST_INPUTS)))
     return tuple(None if tensor is None else graph_tensor(trace, *tensor, at) for tensor in found)
 
 

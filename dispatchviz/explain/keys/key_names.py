@@ -27,6 +27,12 @@ def known_key(text: str) -> DispatchKey | None:
     return NAMES.get(text.strip().removeprefix("DispatchKey.").removeprefix("torch._C.DispatchKey.").lower())
 
 
+def recorded_key(name: str) -> DispatchKey:
+    """The key that an event names; Undefined for a name that is none of this release's."""
+    key = DispatchKey.__members__.get(name, DispatchKey.Undefined)
+    return DispatchKey.Undefined if name.startswith(PLACEHOLDERS) else key
+
+
 def _hint(text: str) -> str:
     from dispatchviz.explain.keys.past_keys import became
 

@@ -61,14 +61,18 @@ _PURPOSES = {
 
 def functionalities(ks: int) -> Iterator[DispatchKey]:
     """The functionality bits of a set as keys, highest priority first."""
-    for bit in range(TOP, 15, -1):
-        if ks >> bit & 1:
-            yield DispatchKey(bit - 15)
+    return iter(_functionalities(ks))
 
 
-def backends(ks: int) -> list[BackendComponent]:
+@functools.lru_cache(4096)
+def _functionalities(ks: int) -> tuple[DispatchKey, ...]:
+    return tuple(DispatchKey(bit - 15) for bit in range(TOP, 15, -1) if ks >> bit & 1)
+
+
+@functools.lru_cache(4096)
+def backends(ks: int) -> tuple[BackendComponent, ...]:
     """The backend bits of a set, highest priority first."""
-    return [backend for backend in reversed(BackendComponent) if ks & backend_bit(backend)]
+    return tuple(backend for backend in reversed(BackendComponent) if ks & backend_bit(backend))
 
 
 def backend_bit(backend: BackendComponent) -> int:
@@ -81,6 +85,7 @@ def backend_name(backend: BackendComponent) -> str:
     return runtime_key(DispatchKey.Dense, backend).name
 
 
+@functools.cache
 def is_per_backend(key: DispatchKey) -> bool:
     """Whether a functionality joins with a backend bit to a runtime key: alone it is no key at all."""
     return bool(key) and next(members(raw(key)), None) is None

@@ -112,7 +112,7 @@ class Step:
 
 
 def identifier(operator: str) -> str:
-    """``add_Tensor`` of ``aten::add.Tensor``: the class in ``generated/operators.py``."""
+    """``add_Tensor`` of ``aten::add.Tensor``: the class in ``generated/operators``."""
     name = operator.partition("::")[2].replace(".", "_")
     return name.replace("__", "_", name.startswith("__"))
 

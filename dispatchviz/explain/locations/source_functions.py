@@ -26,12 +26,12 @@ class Found(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def lines_of_file(file: str) -> tuple[str, ...]:
     """Of a file of the package; none if it is no Python file in there."""
-    path = (PACKAGE / file).resolve()
-    if not path.is_relative_to(PACKAGE.resolve()) or path.suffix != ".py":
-        return ()
     try:
+        path = (PACKAGE / file).resolve()
+        if not path.is_relative_to(PACKAGE.resolve()) or path.suffix != ".py":
+            return ()
         return tuple(path.read_text(encoding="utf-8").splitlines())
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a trace may hold any name, such as one that no file can have
         return ()
 
 
@@ -41,7 +41,7 @@ def function_at(lines: tuple[str, ...], first: int) -> ast.FunctionDef | None:
     text = textwrap.dedent("\n".join(_block(lines, first)))
     try:
         (function,) = ast.parse(text).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: too deeply nested for the parser
         return None
     ast.increment_lineno(function, first - 1)
     return function if isinstance(function, ast.FunctionDef) else None

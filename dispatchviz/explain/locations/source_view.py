@@ -17,6 +17,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines
 from dispatchviz.explain.locations.source_functions import Found, called_function, function_at, lines_of_file
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
+from dispatchviz.explain.trace_index.source_lines import source_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def source_at(trace: Trace, seq: int) -> SourceView:
         file=file,
         line=line.line if line else 0,
         called_from=stack[-2::-1],
-        lines=tuple(trace.header.sources.get(file, "").splitlines()),
+        lines=source_lines(trace, file),
         running=running.file,
         kernel=code.kernel if isinstance(code, ev.KernelEntered) and running.first == code.line else "",
         running_lines=_lines(trace, running.file)[running.first - 1 : running.last] if running.file else (),
@@ -91,7 +92,7 @@ def _code(trace: Trace, seq: int) -> Code | None:
 
 def _lines(trace: Trace, file: str) -> tuple[str, ...]:
     """Of a file of the program (a Function, a kernel of the user's own), or of ours."""
-    return tuple(trace.header.sources[file].splitlines()) if file in trace.header.sources else lines_of_file(file)
+    return source_lines(trace, file) if file in trace.header.sources else lines_of_file(file)
 
 
 def _running(trace: Trace, seq: int, code: Code) -> _Running:
@@ -150,8 +151,13 @@ def _only_return(function: ast.FunctionDef) -> int:
 
 def _done_by(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
     """What a function does itself: the events within it, also those within a guard, a meta function or a formula."""
-    for event in trace.children(seq):
+    within = [trace.children(seq)]
+    while within:
+        event = next(within[-1], None)
+        if event is None:
+            within.pop()
+            continue
         if not isinstance(event, OVER):
             yield event
         if isinstance(event, (ev.GuardEntered, ev.MetaEntered, ev.ForwardFormulaEntered)):
-            yield from _done_by(trace, event.seq)
+            within.append(trace.children(event.seq))

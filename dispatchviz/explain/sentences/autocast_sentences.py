@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.autocast.autocast_policies import policy_of
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import keys_text
 from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.explain.sentences.event_groups import AutocastEvent
@@ -74,7 +74,7 @@ def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
 
 def task(operator: str, key: str) -> str:
     """What an autocast kernel does: its cast policy; empty if it is not known."""
-    policy = policy_of(operator.partition("::")[2], DispatchKey[key])
+    policy = policy_of(operator.partition("::")[2], recorded_key(key))
     if policy is None:
         return ""
     again = "" if policy.name == "banned" else f" Then it excludes {key} and calls the operator again."

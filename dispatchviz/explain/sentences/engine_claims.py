@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.sentences.sentence_claims import NodeRuns
 from dispatchviz.explain.trace_index.display_names import tensor_name
 
@@ -31,13 +31,12 @@ def runs(trace: Trace, seq: int, nodes: Iterable[int]) -> tuple[NodeRuns, ...]:
 
 def will_run(trace: Trace, backward: Backward, node: int) -> bool:
     """The engine evaluates a Node that it comes to."""
-    return backward.needs(node) and node not in history(trace).pruned(backward)
+    return backward.needs(node) and node not in backward.pruned
 
 
 def edge_text(trace: Trace, node: int, edge: int, at: int) -> str:
     """``self=x (edge 0)``: the forward argument behind an edge."""
-    entries = (e for step, e in reversed(history(trace).entries.get(node, ())) if step <= at)
-    made = next((e for e in entries if isinstance(e, ev.EdgesCollected)), None)
+    made = history(trace).edges(node, at)
     if made is None or edge >= len(made.inputs):
         return f"edge {edge}"
     name, tensor = made.inputs[edge]

@@ -85,7 +85,7 @@ def _aim(trace: Trace, event: ev.BackwardStarted, start: str) -> Statement:
 
 def _names_an_interior_edge(trace: Trace, event: ev.BackwardStarted) -> bool:
     """Whether an input is the edge of an interior Node: the Node runs, and no .grad is written."""
-    leaves = set(history(trace).accumulators.values())
+    leaves = history(trace).leaves
     named = zip(event.inputs, event.input_tensors, strict=False)
     return any(tensor is None and node not in leaves for (node, _), tensor in named)
 
@@ -93,9 +93,8 @@ def _names_an_interior_edge(trace: Trace, event: ev.BackwardStarted) -> bool:
 def _leaves(trace: Trace, event: ev.BackwardStarted) -> tuple[Claim, ...]:
     """Which AccumulateGrad Nodes of the graph run."""
     known = history(trace)
-    backward = known.by_start[event.seq]
-    leaves = set(known.accumulators.values())
-    return runs(trace, event.seq, sorted((backward.nodes | known.pruned(backward)) & leaves))
+    backward = known.backwards[event.seq]
+    return runs(trace, event.seq, sorted((backward.nodes | backward.pruned) & known.leaves))
 
 
 def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
@@ -139,7 +138,7 @@ def _outgoing(trace: Trace, gradients: Sequence[int | None], at: int) -> str:
 
 def _skipped(trace: Trace, event: ev.FormulaSkipped) -> Statement:
     node = node_title(trace, event.node, event.seq)
-    target = history(trace).targets_by_edge.get((event.node, event.edge))
+    target = history(trace).target(event.node, event.edge)
     to = "a Node" if target is None else node_title(trace, target, event.seq)
     of = edge_text(trace, event.node, event.edge, event.seq)
     text = (
@@ -199,8 +198,8 @@ def _anomaly(trace: Trace, event: ev.AnomalyFound) -> Statement:
 def _released(trace: Trace, event: ev.VariablesReleased) -> Statement:
     node = node_title(trace, event.node, event.seq)
     because = "the graph is not kept (retain_graph is False)"
-    saved = [e for step, e in history(trace).entries.get(event.node, ()) if step < event.seq]
-    names = list(dict.fromkeys(e.name for e in saved if isinstance(e, ev.VariableSaved) and e.tensor is not None))
+    saved = history(trace).events.of_node(event.node, ev.VariableSaved)
+    names = list(dict.fromkeys(e.name for e in saved if e.tensor is not None and e.seq < event.seq))
     if not names:
         return Statement("saved tensors released", f"{capital(node)} releases its saved variables: {because}.")
     claims = (SavedTensorsFreed(event.node, tuple(names)),)

@@ -127,4 +127,11 @@ def group(event: ev.AnyEvent) -> str:
 
 def sign(event: ev.AnyEvent) -> str:
     """The one-character sign of an event's group, so that groups differ in more than colour."""
-    return SIGNS[group(event)]
+    known = _signs.get(type(event))
+    if known is None:
+        known = _signs[type(event)] = SIGNS[group(event)]
+    return known
+
+
+_signs: dict[type[ev.Event], str] = {}
+"""Of each kind met so far: a group is a kind's, whatever its fields."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.sentences.engine_claims import pass_number, runs
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.requested_gradients import requested_input, requested_inputs
@@ -64,15 +66,15 @@ def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], r
 
 def _is_graph_root(trace: Trace, node: int) -> bool:
     """No edge leads to it, and yet it runs."""
-    entries = history(trace).entries.get(node, ())
-    return any(isinstance(e, ev.NodeCreated) and e.name == "torch::autograd::GraphRoot" for _, e in entries)
+    made = history(trace).events.of_node(node, ev.NodeCreated)
+    return any(event.name == "torch::autograd::GraphRoot" for event in made)
 
 
 def _captured(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> list[Statement]:
     taken = list(dict.fromkeys(node for node, _, _ in event.captures if node in backward.nodes))
     if not taken:
         return []
-    only = [node for node in taken if node not in event.needed]
+    only = [node for node in taken if node not in backward.needed]
     text = f"What arrives at {_some(trace, taken, event.seq)} is captured for the caller" + (
         f"; {_some(trace, only, event.seq)} need not run for that." if only else "."
     )
@@ -94,7 +96,7 @@ def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, reque
             f"{_some(trace, below, event.seq)}: not needed, and what follows it is not even visited, since the "
             f"topological number there is below {minimum}, the smallest among the requested Nodes."
         )
-        behind = sorted(history(trace).pruned(backward) - set(aside))
+        behind = sorted(backward.pruned - set(aside))
         numbers = tuple(TopologicalBelow(backward.event.graph_task, node, minimum) for node in behind)
         claims: tuple[Claim, ...] = (*runs(trace, event.seq, behind), *numbers)
         found.append(Statement("Node pruned by its topological number", text, claims))
@@ -102,10 +104,9 @@ def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, reque
 
 
 def _minimum(trace: Trace, event: ev.ExecInfoPopulated) -> int:
-    before = trace[: event.seq][::-1]
-    return next(
-        (e.min_topo_nr for e in before if isinstance(e, ev.DependenciesCounted) and e.parent == event.parent), 0
-    )
+    beside = () if event.parent is None else trace.children(event.parent)
+    before = takewhile(lambda e: e.seq < event.seq, beside)
+    return next((e.min_topo_nr for e in before if isinstance(e, ev.DependenciesCounted)), 0)
 
 
 def _unreached(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> list[Statement]:

@@ -103,7 +103,7 @@ def _captured(trace: Trace, event: ev.GradientCaptured) -> Statement:
 
 def _has_hooks(trace: Trace, event: ev.GradientCaptured) -> bool:
     """Hooks of the captured tensor run after this."""
-    later = [e for step, e in history(trace).entries.get(event.node, ()) if step > event.seq]
+    later = history(trace).later(event.node, event.seq)
     started = next((e for e in later if isinstance(e, ev.NodeStarted)), None)
     if started is None or started.parent != event.parent:
         return False

@@ -10,6 +10,9 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
+CLAIMED = 16
+"""So many Nodes behind a ``grad_fn`` are claimed: all of them for each Node of a chain would be quadratic."""
+
 
 def why_set(trace: Trace, event: ev.HistorySet) -> Statement:
     """Of a result."""
@@ -84,9 +87,9 @@ def _next(trace: Trace, event: ev.HistoryRebased) -> str:
 
 
 def _claim(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> History:
-    """The Nodes from the ``grad_fn`` on along first edges, as far as the trace knows them."""
+    """The Nodes from the ``grad_fn`` on along first edges, as far as the trace knows them, the first few."""
     known, found, node = index(trace), list[str](), event.node
-    while made := known.nodes.get(node):
+    while len(found) < CLAIMED and (made := known.nodes.get(node)):
         found.append(made.name)
         collected = known.edges.get(node)
         edge = collected.edges[0] if collected is not None and collected.edges else None

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.graph_history import backward_around
+from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at
 from dispatchviz.explain.sentences.engine_claims import runs
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, RunsBefore
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.statement import LaterClaims, Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 
 SHOWN = 5
 """Of a longer queue the first ones are named."""
-
-Numbered = tuple[int, int]
-"""A Node and its sequence number."""
 
 
 def why(trace: Trace, event: ev.DependencyMet | ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped) -> Statement:
@@ -85,8 +86,9 @@ def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
             return Statement("queued to be captured", text, claims)
         text = f"{node}, the root, goes into the queue of {event.device}, although no requested gradient depends on it."
         return Statement("root queued, not needed", text, claims)
-    line = [(other, number) for other, number in event.queue if _device(trace, other, event.seq) == event.device]
-    if not [other for other, _ in line if other != event.node]:
+    queue = queue_at(trace, event)
+    line = list(islice(queue.of(event.device), SHOWN + 1))
+    if not [other for other in line if other.node != event.node]:
         text = f"{node} is ready and goes into the queue of {event.device}; nothing else waits there."
         return Statement("queued alone", text, claims)
     names = ", then ".join(_numbered(trace, each, event.seq) for each in line[:SHOWN])
@@ -95,22 +97,10 @@ def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
     return Statement("queued among others", text, claims)
 
 
-def _device(trace: Trace, node: int, at: int) -> str:
-    """The queue in which a Node waits."""
-    queued = _last_queued(trace, node, at)
-    return "cpu" if queued is None else queued.device
-
-
-def _last_queued(trace: Trace, node: int, at: int) -> ev.NodeQueued | None:
-    entries = (e for step, e in reversed(history(trace).entries.get(node, ())) if step <= at)
-    return next((e for e in entries if isinstance(e, ev.NodeQueued)), None)
-
-
-def _numbered(trace: Trace, each: Numbered, at: int) -> str:
+def _numbered(trace: Trace, each: QueuedNode, at: int) -> str:
     """``ExpBackward0 (seq 3)``"""
-    node, number = each
-    title = node_title(trace, node, at)
-    return title if number == NO_NUMBER else f"{title}, seq {number}"
+    title = node_title(trace, each.node, at)
+    return title if each.sequence_nr == NO_NUMBER else f"{title}, seq {each.sequence_nr}"
 
 
 # -- order ------------------------------------------------------------------------------------------------------------
@@ -142,21 +132,20 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
 
 def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     """Why this Node runs before the other ready ones."""
-    here = [each for each in event.waiting if _device(trace, each[0], event.seq) == event.device]
-    claims = (*runs(trace, event.seq, [event.node]), *_before(trace, event, here))
-    if not here:
+    queue, backward = queue_at(trace, event), backward_around(trace, event.seq)
+    claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
+    if not queue.number(event.device):
         said = f"{text}: no other Node is ready in the queue of {event.device}."
         return Statement("Node runs, no other waits", said, claims)
-    depth = _depth(trace, event.node, event.seq)
-    rivals = [each for each in here if _depth(trace, each[0], event.seq) >= depth]
-    wait = _waiting(trace, rivals or here, event.seq)
-    if not rivals:
+    depth = 0 if backward is None else backward.event.depth
+    if not queue.number(event.device, depth):
         said = (
             f"{text}: it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence "
-            f"numbers ({wait})."
+            f"numbers ({_waiting(trace, queue, event, 0)})."
         )
         return Statement("Node of the inner pass runs", said, claims)
-    if any(number == event.sequence_nr for _, number in rivals):
+    wait = _waiting(trace, queue, event, depth)
+    if queue.has(event.device, depth, event.sequence_nr):
         said = (
             f"{text}: no ready Node has a larger sequence number ({wait}; of equal ones the order in the heap decides)."
         )
@@ -168,23 +157,18 @@ def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     return Statement("Node of the largest number runs", said, claims)
 
 
-def _waiting(trace: Trace, here: list[Numbered], at: int) -> str:
-    others = [_numbered(trace, each, at) for each in here]
-    said = "; ".join(others[:3]) if any(", " in other for other in others[:3]) else listed(others[:3])
-    return f"{said}{' and more' if len(others) > 3 else ''} {'wait' if len(others) > 1 else 'waits'}"
+def _waiting(trace: Trace, queue: Queue, event: ev.NodeStarted, depth: int) -> str:
+    """The first three of those that wait in passes at least so deep."""
+    number = queue.number(event.device, depth)
+    others = [_numbered(trace, each, event.seq) for each in islice(queue.of(event.device, depth), 3)]
+    said = "; ".join(others) if any(", " in other for other in others) else listed(others)
+    return f"{said}{' and more' if number > 3 else ''} {'wait' if number > 1 else 'waits'}"
 
 
-def _depth(trace: Trace, node: int, at: int) -> int:
-    """How many passes are around the one that a waiting Node belongs to."""
-    queued = _last_queued(trace, node, at)
-    backward = None if queued is None else backward_around(trace, queued.seq)
-    return 0 if backward is None else backward.event.depth
-
-
-def _before(trace: Trace, event: ev.NodeStarted, here: list[Numbered]) -> list[Claim]:
+def _before(trace: Trace, event: ev.NodeStarted, backward: Backward | None) -> Iterator[Claim]:
     """It runs before those that wait in its queue, of the same pass."""
-    backward = backward_around(trace, event.seq)
-    if backward is None or not backward.finished:
-        return []
-    task = backward.event.graph_task
-    return [RunsBefore(task, event.node, other) for other, _ in here if other in backward.ran]
+    if backward is not None and backward.finished:
+        ran, task = set(backward.ran), backward.event.graph_task
+        for other in queue_at(trace, event).of(event.device):
+            if other.node in ran:
+                yield RunsBefore(task, event.node, other.node)

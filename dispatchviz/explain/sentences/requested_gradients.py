@@ -23,9 +23,5 @@ def requested_input(trace: Trace, event: ev.BackwardStarted, position: int, at: 
 def tensor_behind(trace: Trace, node: int, output_nr: int, at: int) -> str:
     """The tensor that is output ``output_nr`` of a Node's forward: a leaf, a result; else the Node's name."""
     leaf = leaf_of(trace, node, at)
-    made = [event for step, event in history(trace).entries.get(node, ()) if step <= at]
-    results = [e.tensor for e in made if isinstance(e, _RESULTS) and e.output_nr == output_nr]
-    return leaf or (tensor_name(trace, results[-1], at) if results else node_title(trace, node, at))
-
-
-_RESULTS = (ev.HistorySet, ev.HistoryRebased)
+    result = history(trace).result(node, output_nr, at)
+    return leaf or (node_title(trace, node, at) if result is None else tensor_name(trace, result, at))

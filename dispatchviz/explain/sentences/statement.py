@@ -7,7 +7,7 @@ tests ask PyTorch about each, over many programs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from dispatchviz.explain.sentences.sentence_claims import Claim
@@ -20,8 +20,21 @@ class Statement(NamedTuple):
     """``gradient stolen``: names the sentence among all others."""
     text: str
     """What is shown."""
-    claims: tuple[Claim, ...] = ()
+    claims: Iterable[Claim] = ()
     """What it states about PyTorch; empty if it only repeats the event."""
+
+
+class LaterClaims:
+    """Claims that are made when somebody asks for them: there may be thousands to a sentence that names three Nodes."""
+
+    def __init__(self, make: Callable[[], Iterable[Claim]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(self._make())
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
 
 
 Statements = Statement | tuple[Statement, ...]

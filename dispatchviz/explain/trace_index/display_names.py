@@ -11,37 +11,46 @@ from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
-from dispatchviz.explain.trace_index.trace_index import Index, index
+from dispatchviz.explain.trace_index.trace_index import Index, index, latest
 
 MANY = 6
 """Of so many tensors a sentence names only the first two."""
 
-_NUMBERED = re.compile(r"\bt(\d+)\b")
+GRAD = ".grad"
+
+DEEPEST = 8
+"""So many gradients of gradients a name tells; in a damaged trace a tensor may be its own."""
+
+_NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
 
 def tensor_name(trace: Trace, tensor: int, at: int) -> str:
     """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``t5`` if it has none, ``earlier x (t5)`` after."""
-    known = index(trace)
-    past = [name for step, name in known.names.get(tensor, ()) if step <= at]
-    for name in reversed(past):
-        if known.holder(name, at) == tensor:
-            return name
-    return _gradient_name(trace, known, tensor, at) or _unbound_name(known, tensor, past)
+    known, grads = index(trace), ""
+    while len(grads) < len(GRAD) * DEEPEST:
+        if name := known.name(tensor, at):
+            return name + grads
+        leaf = _leaf(known, tensor, at)
+        if leaf is None:
+            break
+        tensor, grads = leaf, grads + GRAD
+    return _unbound_name(known, tensor, at) + grads
 
 
-def _unbound_name(known: Index, tensor: int, past: list[str]) -> str:
+def _unbound_name(known: Index, tensor: int, at: int) -> str:
     made = known.tensors.get(tensor)
     if made is not None and made.wrapped_number:
         return f"the number t{tensor}"
-    return f"earlier {past[-1]} (t{tensor})" if past else f"t{tensor}"
+    past = latest(known.names.get(tensor, ()), at)
+    return f"t{tensor}" if past is None else f"earlier {past} (t{tensor})"
 
 
-def _gradient_name(trace: Trace, known: Index, tensor: int, at: int) -> str:
+def _leaf(known: Index, tensor: int, at: int) -> int | None:
+    """The leaf whose ``.grad`` a tensor is as of a step."""
     leaf = known.leaves.get(tensor)
     if leaf is None or leaf == tensor:
-        return ""
-    written = [result for step, result in known.gradients[leaf] if step <= at]
-    return f"{tensor_name(trace, leaf, at)}.grad" if written and written[-1] == tensor else ""
+        return None
+    return leaf if known.is_gradient(tensor, leaf, at) else None
 
 
 def tensor_names(trace: Trace, tensors: Iterable[int], at: int) -> str:
@@ -67,7 +76,7 @@ def node_title(trace: Trace, node: int, at: int | None = None) -> str:
     """As ``node_name``, without the number where the trace has one Node of that name: ``AddBackward0``."""
     known = index(trace)
     made = known.nodes.get(node)
-    if made is None or node in known.accumulators or known.node_names[made.name] > 1:
+    if made is None or node in known.accumulators or known.node_names.get(made.name, 0) > 1:
         return node_name(trace, node, at)
     return plain_node(made.name)
 

@@ -5,13 +5,12 @@ All of it is found by walking outwards or a few steps forward, never by a pass o
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
 from typing import TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.explain.trace_index.source_lines import source_lines
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -85,13 +84,8 @@ def source_line(trace: Trace, seq: int) -> ev.SourceLine | None:
     A line is open until the next one. Inside a guard that the program holds (``with torch.inference_mode():``) and
     inside hooks lines are no containers: there it is the last line before the step in the same surroundings.
     """
-    known = index(trace).lines
-    parents = {event.seq for event in trace.ancestors(seq)} | {seq}
-    for position in range(bisect_right(known, seq) - 1, -1, -1):
-        line = trace[known[position]]
-        if isinstance(line, ev.SourceLine) and (line.seq in parents or line.parent in parents):
-            return line
-    return None
+    line = trace[known] if (known := trace.columns.lines[seq]) >= 0 else None
+    return line if isinstance(line, ev.SourceLine) else None
 
 
 def user_stack(trace: Trace, seq: int) -> tuple[ev.SourceLine, ...]:
@@ -100,12 +94,12 @@ def user_stack(trace: Trace, seq: int) -> tuple[ev.SourceLine, ...]:
     line = source_line(trace, seq)
     while line is not None:
         found.append(line)
-        caller = None if line.caller is None else trace[line.caller]
+        caller = trace[line.caller] if line.caller is not None and line.caller < line.seq else None
         line = caller if isinstance(caller, ev.SourceLine) else None
     return tuple(found[::-1])
 
 
 def source_text(trace: Trace, line: ev.SourceLine) -> str:
     """The text of a line without its indentation; empty if the trace does not have it."""
-    lines = trace.header.sources.get(line.file, "").splitlines()
+    lines = source_lines(trace, line.file)
     return lines[line.line - 1].strip() if 0 < line.line <= len(lines) else ""

@@ -1,181 +1,241 @@
-"""What is known about the tensors and Nodes of a trace, gathered in one pass over it and kept per trace.
+"""What is known about the tensors and Nodes of a trace: looked up in its columns when it is asked, never by a pass.
 
-Every list is in order of happening, so a question "as of step n" is a bisection. Not here: the words
-(``display_names.py``), the neighbourhood of one step (``enclosing_steps.py``).
+Every list is in order of happening, so a question "as of step n" is a bisection, and of a stored trace no event is
+decoded but the one that answers. Not here: the words (``display_names.py``), the neighbourhood of one step
+(``enclosing_steps.py``), the kept answers (``lookups.py``).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.lookups import NOTHING, Entries, Lookup, Nothing, StepsByKind
 
 T = TypeVar("T")
+E = TypeVar("E", bound=ev.Event)
 
 
 class Index:
     """The facts of one trace by tensor, by Node and by name. It holds no reference to the trace itself."""
 
     def __init__(self, trace: Trace) -> None:
-        self.names: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        self._events, columns = trace.events, trace.columns
+        self._columns = columns
+        self._texts = ("", *columns.name_texts)
+        """The texts of numbers from -1 on."""
+        self._numbers = {text: number for number, text in enumerate(columns.name_texts)}
+        of_tensor, of_node = StepsByKind(columns, columns.of_tensor), StepsByKind(columns, columns.of_node)
+        self._of_tensor, self._of_node = of_tensor, of_node
+        self._of_name, self._of_result = (StepsByKind(columns, each) for each in (columns.of_name, columns.of_result))
+
+        self.names: Lookup[int, Entries[str]] = Lookup(self._names, of_tensor)
         """Tensor to (step, variable name)."""
-        self.holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._variables: Lookup[int, tuple[tuple[str, Sequence[int]], ...]] = Lookup(self._naming, of_tensor)
+        """Tensor to the variables that have ever named it, each once, and the steps at which these were bound."""
+        self.holders: Lookup[str, Entries[int]] = Lookup(self._holders, self._numbers)
         """Variable name to (step, tensor)."""
-        self.tensors: dict[int, ev.TensorCreated] = {}
-        self.storages: dict[int, int] = {}
-        """Storage to the first tensor on it."""
-        self.shapes: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+        self.tensors: Lookup[int, ev.TensorCreated] = Lookup(self._last(of_tensor, ev.TensorCreated), of_tensor)
+        self.shapes: Lookup[int, Entries[tuple[int, ...]]] = Lookup(self._shapes, of_tensor)
         """Tensor to (step, its shape from then on)."""
-        self.requires_grad: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        self.requires_grad: Lookup[int, Entries[bool]] = Lookup(self._requires_grad, of_tensor)
         """Tensor to (step, whether it requires grad from then on), views of what requires grad aside."""
-        self.views: dict[int, ev.ViewMade] = {}
-        self.histories: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+        self.views: Lookup[int, ev.ViewMade] = Lookup(self._last(of_tensor, ev.ViewMade), of_tensor)
+        self.histories: Lookup[int, Entries[int | None]] = Lookup(self._histories, of_tensor)
         """Tensor to (step, the Node that is its ``grad_fn`` from then on)."""
-        self.gradients: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self.gradients: Lookup[int, Entries[int]] = Lookup(self._gradients, of_tensor)
         """Leaf to (step, tensor that is its ``.grad`` from then on)."""
-        self.leaves: dict[int, int] = {}
+        self.leaves: Lookup[int, int] = Lookup(self._leaf, self._of_result)
         """Tensor that is or was some leaf's ``.grad`` to that leaf."""
-        self.nodes: dict[int, ev.NodeCreated] = {}
-        self.edges: dict[int, ev.EdgesCollected] = {}
-        self.accumulators: dict[int, ev.AccumulatorMade] = {}
-        self.functions: set[int] = set()
-        """Nodes of ``torch.autograd.Function``."""
-        self.function_outputs: dict[int, int] = {}
+        self.nodes: Lookup[int, ev.NodeCreated] = Lookup(self._last(of_node, ev.NodeCreated), of_node)
+        self.edges: Lookup[int, ev.EdgesCollected] = Lookup(self._last(of_node, ev.EdgesCollected), of_node)
+        self.accumulators: Lookup[int, ev.AccumulatorMade] = Lookup(self._last(of_node, ev.AccumulatorMade), of_node)
+        self.functions: Lookup[int, int] = Lookup(self._function, of_node)
+        """Nodes of ``torch.autograd.Function`` to the step at which it was entered last."""
+        self.function_outputs: Lookup[int, int] = Lookup(self._function_output, self._of_result)
         """Tensor that a Function gives its caller to the step that says so."""
-        self.node_names: Counter[str] = Counter()
-        self.lines: list[int] = []
-        """Steps that are source lines."""
-        self.transforms: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        self.node_names: Lookup[str, int] = Lookup(self._nodes_named, self._numbers)
+        """Name to the number of Nodes that have it."""
+        self.transforms: Lookup[int, Entries[str]] = Lookup(self._transforms, {})
         """Level to (step, transform that has it from then on)."""
-        self.inference: list[tuple[int, bool]] = []
-        self.grad_mode: list[tuple[int, ev.GradModeChanged]] = []
-        for event in trace:
-            note = _NOTES.get(type(event))
-            if note is not None:
-                note(self, event)
+        self.inference: Entries[bool] = Entries(trace.steps_of(ev.InferenceModeChanged), self._inference)
 
     def holder(self, name: str, at: int) -> int | None:
         """The tensor that a variable names as of a step."""
-        return latest(self.holders.get(name, []), at)
+        return latest(self.holders.get(name, ()), at)
+
+    def name(self, tensor: int, at: int) -> str:
+        """Of the variables that name a tensor as of a step the one that was bound last; empty if there is none."""
+        found, bound, tensors = "", -1, self._columns.tensors
+        for name, steps in self._variables.get(tensor, ()):
+            place = bisect_right(steps, at)
+            if place and tensors[step := steps[place - 1]] == tensor and step > bound:
+                found, bound = name, step
+        return found
+
+    def is_gradient(self, tensor: int, leaf: int, at: int) -> bool:
+        """Whether a tensor is a leaf's ``.grad`` as of a step."""
+        entries = self.gradients.get(leaf)
+        return entries is not None and latest(entries, at) == tensor
 
     def grad_needed(self, tensor: int, at: int) -> bool:
-        """Whether a tensor requires grad as of a step: by itself, or because it is a view of what does."""
-        if latest(self.requires_grad.get(tensor, []), at):
+        """Whether a tensor requires grad as of a step: by itself, or because its base, which is no view, does."""
+        if latest(self.requires_grad.get(tensor, ()), at):
             return True
         view = self.views.get(tensor)
-        return view is not None and view.seq <= at and self.grad_needed(view.base, at)
+        return view is not None and view.seq <= at and bool(latest(self.requires_grad.get(view.base, ()), at))
 
     def history(self, tensor: int, at: int) -> int | None:
         """The Node that is a tensor's ``grad_fn`` as of a step, as far as it was recorded."""
-        return latest(self.histories.get(tensor, []), at)
+        return latest(self.histories.get(tensor, ()), at)
 
     def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
         """A tensor's shape as of a step; None if the trace does not say."""
-        return latest(self.shapes.get(tensor, []), at)
-
-    def _bound(self, event: ev.NameBound) -> None:
-        self.names[event.tensor].append((event.seq, event.name))
-        self.holders[event.name].append((event.seq, event.tensor))
-
-    def _created(self, event: ev.TensorCreated) -> None:
-        self.tensors[event.tensor] = event
-        self.shapes[event.tensor].append((event.seq, event.shape))
-        self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
-        self.storages.setdefault(event.storage, event.tensor)
+        return latest(self.shapes.get(tensor, ()), at)
 
     def on_memory_known_before(self, event: ev.TensorCreated) -> bool:
         """Whether an earlier tensor is on the same memory."""
-        return event.storage >= 0 and self.storages[event.storage] != event.tensor
+        steps = self._columns.of_storage.get(event.storage, ())
+        return len(steps) > 0 and self._columns.tensors[steps[0]] != event.tensor
 
-    def _reshaped(self, event: ev.GeometryChanged) -> None:
-        self.shapes[event.tensor].append((event.seq, event.shape))
+    # -- by tensor, by Node --------------------------------------------------------------------------------------------
 
-    def _flagged(self, event: ev.RequiresGradSet) -> None:
-        self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
-        if event.detached:
-            self.histories[event.tensor].append((event.seq, None))
+    def _event(self, step: int, kind: type[E]) -> E | None:
+        """The event of a step, unless the file is damaged there."""
+        event = self._events[step]
+        return event if isinstance(event, kind) else None
 
-    def _view(self, event: ev.ViewMade) -> None:
-        self.views[event.tensor] = event
+    def _last(self, groups: StepsByKind, kind: type[E]) -> Callable[[int], E | None]:
+        """What finds the last event of a kind that is about a number."""
 
-    def _with_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
-        self.requires_grad[event.tensor].append((event.seq, True))
-        self.histories[event.tensor].append((event.seq, event.node))
+        def found(number: int) -> E | None:
+            steps = groups.steps(number, kind)
+            return self._event(steps[-1], kind) if steps else None
 
-    def _accumulated(self, event: ev.GradientAccumulated) -> None:
-        self.gradients[event.tensor].append((event.seq, event.result))
-        self.leaves[event.result] = event.tensor
+        return found
 
-    def _node(self, event: ev.NodeCreated) -> None:
-        self.nodes[event.node] = event
-        self.node_names[event.name] += 1
+    def _shapes(self, tensor: int) -> Entries[tuple[int, ...]] | None:
+        def shape(step: int) -> tuple[int, ...] | Nothing:
+            event = self._events[step]
+            return event.shape if isinstance(event, ev.TensorCreated | ev.GeometryChanged) else NOTHING
 
-    def _edges(self, event: ev.EdgesCollected) -> None:
-        self.edges[event.node] = event
+        return Entries.some(self._of_tensor.steps(tensor, ev.TensorCreated, ev.GeometryChanged), shape)
 
-    def _accumulator(self, event: ev.AccumulatorMade) -> None:
-        self.accumulators[event.node] = event
+    def _requires_grad(self, tensor: int) -> Entries[bool] | None:
+        steps = self._of_tensor.steps(tensor, ev.TensorCreated, ev.RequiresGradSet, ev.HistorySet, ev.HistoryRebased)
+        return Entries.some(steps, self._requires_grad_from)
 
-    def _function(self, event: ev.FunctionEntered) -> None:
-        self.functions.add(event.node)
+    def _requires_grad_from(self, step: int) -> bool | Nothing:
+        event = self._events[step]
+        if isinstance(event, ev.TensorCreated | ev.RequiresGradSet):
+            return event.requires_grad
+        return True if isinstance(event, ev.HistorySet | ev.HistoryRebased) else NOTHING
 
-    def _function_output(self, event: ev.FunctionOutput) -> None:
-        self.function_outputs[event.result] = event.seq
+    def _histories(self, tensor: int) -> Entries[int | None] | None:
+        columns = self._columns
+        found = self._of_tensor.steps(tensor, ev.HistorySet, ev.HistoryRebased)
+        detaching = _common(self._of_tensor.steps(tensor, ev.RequiresGradSet), columns.of_detached.get(1, ()))
+        steps = sorted((*found, *detaching)) if detaching else found
+        return Entries.some(steps, lambda step: None if step in detaching else columns.nodes[step])
 
-    def _line(self, event: ev.SourceLine) -> None:
-        self.lines.append(event.seq)
+    def _gradients(self, leaf: int) -> Entries[int] | None:
+        def gradient(step: int) -> int | Nothing:
+            event = self._event(step, ev.GradientAccumulated)
+            return NOTHING if event is None else event.result
 
-    def _transform(self, event: ev.DynamicLayerPushed) -> None:
-        self.transforms[event.level].append((event.seq, event.transform.lower()))
+        return Entries.some(self._of_tensor.steps(leaf, ev.GradientAccumulated), gradient)
 
-    def _inference(self, event: ev.InferenceModeChanged) -> None:
-        self.inference.append((event.seq, event.enabled))
+    def _leaf(self, gradient: int) -> int | None:
+        steps = self._of_result.steps(gradient, ev.GradientAccumulated)
+        return self._columns.tensors[steps[-1]] if steps else None
 
-    def _grad_mode(self, event: ev.GradModeChanged) -> None:
-        self.grad_mode.append((event.seq, event))
+    def _function(self, node: int) -> int | None:
+        return _last(self._of_node.steps(node, ev.FunctionEntered))
+
+    def _function_output(self, tensor: int) -> int | None:
+        return _last(self._of_result.steps(tensor, ev.FunctionOutput))
+
+    # -- by name -------------------------------------------------------------------------------------------------------
+
+    def _names(self, tensor: int) -> Entries[str] | None:
+        names, texts = self._columns.names, self._texts
+        return Entries.some(self._of_tensor.steps(tensor, ev.NameBound), lambda step: texts[names[step] + 1])
+
+    def _naming(self, tensor: int) -> tuple[tuple[str, Sequence[int]], ...] | None:
+        steps = self._of_tensor.steps(tensor, ev.NameBound)
+        numbers = dict.fromkeys(map(self._columns.names.__getitem__, steps))
+        names = (self._texts[number + 1] for number in numbers)
+        return tuple((name, entries.steps) for name in names if (entries := self.holders.get(name))) or None
+
+    def _holders(self, name: str) -> Entries[int] | None:
+        number = self._numbers.get(name)
+        steps = () if number is None else self._of_name.steps(number, ev.NameBound)
+        return Entries.some(steps, self._columns.tensors.__getitem__)
+
+    def _nodes_named(self, name: str) -> int:
+        number = self._numbers.get(name)
+        return 0 if number is None else len(self._of_name.steps(number, ev.NodeCreated))
+
+    # -- by level, of the whole program --------------------------------------------------------------------------------
+
+    def _transforms(self, level: int) -> Entries[str] | None:
+        def transform(step: int) -> str | Nothing:
+            event = self._event(step, ev.DynamicLayerPushed)
+            return NOTHING if event is None or event.level != level else event.transform.lower()
+
+        columns = self._columns
+        return Entries.some(columns.of_kind.get(columns.code(ev.DynamicLayerPushed), ()), transform)
+
+    def _inference(self, step: int) -> bool | Nothing:
+        event = self._event(step, ev.InferenceModeChanged)
+        return NOTHING if event is None else event.enabled
 
 
-_NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
-    ev.NameBound: Index._bound,
-    ev.TensorCreated: Index._created,
-    ev.GeometryChanged: Index._reshaped,
-    ev.RequiresGradSet: Index._flagged,
-    ev.ViewMade: Index._view,
-    ev.HistorySet: Index._with_history,
-    ev.HistoryRebased: Index._with_history,
-    ev.GradientAccumulated: Index._accumulated,
-    ev.NodeCreated: Index._node,
-    ev.FunctionEntered: Index._function,
-    ev.FunctionOutput: Index._function_output,
-    ev.EdgesCollected: Index._edges,
-    ev.AccumulatorMade: Index._accumulator,
-    ev.SourceLine: Index._line,
-    ev.DynamicLayerPushed: Index._transform,
-    ev.InferenceModeChanged: Index._inference,
-    ev.GradModeChanged: Index._grad_mode,
-}
+def _last(steps: Sequence[int]) -> int | None:
+    return steps[-1] if steps else None
+
+
+def _common(few: Sequence[int], steps: Sequence[int]) -> frozenset[int]:
+    """The steps that are in both; the second ones are in order."""
+    places = ((step, bisect_left(steps, step)) for step in few)
+    return frozenset(step for step, place in places if place < len(steps) and steps[place] == step)
+
 
 _indexes: WeakKeyDictionary[Trace, Index] = WeakKeyDictionary()
 
 
+class _Latest:
+    """The trace that was asked for last, and its index: nearly always it is the next one, too. Keeps neither alive."""
+
+    trace: Callable[[], Trace | None] = staticmethod(lambda: None)
+    index: Callable[[], Index | None] = staticmethod(lambda: None)
+
+
 def index(trace: Trace) -> Index:
     """The index of a trace, made when first needed."""
+    if _Latest.trace() is trace and (same := _Latest.index()) is not None:
+        return same
     found = _indexes.get(trace)
     if found is None:
         found = _indexes[trace] = Index(trace)
+    _Latest.trace, _Latest.index = ref(trace), ref(found)
     return found
 
 
 def latest(entries: Sequence[tuple[int, T]], at: int) -> T | None:
     """The value of the last entry that happened at or before a step; None if there was none yet."""
-    position = bisect_right(entries, at, key=_step)
-    return entries[position - 1][1] if position else None
+    found = latest_entry(entries, at)
+    return None if found is None else found[1]
 
 
-def _step(entry: tuple[int, object]) -> int:
-    return entry[0]
+def latest_entry(entries: Sequence[tuple[int, T]], at: int) -> tuple[int, T] | None:
+    """The last entry that happened at or before a step; None if there was none yet."""
+    if isinstance(entries, Entries):
+        return entries.latest(at)
+    after: Any = (at + 1,)  # comes before all entries of the next step, whatever they hold: nothing else is compared
+    position = bisect_left(entries, after)
+    return entries[position - 1] if position else None

@@ -15,6 +15,7 @@ from graphviz.quoting import attr_list
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, GraphTensor, SavedTensor, State
 from dispatchviz.explain.sentences.english import listed, nth, plain_dtype, shaped, shortened
+from dispatchviz.shown_text import shown
 
 MOST_USES = 6
 """A Node that more edges lead to gets a small stand-in per further use: with all edges in one point, laying out a graph
@@ -65,20 +66,18 @@ class Drawing:
 
 def drawing(graph: BackwardGraph) -> Drawing:
     """Draws a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
-    pen = _Pen()
+    pen = Pen()
     for node in graph:
         _draw_node(pen, graph, node)
     drawn_in_full: set[int] = set()
     for number in reversed(graph.wiring.order):
         for index, edge in enumerate(graph[number].edges):
             _draw_edge(pen, graph, graph[number], index, edge, drawn_in_full)
-    head = list(_head(pen, graph))
-    source = "".join(f"{text}\n" for text in (*head, *pen.boxes, *pen.edges, "}"))
-    return Drawing(source, tuple(pen.texts), len(pen.boxes), len(pen.edges))
+    return pen.drawing([f"Backward graph of {graph.header.program}", *legend(graph)])
 
 
 @dataclass
-class _Pen:
+class Pen:
     """Lines of DOT, and the texts in them."""
 
     boxes: list[str] = field(default_factory=list)
@@ -93,36 +92,29 @@ class _Pen:
 
     def text(self, text: str) -> str:
         """A text escaped for any label, records too, and remembered; an empty one would crash the layout."""
-        shown = " ".join(_printable(text).split()) or "(blank)"
-        self.texts.append(shown)
-        return "".join(_ESCAPES.get(char, char) for char in shown)
+        label = " ".join(shown(text).split()) or "(blank)"
+        self.texts.append(label)
+        return "".join(_ESCAPES.get(char, char) for char in label)
 
     def lines(self, texts: Iterable[str]) -> str:
         """Lines that begin at the left."""
         return "".join(f"{self.text(text)}\\l" for text in texts)
 
+    def drawing(self, title: Iterable[str]) -> Drawing:
+        """All that was drawn, under a title."""
+        limits = {"nslimit": "2", "nslimit1": "2"} if len(self.boxes) > MANY else {}
+        label = nohtml(self.lines(title))
+        head = [
+            "digraph backward {",
+            f"  graph{attr_list(label, kwargs={**_PAGE, **limits})}",
+            f"  node{attr_list(kwargs=_BOX)}",
+            f"  edge{attr_list(kwargs=_ARROW)}",
+        ]
+        source = "".join(f"{text}\n" for text in (*head, *self.boxes, *self.edges, "}"))
+        return Drawing(source, tuple(self.texts), len(self.boxes), len(self.edges))
+
 
 _ESCAPES = {**{char: f"\\{char}" for char in "{}|<>\\"}, "&": "&amp;"}
-
-
-def _printable(text: str) -> str:
-    """Blanks for line ends; signs for what XML cannot hold."""
-    return text if text.isprintable() else "".join(map(_sign, text))
-
-
-def _sign(char: str) -> str:
-    if char.isprintable():
-        return char
-    return " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
-
-
-def _head(pen: _Pen, graph: BackwardGraph) -> Iterator[str]:
-    title = nohtml(pen.lines(_title(graph)))
-    limits = {"nslimit": "2", "nslimit1": "2"} if len(pen.boxes) > MANY else {}
-    yield "digraph backward {"
-    yield f"  graph{attr_list(title, kwargs={**_PAGE, **limits})}"
-    yield f"  node{attr_list(kwargs=_BOX)}"
-    yield f"  edge{attr_list(kwargs=_ARROW)}"
 
 
 _PAGE = {
@@ -139,10 +131,10 @@ _BOX = {"fontname": FONT, "fontsize": "12", "shape": "record", "margin": "0.14,0
 _ARROW = {"fontname": FONT, "fontsize": "10", "color": "#333333", "arrowsize": "0.8"}
 
 
-def _title(graph: BackwardGraph) -> Iterator[str]:
-    yield f"Backward graph of {graph.header.program}"
-    yield "Arrows: the way of the gradients, down to the leaves"
-    if any(node.order for node in graph):
+def legend(graph: BackwardGraph) -> Iterator[str]:
+    """What the signs mean, and what the backward was asked for."""
+    yield "Arrows: where the gradients go"
+    if any(node.order for node in graph.outlines()):
         yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
     if graph.inputs:
         requested = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
@@ -152,18 +144,20 @@ def _title(graph: BackwardGraph) -> Iterator[str]:
         yield f"cuda: {graph.header.cuda}"
 
 
-def _draw_node(pen: _Pen, graph: BackwardGraph, node: GraphNode) -> None:
+def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode) -> None:
     title = f"<t>{pen.text(node.title)}"
     if state := state_text(graph, node):
         title = f"{{{title}|{pen.text(state)}}}"
     rows = [title, pen.lines(_facts(graph, node)), _ports(pen, node)]
-    pen.box(f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}", id=f"n{node.number}", **_look(node))
+    pen.box(f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}", id=f"n{node.number}", **look(node))
 
 
-def _look(node: GraphNode) -> dict[str, str]:
+def look(node: GraphNode) -> dict[str, str]:
+    """The colours and lines of a Node's box."""
     fill, line, style, width = LOOKS[node.state]
-    look = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
-    return {"class": f"n{node.number} {node.state.name.lower()}", **look, "shape": "Mrecord" if node.leaf else "record"}
+    colours = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
+    shape = "Mrecord" if node.leaf else "record"
+    return {"class": f"n{node.number} {node.state.name.lower()}", **colours, "shape": shape}
 
 
 def state_text(graph: BackwardGraph, node: GraphNode) -> str:
@@ -218,14 +212,14 @@ def edge_text(edge: GraphEdge, index: int) -> str:
     return f"{edge.argument}={edge.tensor}" if edge.tensor else edge.argument
 
 
-def _has_ports(node: GraphNode) -> bool:
+def has_ports(node: GraphNode) -> bool:
     several = len(node.edges) > 1 or any(edge.target is None for edge in node.edges)
     return several and len(node.edges) <= MOST_PORTS
 
 
-def _ports(pen: _Pen, node: GraphNode) -> str:
+def _ports(pen: Pen, node: GraphNode) -> str:
     """A row of the box with a field for each edge, the empty ones too."""
-    if not _has_ports(node):
+    if not has_ports(node):
         return ""
     fields = (
         f"<e{index}>{pen.text(shortened(edge_text(edge, index), LONGEST))}" for index, edge in enumerate(node.edges)
@@ -233,37 +227,37 @@ def _ports(pen: _Pen, node: GraphNode) -> str:
     return f"{{{'|'.join(fields)}}}"
 
 
-def _draw_edge(pen: _Pen, graph: BackwardGraph, node: GraphNode, index: int, edge: GraphEdge, full: set[int]) -> None:
-    tail = f"n{node.number}" + (f":e{index}:s" if _has_ports(node) else ":s")
+def _draw_edge(pen: Pen, graph: BackwardGraph, node: GraphNode, index: int, edge: GraphEdge, full: set[int]) -> None:
+    tail = f"n{node.number}" + (f":e{index}:s" if has_ports(node) else ":s")
     name = f"n{node.number}e{index}"
     if edge.target is None:
-        _draw_empty(pen, tail, name)
+        draw_empty(pen, tail, name)
     elif edge.target in graph.nodes:
         target = graph[edge.target]
         head = f"n{target.number}"
         if target.number in full and graph.wiring.uses[target.number] > MOST_USES:
             head = f"{name}_{head}"
-            pen.box(head, pen.text(target.title), **{**_look(target), "fontsize": "11", "margin": "0.08,0.03"})
+            pen.box(head, pen.text(target.title), **{**look(target), "fontsize": "11", "margin": "0.08,0.03"})
         else:
-            head += ":t:n" if _has_ports(node) else ":n"
+            head += ":t:n" if has_ports(node) else ":n"
         full.add(target.number)
-        look = _UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
-        pen.edge(tail, head, id=name, **look, **_edge_label(pen, node, index, edge, target))
+        line = UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
+        pen.edge(tail, head, id=name, **line, **edge_label(pen, node, index, edge, target))
 
 
-_UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}
+UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}
 """Of an edge along which nothing goes in this backward."""
 
 
-def _draw_empty(pen: _Pen, tail: str, name: str) -> None:
+def draw_empty(pen: Pen, tail: str, name: str) -> None:
     """A short stub, so that one sees which output goes nowhere."""
     stub = {"shape": "plain", "fontsize": "11", "fontcolor": "#444444", "class": "empty"}
     pen.box(f"{name}_empty", pen.text("no gradient"), **stub)
     pen.edge(tail, f"{name}_empty", id=name, style="dashed", arrowhead="none")
 
 
-def _edge_label(pen: _Pen, node: GraphNode, index: int, edge: GraphEdge, target: GraphNode) -> dict[str, str]:
-    parts = [] if _has_ports(node) or len(node.edges) < 2 else [f"{index}"]
+def edge_label(pen: Pen, node: GraphNode, index: int, edge: GraphEdge, target: GraphNode) -> dict[str, str]:
+    parts = [] if has_ports(node) or len(node.edges) < 2 else [f"{index}"]
     if edge.input_nr or len(target.inputs) > 1:
         parts.append(f"input_nr {edge.input_nr}")
     return {"label": nohtml(pen.text(" to ".join(parts)))} if parts else {}

@@ -1,48 +1,67 @@
 """The backward graph with its pictures: what ``trace.backward_graph()`` gives, and files by suffix.
 
-What is in the graph is decided in ``explain/graph/backward_graph.py``, what is drawn in ``dot.py``.
+What is in the graph is decided in ``explain/graph/backward_graph.py``, what of it is folded in ``folding.py`` there,
+what is drawn in ``dot.py`` and ``folded_dot.py``. A picture is made in any case: what Graphviz cannot lay out is drawn
+plainly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph import backward_graph as explain
-from dispatchviz.render.graph.dot import Drawing, drawing
+from dispatchviz.explain.graph.graph_fold import Fold, Repeat, boxes, folded, repeats
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.render.graph.dot import Drawing, drawing, legend
 from dispatchviz.render.graph.png import png
-from dispatchviz.render.graph.svg import RenderError, pdf, svg
+from dispatchviz.render.graph.svg import RenderError, check_size, pdf, svg
 
-_WRITERS: dict[str, Callable[[Drawing], bytes]] = {
-    ".dot": lambda drawn: drawn.source.encode(),
-    ".svg": lambda drawn: svg(drawn).encode(),
-    ".png": lambda drawn: png(svg(drawn)),
-    ".pdf": pdf,
-}
+FOLDED_ABOVE = 150
+"""Nodes. A graph with more is folded unless somebody asks for all of it."""
 
-SUFFIXES = tuple(_WRITERS)
+MOST = 100
+"""So many boxes a folded graph has at most, besides those that were asked for."""
+
+SUFFIXES = (".dot", ".svg", ".png", ".pdf")
 """What ``render`` can write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a file holds, and what should be said of it."""
+
+    data: bytes
+    note: str = ""
+    """How big the graph is and what was folded, or why it is drawn plainly; empty if all is drawn as always."""
+    is_folded: bool = False
 
 
 class BackwardGraph(explain.BackwardGraph):
     """The backward Nodes as of a step, as a value that can draw itself."""
 
     def dot(self) -> str:
-        """The graph in Graphviz's language."""
+        """The whole graph in Graphviz's language."""
         return drawing(self).source
 
-    def svg(self) -> str:
-        """The picture. Raises RenderError if no layout program can draw it."""
-        return svg(drawing(self))
+    def svg(self, *, folded: bool | None = None, expand: Iterable[str] = ()) -> str:
+        """The picture; ``folded`` and ``expand`` as in ``render``."""
+        return picture(self, ".svg", folded, tuple(expand)).data.decode()
 
-    def render(self, path: str | Path) -> None:
-        """Writes the picture, by suffix: .svg, .png, .pdf or .dot.
+    def render(self, path: str | Path, *, folded: bool | None = None, expand: Iterable[str] = ()) -> str:
+        """Writes the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
 
-        Raises RenderError for another suffix, for an empty graph, and if the picture cannot be made or written.
+        ``folded``: what repeats is drawn once, other Nodes in a row as one box; left out, this is done if there are
+        more than 150 Nodes, and never in a .dot file. ``expand`` names Nodes that are drawn one by one nevertheless: by
+        sequence number (``"585"``), by range (``"580-589"``), by the name of a Node or a leaf.
+
+        Raises RenderError for another suffix, for an empty graph, and if the file cannot be written;
+        DispatchvizError for a name that fits no Node.
         """
-        render(self, path)
+        return render(self, path, folded, tuple(expand))
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
@@ -51,24 +70,89 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
     return BackwardGraph(**vars(graph))
 
 
-def render(graph: explain.BackwardGraph, path: str | Path) -> None:
-    """Writes a picture of a graph, by the suffix of the file's name.
-
-    Raises RenderError for a suffix that is not in ``SUFFIXES``, for an empty graph, and if the picture cannot be made
-    or written.
-    """
+def render(
+    graph: explain.BackwardGraph, path: str | Path, folded: bool | None = None, expand: Collection[str] = ()
+) -> str:
+    """Writes a picture of a graph, by the suffix of the file's name. Gives a note, as ``BackwardGraph.render`` does."""
     target = Path(path)
-    if target.suffix.lower() not in _WRITERS:
+    if target.suffix.lower() not in SUFFIXES:
         raise RenderError(f"cannot write {target.name}: the suffix must be one of {', '.join(SUFFIXES)}")
-    drawn = picture(graph, target.suffix.lower())
+    drawn = picture(graph, target.suffix.lower(), folded, expand)
     try:
-        write_whole(target, drawn)
+        write_whole(target, drawn.data)
     except OSError as error:
         raise RenderError(f"cannot write {target}: {error.strerror}") from None
+    return drawn.note
 
 
-def picture(graph: explain.BackwardGraph, suffix: str) -> bytes:
-    """What a file with one of ``SUFFIXES`` holds. Raises RenderError for an empty graph, or if it cannot be made."""
+def picture(
+    graph: explain.BackwardGraph, suffix: str, folded: bool | None = None, expand: Collection[str] = ()
+) -> Picture:
+    """What a file with one of ``SUFFIXES`` holds.
+
+    Raises RenderError for an empty graph, and for a PDF or a PNG if what they need is missing; DispatchvizError if
+    ``expand`` names no Node.
+    """
     if not len(graph):
         raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes")
-    return _WRITERS[suffix](drawing(graph))
+    wanted = bool(expand) or suffix != ".dot" if folded is None else folded
+    fold = None
+    if wanted and (len(graph) > FOLDED_ABOVE or folded):
+        from dispatchviz.explain.graph.folding import fold_graph
+
+        fold = fold_graph(graph, MOST, expand)
+    elif expand:
+        from dispatchviz.explain.graph.selected_nodes import selected_nodes
+
+        selected_nodes(graph, expand)
+    return _made(graph, fold, suffix)
+
+
+def _made(graph: explain.BackwardGraph, fold: Fold | None, suffix: str) -> Picture:
+    note = "" if fold is None else fold_note(graph, fold)
+    if suffix in (".dot", ".pdf"):
+        drawn = _drawing(graph, fold)
+        return Picture(drawn.source.encode() if suffix == ".dot" else pdf(drawn), note, fold is not None)
+    try:
+        if fold is None:
+            check_size(len(graph))
+        text = svg(_drawing(graph, fold))
+    except RenderError as error:
+        text, note = _plain(graph, fold), "; ".join(filter(None, [note, f"{error}; this one has a row for each box"]))
+    finish: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png}
+    return Picture(finish[suffix](text), note, fold is not None)
+
+
+def _drawing(graph: explain.BackwardGraph, fold: Fold | None) -> Drawing:
+    if fold is None:
+        return drawing(graph)
+    from dispatchviz.render.graph.folded_dot import folded_drawing
+
+    return folded_drawing(graph, fold)
+
+
+def _plain(graph: explain.BackwardGraph, fold: Fold | None) -> str:
+    from dispatchviz.explain.graph.folding import links_of
+    from dispatchviz.render.graph.folded_dot import title
+    from dispatchviz.render.graph.folded_picture import folded_picture
+    from dispatchviz.render.graph.plain_svg import plain_svg
+
+    found = folded_picture(graph, fold or folded(links_of(graph), tuple(range(len(graph)))))
+    lines = title(graph, found) if fold else [f"Backward graph of {graph.header.program}", *legend(graph)]
+    return plain_svg(found, lines)
+
+
+def fold_note(graph: explain.BackwardGraph, fold: Fold) -> str:
+    """``748 Nodes are folded into 15 boxes: 12 times 61 Nodes and 3 times 2 Nodes``"""
+    found = [f"{repeat.turns:,} times {_what(repeat, fold)}" for repeat in repeats(fold.items)]
+    shown = found if len(found) <= MOST_NAMED else [*found[:MOST_NAMED], f"{len(found) - MOST_NAMED} more repeats"]
+    which = f": {listed(shown)}" if found else ""
+    return f"{len(graph):,} Nodes are folded into {boxes(fold.items):,} boxes{which}"
+
+
+def _what(repeat: Repeat, fold: Fold) -> str:
+    return fold.names[repeat.start] if repeat.period == 1 else f"{repeat.period:,} Nodes"
+
+
+MOST_NAMED = 3
+"""Repeats in a note."""

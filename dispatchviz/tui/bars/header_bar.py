@@ -6,6 +6,7 @@ from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.text.line_fitting import path_end, shorter
+from dispatchviz.tui.text.long_text import LONGEST, cut_text
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
@@ -14,13 +15,14 @@ LONGEST_FILTER = 24
 
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
     """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
-    header, notice = cursor.trace.header, cursor.trace.notice
-    position, filtered, cuda = _position(cursor), _filter(cursor), ((" cuda: ", "dim"), (header.cuda, ""))
-    joined = line(" ", (header.program, "bold"), *position, " ", *filtered, *cuda)
+    header, notice = cursor.trace.header, cut_text(cursor.trace.notice)
+    name, cuda = header.program[-LONGEST:], ((" cuda: ", "dim"), (cut_text(header.cuda), ""))
+    position, filtered = _position(cursor), _filter(cursor)
+    joined = line(" ", (name, "bold"), *position, " ", *filtered, *cuda)
     if joined.width < width:
         rows = [joined]
     else:
-        program = path_end(header.program, width - 2 - line(*position).width)
+        program = path_end(name, width - 2 - line(*position).width)
         rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
     return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
 

@@ -15,7 +15,11 @@ from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
+from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span, line
+
+LONGEST = 6_000
+"""Characters of a text that are wrapped here; the screen of the whole text has all of it."""
 
 INTERRUPTED = "KeyboardInterrupt"
 """What Ctrl+C raises: no error of the program's."""
@@ -48,7 +52,7 @@ def needed_rows(cursor: Cursor, note: Line | None, width: int) -> list[Line]:
     sentence = why_here(cursor.trace, cursor.at)
     texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
     notes = [] if note is None else [replace(note, indent=1)]
-    return [part for row in notes + texts for part in wrap(row, width - 1)]
+    return [part for row in notes + texts for part in wrap(cut_row(row, LONGEST), width - 1)]
 
 
 def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:

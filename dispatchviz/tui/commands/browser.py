@@ -8,15 +8,20 @@ import tempfile
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.selected_nodes import selector
 
 
-def picture_file(trace: Trace, at: int) -> Path:
-    """The backward graph as of a step, as an SVG file. RenderError if there is none."""
+def picture_file(trace: Trace, at: int) -> tuple[Path, str]:
+    """The backward graph as of a step, as an SVG file, and what is to be said of it.
+
+    Of a folded graph the turn with the step's Node is drawn in full. RenderError if there is no graph.
+    """
     from dispatchviz.render.graph.graph_picture import backward_graph
 
     path = Path(tempfile.mkdtemp(prefix="dispatchviz-")) / "backward_graph.svg"
-    backward_graph(trace, at, None).render(path)
-    return path
+    graph = backward_graph(trace, at, None)
+    here = None if graph.highlight is None else graph[graph.highlight]
+    return path, graph.render(path, expand=[] if here is None else [selector(here)])
 
 
 def open_picture(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.step_search import Search
+from dispatchviz.tui.cursor.typed_text import repeated
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -42,9 +43,15 @@ def jumped(before: Cursor, after: Cursor) -> Line:
 def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
     """Which of how many hits this is; a search finds those that the filter hides, too."""
     number, count = search.position(cursor.at)
-    if not count:
-        return line((f" No step has {search.query}" if search.query.strip() else "", "warning"))
     is_hit = search.matches(cursor.at)
+    if not search.query.strip():
+        return line()
+    if not search.complete:
+        found = f"{count} hits so far" if count else f"No step with {repeated(search.query)} yet"
+        text = f" {found}, {search.percent} % searched"
+    elif not count:
+        return line((f" No step has {repeated(search.query)}", "warning"))
+    else:
+        text = f" Hit {number} of {count}" if is_hit else f" {count} hits"
     hidden = "the filter hides this step" if cursor.hidden and is_hit else ""
-    text = f" Hit {number} of {count}" if is_hit else f" {count} hits"
     return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))

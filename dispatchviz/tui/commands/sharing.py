@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.panes.next_event import steps_of
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.shown_text import shown
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -24,33 +26,49 @@ def link(session: Session) -> str:
     """The command line that opens the stepper at this step; empty where none does."""
     step = f"--step {session.cursor.at}"
     if session.file:
-        return f"dispatchviz open {step} {shlex.quote(session.file)}"
-    return f"dispatchviz run {step} {shlex.join(session.run_arguments)}" if session.run_arguments else ""
+        return f"dispatchviz open {step} {quoted(session.file)}"
+    return f"dispatchviz run {step} {' '.join(map(quoted, session.run_arguments))}" if session.run_arguments else ""
+
+
+def quoted(word: str) -> str:
+    """A word for a shell; what would command the terminal into which it is pasted, as bash and zsh read it."""
+    if shown(word) == word:
+        return shlex.quote(word)
+    text = (
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in "\\'" else f"\\x{byte:02x}" for byte in os.fsencode(word)
+    )
+    return f"$'{''.join(text)}'"
 
 
 def open_picture(session: Session) -> Update:
-    """The backward graph in the browser. Drawing takes a moment, so a note comes first."""
+    """The backward graph in the browser, drawn in the background."""
     if (missing := no_graph(session.trace, session.cursor.at)) is not None:
         return Update(session.cursor, missing)
-    return Update(session.cursor, line((" Drawing the backward graph ...", "hint")), then=lambda: _drawn(session))
+    if session.is_drawing:
+        return Update(session.cursor, line((" Still drawing the backward graph ...", "hint")))
+    session.is_drawing = True
+    at = session.cursor.at
+    note = line((" Drawing the backward graph ... all keys work meanwhile", "hint"))
+    return Update(session.cursor, note, later=lambda: _drawn(session, at))
 
 
-def _drawn(session: Session) -> Update:
-    from dispatchviz.render.graph.svg import RenderError
+def _drawn(session: Session, at: int) -> Line:
     from dispatchviz.tui.commands import browser
 
     try:
-        path = browser.picture_file(session.trace, session.cursor.at)
-    except RenderError as error:
-        return Update(session.cursor, line((f" No picture: {error}", "warning")))
+        path, note = browser.picture_file(session.trace, at)
+    except (DispatchvizError, OSError) as error:
+        return line((f" No picture: {error}", "warning"))
+    finally:
+        session.is_drawing = False
     opened = browser.open_picture(path)
     text = " Opened in the browser: " if opened else " No browser here. The picture is in "
-    return Update(session.cursor, line((text, "hint"), str(path)))
+    return line((text, "hint"), str(path), (f". {note}" if note else "", "hint"))
 
 
 def no_graph(trace: Trace, at: int) -> Line | None:
     """Why there is no picture at a step, and from which one on there is; None if there is one."""
-    steps = steps_of(trace, NodeCreated)
+    steps = trace.steps_of(NodeCreated)
     if not steps:
         return line((" No backward graph: nothing in this program recorded one", "hint"))
     return line((f" No backward graph yet: it starts at step {steps[0]}", "hint")) if at < steps[0] else None

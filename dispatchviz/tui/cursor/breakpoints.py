@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import difflib
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_names import known_key
+from dispatchviz.tui.cursor.near_steps import neighbour
+from dispatchviz.tui.cursor.typed_text import is_whole_number, repeated, whole_number
 
 KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.Event.__subclasses__()}
 """Names of the kinds of events, however they are written."""
@@ -37,6 +43,19 @@ class Breakpoint:
             return False
         return event.key == self.value if self.what == KEY else self.value in (event.operator, _base(event.operator))
 
+    def next(self, trace: Trace, at: int, forward: bool = True) -> int | None:
+        """The nearest step at which to stop, on one side of a step; None if there is none."""
+        return neighbour(self._steps(trace), at, forward)
+
+    def _steps(self, trace: Trace) -> Sequence[int]:
+        """All steps at which to stop, in order."""
+        if self.what == STEP:
+            return (int(self.value),)
+        if self.what == KIND:
+            columns = trace.columns
+            return columns.of_kind.get(columns.kind_names.index(self.value), ())
+        return _calls_named(trace, self)
+
     def __str__(self) -> str:
         return f"{self.what} {self.value}"
 
@@ -45,8 +64,8 @@ def breakpoint_named(text: str, trace: Trace) -> Breakpoint | None:
     """What a text means: ``37``, ``NodeCreated``, ``AutogradCUDA``, ``aten::add.Tensor`` or ``add``; None if no step of
     the trace is, or is about, that."""
     text = text.strip()
-    if _is_number(text):
-        return Breakpoint(STEP, str(int(text))) if int(text) < len(trace) else None
+    if is_whole_number(text):
+        return Breakpoint(STEP, str(whole_number(text))) if whole_number(text) < len(trace) else None
     key = known_key(text)
     names = _names(trace)
     return names.get(text.casefold()) or (None if key is None else names.get(str(key).casefold()))
@@ -55,21 +74,17 @@ def breakpoint_named(text: str, trace: Trace) -> Breakpoint | None:
 def refusal(text: str, trace: Trace) -> str:
     """Why a text is no breakpoint of a trace, and what it may mean."""
     text = text.strip()
-    if _is_number(text):
-        return f"There is no step {text}: the last one is {len(trace) - 1}"
+    if is_whole_number(text):
+        return f"There is no step {repeated(text)}: the last one is {len(trace) - 1}"
     if text.casefold() in KINDS:
         why = f"No step of this trace is of the kind {KINDS[text.casefold()]}"
     elif known_key(text) is not None:
         why = f"No call in this trace is dispatched to {known_key(text)}"
     else:
-        why = f"No step, event, operator or key of this trace is called {text}"
+        why = f"No step, event, operator or key of this trace is called {repeated(text)}"
     if meant := _near(text, trace):
         return f"{why}. Near: {', '.join(meant)}"
     return f"{why}. Its keys: {', '.join(_keys(trace)) or 'none'}" if known_key(text) is not None else why
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
 
 
 def _near(text: str, trace: Trace) -> list[str]:
@@ -82,13 +97,12 @@ def _near(text: str, trace: Trace) -> list[str]:
 
 def _names(trace: Trace) -> dict[str, Breakpoint]:
     """Everything in a trace that has a name, by that name in lower case: kinds of events first, then keys."""
-    calls = _calls(trace)
-    kinds = dict.fromkeys(type(event).__name__ for event in trace)
-    operators = dict.fromkeys(name for call in calls for name in (_base(call.operator), call.operator))
+    columns = trace.columns
+    called = dict.fromkeys(operator for operator, _, _ in columns.calls())
     found = [
-        *(Breakpoint(KIND, kind) for kind in kinds),
+        *(Breakpoint(KIND, columns.kind_names[code]) for code in columns.of_kind),
         *(Breakpoint(KEY, key) for key in _keys(trace)),
-        *(Breakpoint(OPERATOR, name) for name in operators),
+        *(Breakpoint(OPERATOR, name) for operator in called for name in (_base(operator), operator)),
     ]
     named = {each.value.casefold(): each for each in reversed(found)}
     by_operator = sorted((each for each in found if each.what == OPERATOR), key=lambda each: each.value[:6] == "aten::")
@@ -96,13 +110,25 @@ def _names(trace: Trace) -> dict[str, Breakpoint]:
     return bare | named
 
 
-def _calls(trace: Trace) -> list[ev.Dispatched]:
-    return [event for event in trace if isinstance(event, ev.Dispatched)]
-
-
 def _keys(trace: Trace) -> list[str]:
     """The keys that calls were dispatched to, in the order of the first such call."""
-    return list(dict.fromkeys(call.key for call in _calls(trace)))
+    return list(dict.fromkeys(key for _, key, _ in trace.columns.calls()))
+
+
+_named: WeakKeyDictionary[Trace, dict[Breakpoint, Sequence[int]]] = WeakKeyDictionary()
+
+
+def _calls_named(trace: Trace, point: Breakpoint) -> Sequence[int]:
+    """The calls of an operator or to a key; looked up once."""
+    known = _named.setdefault(trace, {})
+    if point not in known:
+        runs = [
+            steps
+            for operator, key, steps in trace.columns.calls()
+            if point.value in ((key,) if point.what == KEY else (operator, _base(operator)))
+        ]
+        known[point] = runs[0] if len(runs) == 1 else array("i", sorted(chain.from_iterable(runs)))
+    return known[point]
 
 
 def _base(operator: str) -> str:

@@ -19,10 +19,9 @@ Not here: keys (``keymap.py``), the text an event is searched by (``step_search.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 
 from dispatchviz.core.record.events import (
     BackwardStarted,
@@ -36,6 +35,8 @@ from dispatchviz.core.record.events import (
 )
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.breakpoints import Breakpoint
+from dispatchviz.tui.cursor.listed_steps import WithOne
+from dispatchviz.tui.cursor.near_steps import neighbour, next_of_kinds
 
 FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)
 """Events that are calls: what ``caller`` and ``callee`` move between."""
@@ -64,7 +65,7 @@ class Cursor:
     marks: frozenset[int] = frozenset()
     breakpoints: tuple[Breakpoint, ...] = ()
     """While there are some, ``resume`` does not stop at every line of the program."""
-    shown: tuple[int, ...] | None = None
+    shown: Sequence[int] | None = None
     """The steps that a filter lets through; moves pass over all others. None: every step."""
     filter_text: str = ""
     """The filter, as it was typed."""
@@ -130,14 +131,8 @@ class Cursor:
         """To where ``caller`` came from, else to the first call within this event."""
         if self.below:
             return replace(self.goto(self.below[-1]), below=self.below[:-1])
-        within = range(self.at + 1, self.trace.ends[self.at] + 1)
-        return self.goto(next((at for at in within if isinstance(self.trace[at], FRAMES)), self.at))
-
-    def search(self, matches: Callable[[int], bool], forward: bool = True) -> Cursor:
-        """To the next or last event that matches, round the end if need be; stays if none does."""
-        ahead, behind = range(self.at + 1, len(self.trace)), range(self.at)
-        order = chain(ahead, behind) if forward else chain(reversed(behind), reversed(ahead))
-        return self.goto(next(filter(matches, order), self.at))
+        within = (next_of_kinds(self.trace, FRAMES, self.at), self.trace.ends[self.at])
+        return self.goto(self.at if within[0] is None or within[0] > within[1] else within[0])
 
     def undo(self) -> Cursor:
         """To where the last move of more than one event started."""
@@ -147,7 +142,7 @@ class Cursor:
         """Sets a mark at this event, or takes it away."""
         return replace(self, marks=self.marks ^ {self.at})
 
-    def filtered(self, shown: tuple[int, ...] | None, filter_text: str = "") -> Cursor:
+    def filtered(self, shown: Sequence[int] | None, filter_text: str = "") -> Cursor:
         """With a filter, or without; at the next step that it lets through, else on the last one."""
         if not shown:
             return replace(self, shown=None, filter_text="")
@@ -175,12 +170,15 @@ class Cursor:
         if self.shown is None:
             return range(len(self.trace))
         index = bisect_left(self.shown, self.at)
-        return (*self.shown[:index], self.at, *self.shown[index:]) if self.hidden else self.shown
+        return WithOne(self.shown, index, self.at) if self.hidden else self.shown
 
     def stop(self, forward: bool = True) -> int | None:
         """The next, or the last, step at which ``resume`` stops; None if there is none before the end."""
-        steps = range(self.at + 1, len(self.trace)) if forward else range(self.at - 1, -1, -1)
-        return next(filter(self._is_stop, steps), None)
+        kinds = ERRORS if self.breakpoints else STOPS
+        found = [next_of_kinds(self.trace, kinds, self.at, forward), neighbour(sorted(self.marks), self.at, forward)]
+        found += [each.next(self.trace, self.at, forward) for each in self.breakpoints]
+        known = [step for step in found if step is not None]
+        return (min if forward else max)(known) if known else None
 
     def _stopped(self, stop: int | None, end: int) -> Cursor:
         """At a stop or at the end. A line that the filter hides is no more than a point to go on from."""
@@ -210,14 +208,7 @@ class Cursor:
         return max(0, min(at, self.last_step))
 
     def _parent(self, at: int) -> int:
-        parent = self.trace[at].parent
-        return -1 if parent is None else parent
-
-    def _is_stop(self, at: int) -> bool:
-        event = self.trace[at]
-        if self.breakpoints:
-            return at in self.marks or isinstance(event, ERRORS) or any(each.hits(event) for each in self.breakpoints)
-        return at in self.marks or isinstance(event, STOPS)
+        return self.trace.columns.parents[at]
 
 
 def _has(steps: Sequence[int], step: int) -> bool:

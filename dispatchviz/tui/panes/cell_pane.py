@@ -52,6 +52,6 @@ def _candidates(candidates: tuple[Candidate, ...], width: int) -> list[Line]:
 
 
 def _candidate(candidate: Candidate, cells: Sequence[str]) -> Line:
-    role = "winner" if candidate.taken else "dark" if candidate.outcome == "not asked" else ""
+    role = "winner" if candidate.taken else "" if candidate.reached else "dark"
     mark = "▶ " if candidate.taken else "· "
     return line((mark, "focus" if candidate.taken else "dim"), ("  ".join(cells).rstrip(), role), indent=4)

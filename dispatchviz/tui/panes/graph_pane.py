@@ -6,11 +6,9 @@ have to draw them.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.backward_graph import BackwardGraph, Wiring, backward_graph
+from dispatchviz.explain.graph.backward_graph import BackwardGraph, part_around
 from dispatchviz.render.graph.lanes import LaneRow, lanes
 from dispatchviz.tui.panes.next_event import next_step
 from dispatchviz.tui.text.styled_line import Line, line
@@ -21,25 +19,11 @@ MOST = 200
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The lanes, or at which step the graph starts."""
-    graph = backward_graph(trace, at)
-    if not len(graph):
+    part = part_around(trace, at, MOST)
+    if not len(part.graph):
         return [_empty(trace, at)]
-    above, part, below = _part(graph)
-    drawn = [_row(graph, lane) for lane in lanes(part)]
-    return [*_more(above, "above"), *drawn, *_more(below, "below")]
-
-
-def _part(graph: BackwardGraph) -> tuple[int, BackwardGraph, int]:
-    """As many Nodes as are shown, with the highlighted one in the middle, and how many are left out at both ends."""
-    order = graph.wiring.order
-    if len(order) <= MOST:
-        return 0, graph, 0
-    middle = 0 if graph.highlight is None else order.index(graph.highlight)
-    first = max(0, min(middle - MOST // 2, len(order) - MOST))
-    shown = order[first : first + MOST]
-    wiring = Wiring(shown, {number: graph.wiring.uses[number] for number in shown})
-    part = replace(graph, nodes={number: graph[number] for number in shown}, wiring=wiring)
-    return first, part, len(order) - MOST - first
+    drawn = [_row(part.graph, lane) for lane in lanes(part.graph)]
+    return [*_more(part.above, "above"), *drawn, *_more(part.below, "below")]
 
 
 def _more(number: int, where: str) -> list[Line]:

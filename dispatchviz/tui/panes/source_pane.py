@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations.source_view import SourceView, source_at
 from dispatchviz.tui.text.code_colours import highlighted
+from dispatchviz.tui.text.long_text import cut_text
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
 AROUND = 2
@@ -28,8 +31,14 @@ def _program(view: SourceView, narrow: bool) -> list[Line]:
         return [_head(view.file, view.line)] if view.file else []
     around = AROUND if narrow else FAR
     first, last = max(1, view.line - around), min(len(view.lines), view.line + around)
-    code = highlighted(view.lines)[first - 1 : last]
+    code = highlighted(_cut(view.lines))[first - 1 : last]
     return [_head(view.file, view.line), *_numbered(code, first, view.line, 0 if narrow else view.line)]
+
+
+@lru_cache(maxsize=16)
+def _cut(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines as far as they are coloured; a table of numbers in one line takes half a second."""
+    return tuple(map(cut_text, lines))
 
 
 def _callers(view: SourceView) -> list[Line]:
@@ -53,7 +62,7 @@ def _location(caller: ev.SourceLine) -> str:
 def _running(view: SourceView) -> list[Line]:
     if not view.running_lines:
         return []
-    code = highlighted(view.running_lines)
+    code = highlighted(_cut(view.running_lines))
     here = view.running_line or view.running_first
     head = _head(view.running, view.running_line, view.kernel)
     return [head, *_numbered(code, view.running_first, view.running_line, here)]

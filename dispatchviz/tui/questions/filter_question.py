@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.cursor.step_search import Search
+from dispatchviz.tui.cursor.typed_text import repeated
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.session import Update
@@ -21,10 +24,22 @@ class FilterQuestion(Question):
         cursor = self.session.cursor
         if text is None:
             return Update(cursor)
-        hits = self.session.search.hits(text)
-        if text.strip() and not hits:
-            stays = "all steps stay" if cursor.shown is None else f"the filter stays {cursor.filter_text}"
-            return Update(cursor, line((f" No step has {text}: {stays}", "warning")))
-        key = key_of("ask_filter").first
-        note = f" {len(hits)} steps with {text}; {key} and Enter show all again" if hits else " All steps"
-        return Update(cursor.filtered(hits or None, text.strip()), line((note, "hint")))
+        if not text.strip():
+            return Update(cursor.filtered(None), line((" All steps", "hint")))
+        search = Search(cursor.trace)
+        search.find(text, cursor.at)
+        return _filtered(cursor, search)
+
+
+def _filtered(cursor: Cursor, search: Search) -> Update:
+    """The filter once all steps are known that it lets through; until then how far that is."""
+    if search.go_on():
+        note = f" Looking for all steps with {repeated(search.query)}: {search.percent} %"
+        return Update(cursor, line((note, "hint")), goes_on=lambda: _filtered(cursor, search))
+    hits = search.hits()
+    if not hits:
+        stays = "all steps stay" if cursor.shown is None else f"the filter stays {cursor.filter_text}"
+        return Update(cursor, line((f" No step has {repeated(search.query)}: {stays}", "warning")))
+    key = key_of("ask_filter").first
+    note = f" {len(hits)} steps with {repeated(search.query)}; {key} and Enter show all again"
+    return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))

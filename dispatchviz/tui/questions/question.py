@@ -30,7 +30,3 @@ class Question:
     def answered(self, text: str | None) -> Update:
         """After Enter; after Esc the text is None."""
         raise NotImplementedError
-
-    def prepare(self) -> bool:
-        """Does a part of the work that the first keystroke needs; returns whether there is more to do."""
-        return False

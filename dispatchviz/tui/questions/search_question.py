@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.tui.commands.move_notes import hit_note
+from dispatchviz.tui.commands.searching import counted, nearest, next_hit
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.session import Session, Update
@@ -22,18 +22,15 @@ class SearchQuestion(Question):
         return "words of a step: redispatch, AutogradCUDA, NodeCreated ..."
 
     def typed(self, text: str) -> Update:
-        search = self.session.search
-        search.find(text)
-        found = self._origin.search(search.matches) if text.strip() else self._origin
-        return Update(found, hit_note(search, found))
+        self.session.search.find(text, self._origin.at)
+        return nearest(self.session, self._origin)
 
     def answered(self, text: str | None) -> Update:
+        search = self.session.search
         if text is None:
-            self.session.search.find(self._query)
+            search.find(self._query, self._origin.at)
             return Update(self._origin)
-        keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
-        return Update(self.session.cursor, hit_note(self.session.search, self.session.cursor, keys))
-
-    def prepare(self) -> bool:
-        """Makes the texts that are searched, between the keys."""
-        return self.session.search.prepare()
+        if search.matches(self.session.cursor.at):
+            keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
+            return counted(self.session, self.session.cursor, keys)
+        return next_hit(self.session, self._origin)

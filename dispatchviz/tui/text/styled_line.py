@@ -1,7 +1,7 @@
 """Styled text of the stepper: a line is spans of plain text, each with the name of its role.
 
 All text on the screen goes through ``line``. There is no markup language in it, so text of a program or a library
-(``f[N]``, ``[/]``, an escape sequence) can neither vanish, nor raise, nor reach the terminal as a command.
+(``f[N]``, ``[/]``) can neither vanish nor raise; what would command the terminal is shown (``shown_text.py``).
 
 Not here: what colour a role has (``palette.py``), how a line is brought to a width (``line_fitting.py``), which lines
 there are (``panes``, ``bars``).
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 from rich.cells import cell_len
+
+from dispatchviz.shown_text import shown
 
 Span = tuple[str, str]
 """Text and the name of its role; an empty role is normal text."""
@@ -61,18 +63,5 @@ def line(
     """A row made of plain strings and (string, role) pairs."""
     spans = ((part, "") if isinstance(part, str) else part for part in parts)
     return Line(
-        tuple((clean(text), role) for text, role in spans if text), key, clean(value), goto, indent, here, cut, shaded
+        tuple((shown(text), role) for text, role in spans if text), key, shown(value), goto, indent, here, cut, shaded
     )
-
-
-def clean(text: str) -> str:
-    """The text as one row of printable characters: controls become their pictures, ``\\n`` becomes ``␊``."""
-    return text if text.isprintable() else "".join(map(_printable, text))
-
-
-def _printable(char: str) -> str:
-    if char.isprintable():
-        return char
-    if char == "\t":
-        return "    "
-    return chr(0x2400 + ord(char)) if ord(char) < 32 else "\N{REPLACEMENT CHARACTER}"

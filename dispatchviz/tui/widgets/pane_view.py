@@ -11,6 +11,7 @@ from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.panes.pane_list import Rows
 from dispatchviz.tui.panes.row_changes import GUTTER, marked
 from dispatchviz.tui.text.line_fitting import wrap
+from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.rows_view import Goto, RowsView
 
@@ -80,5 +81,5 @@ class PaneView(RowsView):
     def _rows_at(self, trace: Trace, at: int) -> list[Line]:
         width = self.port.row_width - GUTTER
         if self._made[0] != (at, width):
-            self._made = (at, width), self._make(trace, at, width)
+            self._made = (at, width), [cut_row(row) for row in self._make(trace, at, width)]
         return self._made[1]

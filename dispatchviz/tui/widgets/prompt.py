@@ -9,6 +9,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 from textual.widgets import Input
 
+from dispatchviz.shown_text import shown
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.session import Update
 
@@ -47,12 +48,6 @@ class Prompt(Input):
         self.display, self.disabled = True, False
         self.value = self._seen = ""
         self.screen.set_focus(self)
-        self._prepare(question)
-
-    def _prepare(self, question: Question) -> None:
-        """Lets a question get ready between the keys."""
-        if question.prepare():
-            self.call_later(self._prepare, question)
 
     async def take(self, event: events.Key) -> bool:
         """Handles a key while the question is open; False for one that is not for an input line."""
@@ -68,8 +63,8 @@ class Prompt(Input):
         return True
 
     def paste(self, text: str) -> None:
-        """Inserts the first line of a pasted text."""
-        self.insert_text_at_cursor(next(iter(text.splitlines()), ""))
+        """Inserts the first line of a pasted text, as it is shown everywhere."""
+        self.insert_text_at_cursor(shown(next(iter(text.splitlines()), "")))
         self._changed()
 
     def _changed(self) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+import dispatchviz
 import dispatchviz.torch as torch
+from dispatchviz.core.autograd.graph.basic_nodes import DelayedError, UndefinedGrad
 from dispatchviz.core.record import events
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.seam import recorder
+from dispatchviz.explain.graph.queued_nodes import queue_at
 
 FORWARD = (
     events.NodeCreated,
@@ -157,9 +160,11 @@ def test_who_else_is_ready() -> None:
     x, y = leaf(1.0), leaf(1.0)
     z = x.exp() * y.exp()
     gradient = torch.ones(1)
-    trace = record(lambda: z.backward(gradient))
-    waiting = [len(event.waiting) for event in trace if isinstance(event, events.NodeStarted)]
-    assert waiting == [0, 1, 1, 0, 0]
+    with dispatchviz.record() as trace:
+        z.backward(gradient)
+    started = [event for event in trace if isinstance(event, events.NodeStarted)]
+    assert {event.waiting for event in started} == {None}
+    assert [len(list(queue_at(trace, event))) for event in started] == [0, 1, 1, 0, 0]
 
 
 def test_reduction_and_capture() -> None:
@@ -361,3 +366,12 @@ def test_another_geometry_is_told_and_the_same_one_is_not() -> None:
     trace = record(lambda: (x.t_(), x.resize_(4), x.resize_(4)))
     told = [(event.shape, event.stride) for event in trace if isinstance(event, events.GeometryChanged)]
     assert told == [((3, 2), (1, 3)), ((4,), (1,))]
+
+
+@pytest.mark.parametrize("name", ["DelayedError", "UndefinedGrad"])
+def test_a_tensor_is_introduced_before_it_gets_a_history(name: str) -> None:
+    x = leaf(1.0)
+    node = DelayedError("", 1) if name == "DelayedError" else UndefinedGrad()
+    trace = record(lambda: node.apply([x]))
+    history = told(trace, events.HistorySet)[-1]
+    assert history.tensor in [event.tensor for event in told(trace[: history.seq], events.TensorCreated)]

@@ -46,5 +46,5 @@ def test_children_and_ancestors_of_interleaved_events() -> None:
     for seq in range(len(parents)):
         assert [event.seq for event in trace.children(seq)] == [i for i, p in enumerate(parents) if p == seq]
     assert [event.seq for event in trace.ancestors(5)] == [1, 0]
-    assert trace.depths == (0, 1, 1, 2, 2, 2, 0, 1)
-    assert trace.ends == (5, 5, 4, 3, 4, 5, 7, 7)
+    assert tuple(trace.depths) == (0, 1, 1, 2, 2, 2, 0, 1)
+    assert tuple(trace.ends) == (5, 5, 4, 3, 4, 5, 7, 7)

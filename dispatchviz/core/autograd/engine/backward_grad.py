@@ -118,7 +118,7 @@ def _as_tuple(tensors: Tensors) -> tuple[Root, ...]:
 
 
 def _inputs(inputs: Tensors | Mapping[str, Tensor], function: str) -> tuple[Root, ...]:
-    if isinstance(inputs, Mapping):
+    if inputs.__class__ not in _SEQUENCES and isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
                 f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. "
@@ -129,6 +129,10 @@ def _inputs(inputs: Tensors | Mapping[str, Tensor], function: str) -> tuple[Root
     if not wanted:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     return wanted
+
+
+_SEQUENCES = (list, tuple, Tensor)
+"""To ask whether something is a Mapping takes long."""
 
 
 def _materialized(
@@ -171,9 +175,8 @@ def run_backward(
     accumulate_grad: bool,
 ) -> tuple[Tensor | None, ...]:
     """``THPEngine_run_backward``: from tensors to edges, and back. TypeError for a flag that is no integer."""
-    keep_graph, create_graph, allow_unreachable = (
-        bool(operator.index(flag)) for flag in (keep_graph, create_graph, allow_unreachable)
-    )
+    keep_graph, create_graph = bool(operator.index(keep_graph)), bool(operator.index(create_graph))
+    allow_unreachable = bool(operator.index(allow_unreachable))
     if len(tensors) != len(grad_tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
     edges = [_root_edge(index, root) for index, root in enumerate(tensors)]

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from dispatchviz.core.autograd.engine import input_buffer
+from dispatchviz.core.autograd.engine import input_buffer, node_heap
 from dispatchviz.core.autograd.engine.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
 from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
-from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
+from dispatchviz.core.autograd.engine.ready_queue import NodeTask, lower
 from dispatchviz.core.autograd.engine.validate_outputs import validate_outputs
 from dispatchviz.core.autograd.graph.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.graph.edge import Edge
@@ -92,18 +92,18 @@ def execution_order(roots: Sequence[Edge]) -> list[Node]:
     first = roots[0].function
     assert first is not None, "a root leads to a Node"
     root = first if len(roots) == 1 else GraphRoot(list(roots), [None] * len(roots))
-    task, queue = GraphTask(True, False, 0), ReadyQueue()
+    task, queue = GraphTask(True, False, 0), list[NodeTask]()  # a queue of no thread, of which nothing is recorded
     task.compute_dependencies(root, 0)
-    queue.push(NodeTask(task, root, []))
+    node_heap.push(queue, NodeTask(task, root, []), lower)
     order = []
-    while len(queue):
-        node = queue.pop().node
+    while queue:
+        node = node_heap.pop(queue, lower).node
         order.append(node)
         for edge in node.next_edges:
             if edge.function is not None:
                 task.dependencies[edge.function] -= 1
                 if not task.dependencies[edge.function]:
-                    queue.push(NodeTask(task, edge.function, []))
+                    node_heap.push(queue, NodeTask(task, edge.function, []), lower)
     return order if len(roots) == 1 else order[1:]
 
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 from dispatchviz.core.autograd.engine import anomaly_mode, device_threads, engine_streams, input_buffer, thread_pool
 from dispatchviz.core.autograd.engine.engine_recording import (
@@ -115,7 +114,10 @@ def _run_task(
     inputs: Sequence[object],
 ) -> None:
     """Queues the root and works, on a thread whose stack is not too deep; then the thread is as it was."""
-    with _ThreadGivenBack(task):
+    state = thread.state
+    running, sets = (state.graph_task, state.current_node), (state.included, state.excluded, state.inference_mode)
+    grad_mode = state.grad_mode
+    try:
         _queue_root(task, roots, gradients, accumulate, outputs)
         if not task.reentrant_depth:
             _work(task)
@@ -123,14 +125,23 @@ def _run_task(
             _work_nested(task)
         else:
             _work_in_pool(task)
+    finally:
+        task.reentrant_depth = GONE
+        thread.state = state
+        state.graph_task, state.current_node = running
+        state.included, state.excluded, state.inference_mode = sets
+        set_grad_mode(grad_mode, "leaving backward")
 
 
 def _work(task: GraphTask) -> None:
     """Everything from the root to the last callback."""
     _run(task)
     _put_in_force(thread.state, task, None)
-    with _callers_stream(task):
+    if task.streams is None:
         task.run_final_callbacks()
+    else:
+        with _callers_stream(task.streams, task):
+            task.run_final_callbacks()
 
 
 def _work_nested(task: GraphTask) -> None:
@@ -161,28 +172,6 @@ def _depth() -> int:
     """Of a new graph task: one more than that of the running one."""
     outer = thread.state.graph_task
     return 0 if outer is None else outer.reentrant_depth + 1
-
-
-class _ThreadGivenBack:
-    """Ends a task and gives the thread back as it was."""
-
-    __slots__ = ("_grad_mode", "_running", "_sets", "_state", "_task")
-
-    def __init__(self, task: GraphTask) -> None:
-        self._task = task
-
-    def __enter__(self) -> None:
-        state = self._state = thread.state
-        self._running = state.graph_task, state.current_node
-        self._sets = state.included, state.excluded, state.inference_mode
-        self._grad_mode = state.grad_mode
-
-    def __exit__(self, *_: object) -> None:
-        self._task.reentrant_depth = GONE
-        state = thread.state = self._state
-        state.graph_task, state.current_node = self._running
-        state.included, state.excluded, state.inference_mode = self._sets
-        set_grad_mode(self._grad_mode, "leaving backward")
 
 
 def _queue_root(
@@ -342,12 +331,10 @@ def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buff
         _evaluate_plain(queue, task, node, buffer)
 
 
-def _callers_stream(task: GraphTask) -> AbstractContextManager[None]:
+def _callers_stream(streams: engine_streams.Tracking, task: GraphTask) -> StreamGuard:
     """Final callbacks run where the caller of backward is, whose stream has waited for all gradients."""
-    if task.streams is None:
-        return nullcontext()
     engine_streams.join_leaves(task)
-    return StreamGuard(task.streams.caller, "final callbacks")
+    return StreamGuard(streams.caller, "final callbacks")
 
 
 def _route_unless_nan(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:

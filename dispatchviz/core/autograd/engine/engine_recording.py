@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType
+from typing import TYPE_CHECKING
 
 from dispatchviz.core.autograd.engine import input_buffer
 from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
@@ -17,6 +18,9 @@ from dispatchviz.core.autograd.graph.edge import Edge
 from dispatchviz.core.autograd.graph.node import Gradients, Node
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.machine_recorder import Recorder
 
 RunTask = Callable[[GraphTask, Sequence[Edge], Gradients, bool, Sequence[Edge], Sequence[object]], None]
 Capture = Callable[[GraphTask, Node, Buffer], bool]
@@ -40,10 +44,13 @@ def recorded_task(run_task: RunTask) -> RunTask:
         if rec is None:
             run_task(task, roots, gradients, accumulate, outputs, inputs)
             return
+        depth = task.reentrant_depth
         rec.backward_started(task, roots, gradients, accumulate, outputs, inputs)
         try:
             run_task(task, roots, gradients, accumulate, outputs, inputs)
         except BaseException as error:
+            if depth:
+                rec.queues_change()  # of what it has queued nothing says when it is gone
             rec.error_raised(error)
             rec.leave()
             raise
@@ -59,7 +66,7 @@ def recorded_call(call_function: CallFunction) -> CallFunction:
         rec = recorder.active
         if rec is None:
             return call_function(queue, task, node, inputs)
-        rec.node_started(node, inputs, queue.nodes_in_order())
+        rec.node_started(node, inputs, queue)
         try:
             outputs = call_function(queue, task, node, inputs)
         except BaseException as error:
@@ -83,7 +90,7 @@ def recorded_capture(capture: Capture) -> Capture:
     """Which gradients ``grad`` has taken, and whether that was all that was to do at the Node."""
 
     def run(task: GraphTask, node: Node, buffer: Buffer) -> bool:
-        needed = capture(task, node, buffer)
+        needed = _noted(recorder.active, capture, task, node, buffer)
         rec = recorder.active
         if rec is not None:
             for input_nr, position in task.exec_info[node].captures:
@@ -95,18 +102,29 @@ def recorded_capture(capture: Capture) -> Capture:
     return run
 
 
+def _noted(rec: Recorder | None, capture: Capture, task: GraphTask, node: Node, buffer: Buffer) -> bool:
+    """Captures; meanwhile a recorder knows that a Node is popped of which it was not told."""
+    if rec is None:
+        return capture(task, node, buffer)
+    rec.capturing += 1
+    try:
+        return capture(task, node, buffer)
+    finally:
+        rec.capturing -= 1
+
+
 def recorded_push(push: Push) -> Push:
-    """Which Node is ready, and in which order the waiting ones are."""
+    """Which Node is ready."""
 
     def run(queue: ReadyQueue, ready: NodeTask) -> None:
         push(queue, ready)
         rec = recorder.active
         if rec is not None:
-            node = ready.node
-            if len(queue) == 1 and node._number >= rec.first_node:
-                rec.note(("node_queued_alone", node._number, node.sequence_nr, node.input_metadata))
+            node, task = ready.node, ready.base
+            if queue.followed == rec.queue_token and task.outstanding > 1 and node._number >= rec.first_node:
+                rec.note(("node_queued", node._number, node.sequence_nr, node.input_metadata))
             else:
-                rec.node_queued(node, queue.nodes_in_order())
+                rec.node_queued(ready, queue)
 
     return run
 

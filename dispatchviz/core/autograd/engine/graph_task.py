@@ -106,9 +106,10 @@ class GraphTask:
         self.nodes = None
         self.captured = []
         self.final_callbacks = []
-        self.included = thread.state.included
-        self.excluded = thread.state.excluded
-        self.inference_mode = thread.state.inference_mode
+        state = thread.state
+        self.included = state.included
+        self.excluded = state.excluded
+        self.inference_mode = state.inference_mode
         self.streams = None
         self.warnings = []
 
@@ -187,7 +188,7 @@ class GraphTask:
         """Fills ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""
         for position, edge in enumerate(outputs):
             assert edge.function is not None
-            info = self.exec_info.setdefault(edge.function, ExecInfo())
+            info = self._info(edge.function)
             if accumulate:
                 info.needed = True
             else:
@@ -206,9 +207,16 @@ class GraphTask:
         """Whether a gradient that goes to a Node is of use."""
         return not self.exec_info or self.should_execute(node)
 
+    def _info(self, node: Node) -> ExecInfo:
+        """That of a Node, made if it has none."""
+        info = self.exec_info.get(node)
+        if info is None:
+            info = self.exec_info[node] = ExecInfo()
+        return info
+
     def _mark_paths(self, root: Node, min_topological_nr: int) -> None:
         """Depth first: a Node is needed if one of its targets should execute."""
-        self.exec_info.setdefault(root, ExecInfo())
+        self._info(root)
         seen: set[Node] = set()
         path = [(root, _targets(root))]
         while path:
@@ -217,9 +225,10 @@ class GraphTask:
             for target in targets:
                 if target not in seen:
                     seen.add(target)
-                    child = target
-                    break
-                self._inherit(node, target)
+                    if target.next_edges or target.topological_nr() < min_topological_nr:
+                        child = target
+                        break
+                self._inherit(node, target)  # a leaf's Node leads nowhere
             if child is None:
                 path.pop()
                 if path:
@@ -228,8 +237,9 @@ class GraphTask:
                 path.append((child, _targets(child)))
 
     def _inherit(self, node: Node, target: Node) -> None:
-        if self.should_execute(target):
-            self.exec_info.setdefault(node, ExecInfo()).needed = True
+        info = self.exec_info.get(target)
+        if info is not None and (info.needed or info.captures):
+            self._info(node).needed = True
 
     def run_final_callbacks(self) -> None:
         """In order of installation; a callback may install more.
@@ -252,7 +262,7 @@ def _targets(node: Node) -> Iterator[Node]:
 
 def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
     """The smallest number among the requested Nodes: a Node below it leads to none of them. 0 if none is requested."""
-    return min((edge.function.topological_nr() for edge in outputs if edge.function is not None), default=0)
+    return min([edge.function.topological_nr() for edge in outputs if edge.function is not None], default=0)
 
 
 class _Running:

@@ -5,8 +5,10 @@ Mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py`
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from dispatchviz.core.autograd.graph.gradient_edge import GradientEdge, grad_fn_or_accumulator
 from dispatchviz.core.autograd.graph.node import Node
@@ -21,7 +23,13 @@ _LETTERS = {"bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i
 def is_logged() -> bool:
     """Whether the logger's level is DEBUG; in a process that never loaded ``logging`` none is set."""
     logging = sys.modules.get("logging")
-    return logging is not None and bool(logging.getLogger(_LOGGER).isEnabledFor(logging.DEBUG))
+    return logging is not None and bool(_logger().isEnabledFor(logging.DEBUG))
+
+
+@functools.cache
+def _logger() -> Any:
+    """``logging`` knows it under a lock."""
+    return sys.modules["logging"].getLogger(_LOGGER)
 
 
 def hooks_on_whole_graph(roots: Sequence[Tensor | GradientEdge]) -> Callable[[], None]:

@@ -1,8 +1,7 @@
 """ReadyQueue: which Node runs next, by reentrant depth and sequence number (``torch/csrc/autograd/engine.h``).
 
 Of all ready Nodes the one with the largest sequence number runs first; a deeper reentrant backward comes before a
-shallower one. Rule 1: ties are decided by the heap algorithm of the C++ library that the Linux builds use
-(``std::push_heap`` and ``std::pop_heap``), so the heap is written out here: Python's ``heapq`` orders ties otherwise.
+shallower one. Rule 1: ties are decided by the heap algorithm of the C++ library (``node_heap.py``).
 Rule 2: priorities are read when tasks are compared, never copied: ``_set_sequence_nr`` acts on a queued Node too.
 
 NB: in PyTorch, each calling thread has a queue for CPU Nodes and each accelerator a worker thread with a queue of its
@@ -14,6 +13,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dispatchviz.core.autograd.engine import node_heap
 from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
 from dispatchviz.core.autograd.graph.node import Node
 
@@ -37,10 +37,15 @@ def lower(a: NodeTask, b: NodeTask) -> bool:
 class ReadyQueue:
     """A binary max-heap of tasks."""
 
-    __slots__ = ("_heap",)
+    __slots__ = ("_heap", "followed")
+
+    followed: int
+    """Which recording has noted everything that is queued and how it came there, so that only changes are to note; 0 if
+    none has (``recorders/engine_recorder.py``)."""
 
     def __init__(self) -> None:
         self._heap: list[NodeTask] = []
+        self.followed = 0
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -51,17 +56,11 @@ class ReadyQueue:
         heap = self._heap
         heap.append(task)
         if len(heap) > 1:
-            _sift_up(heap, len(heap) - 1, task)
+            node_heap.sift_up(heap, len(heap) - 1, task, lower)
 
     def pop(self) -> NodeTask:
         """Takes the task that goes first. IndexError if there is none."""
-        heap = self._heap
-        last = heap.pop()
-        if not heap:
-            return last
-        first = heap[0]
-        _sift_up(heap, _hole_at_bottom(heap), last)
-        return first
+        return node_heap.pop(self._heap, lower)
 
     def nodes_in_order(self) -> list[Node]:
         """The waiting Nodes in the order in which they would be popped; leftovers of failed backwards do not count."""
@@ -73,31 +72,3 @@ class ReadyQueue:
         copy._heap = self._heap.copy()
         order = [copy.pop() for _ in range(len(copy))]
         return [task.node for task in order if not task.base.is_gone]
-
-
-def _sift_up(heap: list[NodeTask], hole: int, task: NodeTask) -> None:
-    """Moves lower parents down until ``task`` fits into the hole (``std::__push_heap``)."""
-    while hole > 0:
-        parent = (hole - 1) // 2
-        if not lower(heap[parent], task):
-            break
-        heap[hole] = heap[parent]
-        hole = parent
-    heap[hole] = task
-
-
-def _hole_at_bottom(heap: list[NodeTask]) -> int:
-    """Moves the hole at the top down along the higher children (``std::__adjust_heap``); returns where it ends."""
-    length = len(heap)
-    hole = child = 0
-    while child < (length - 1) // 2:
-        child = 2 * (child + 1)
-        if lower(heap[child], heap[child - 1]):
-            child -= 1
-        heap[hole] = heap[child]
-        hole = child
-    if length % 2 == 0 and child == (length - 2) // 2:  # the last parent has one child only
-        child = 2 * (child + 1)
-        heap[hole] = heap[child - 1]
-        hole = child - 1
-    return hole

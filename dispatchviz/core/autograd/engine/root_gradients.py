@@ -48,6 +48,14 @@ def make(roots: Sequence[Root], gradients: Sequence[Tensor | None], batched: boo
 
 
 def _gradient(index: int, root: Root, gradient: Tensor | None, batched: bool) -> Tensor | None:
+    if (
+        isinstance(root, Tensor)
+        and isinstance(gradient, Tensor)
+        and not batched
+        and gradient._size == root._size
+        and gradient._dtype is root._dtype
+    ):
+        return gradient  # as nearly all are
     expected = _expected(root)
     if isinstance(gradient, Tensor):
         _check(index, root, expected, gradient, batched)

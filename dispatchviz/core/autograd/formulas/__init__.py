@@ -1,3 +1,7 @@
 """The functions that formulas of derivatives.yaml call (``torch/csrc/autograd/FunctionsManual.cpp``), by subject;
-found by listing this folder.
+found by listing this folder. A module is executed when one of them is first looked up.
 """
+
+from dispatchviz.lazy_modules import install_all_in
+
+install_all_in(__name__)

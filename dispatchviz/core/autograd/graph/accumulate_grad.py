@@ -12,7 +12,6 @@ Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is conti
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 class AccumulateGrad(Node):
     """One input, no outputs. Has the largest sequence number, so that it runs as soon as its gradient is complete."""
 
-    __slots__ = ("_accumulating", "variable")
+    __slots__ = ("variable",)
     cpp_name = "torch::autograd::AccumulateGrad"
     tensor_keeps_hooks = True
 
@@ -40,9 +39,8 @@ class AccumulateGrad(Node):
     """None once a Function wrote to the tensor (``mark_dirty``): it is no leaf any more."""
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__(MAX_SEQUENCE_NR)
+        Node.__init__(self, MAX_SEQUENCE_NR)
         self.variable = variable
-        self._accumulating = threading.RLock()  # held while hooks run, and a hook may start another backward
         self.add_input_metadata(variable)
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
@@ -69,7 +67,7 @@ class AccumulateGrad(Node):
             return []
         # With post hooks the engine keeps a second list of the inputs, which is no reason not to take one over.
         expected = 1 if self.hooks is None or self.hooks.post is None else 2
-        with self._accumulating:
+        with self._lock():  # held while hooks run, and a hook may start another backward
             _accumulate(leaf, cast("list[Tensor]", grads), expected)
             run_post_accumulate_hooks(self, leaf)
         return []

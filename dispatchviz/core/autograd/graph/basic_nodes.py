@@ -14,6 +14,7 @@ from dispatchviz.core.autograd.variables.variable import (
     shallow_copy_and_detach,
 )
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
 
@@ -73,7 +74,7 @@ class DelayedError(Node):
             self.add_input_metadata(None)
 
     def apply(self, grads: Gradients) -> Gradients:
-        aliases = [None if t is None else shallow_copy_and_detach(t, t._version_counter) for t in grads]
+        aliases = [None if t is None else _detached(t) for t in grads]
         if any(tensor is not None and requires_grad(tensor) for tensor in grads):
             error = Error(self.message)
             if thread.state.grad_mode:
@@ -104,7 +105,10 @@ class UndefinedGrad(Node):
 
 
 def _detached(tensor: Tensor) -> Tensor:
-    return shallow_copy_and_detach(tensor, tensor._version_counter)
+    alias = shallow_copy_and_detach(tensor, tensor._version_counter)
+    if recorder.active is not None and alias._number < 0:  # no handler made it
+        recorder.active.tensor_created(alias)
+    return alias
 
 
 class UndefinedGradBackward(Node):

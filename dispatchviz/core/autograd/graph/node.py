@@ -332,6 +332,8 @@ class Node:
     def _set_sequence_nr(self, number: int) -> None:
         """Changes the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
         self.sequence_nr = _as_uint64(number)
+        if recorder.active is not None:
+            recorder.active.queues_change()
 
     def register_hook(self, hook: Any) -> RemovableHandle:
         """``hook(grad_inputs, grad_outputs)`` runs after the Node and may return other grad_inputs."""

@@ -1,1 +1,8 @@
-"""Autograd kernels written by hand, and the fallback of the Autograd keys."""
+"""Autograd kernels written by hand, and the fallback of the Autograd keys.
+
+A module is executed when one of its kernels is first looked up.
+"""
+
+from dispatchviz.lazy_modules import install_all_in
+
+install_all_in(__name__)

@@ -119,7 +119,8 @@ _making_accumulators = threading.RLock()
 
 def _new_accumulator(leaf: Tensor) -> Node:
     with _making_accumulators:  # two threads must not make one each: then nothing would keep their sums apart
-        accumulator = try_get_grad_accumulator(leaf)
+        reference = leaf._accumulator
+        accumulator = reference() if reference is not None else None
         if accumulator is None:
             accumulator = _accumulate_grad()(leaf)
             leaf._accumulator = weakref.ref(accumulator)
@@ -153,10 +154,15 @@ def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
     for tensor in tensors:
         if tensor is None:
             edges.append(EMPTY_EDGE)
-        elif tensor._view is None and tensor._grad_fn is not None:
-            edges.append(Edge(tensor._grad_fn, tensor._output_nr))  # most edges, without a call
-        else:
+        elif tensor._view is not None:
             edges.append(gradient_edge(tensor))
+        elif tensor._grad_fn is not None:
+            edges.append(Edge(tensor._grad_fn, tensor._output_nr))  # most edges, without a call
+        elif tensor._requires_grad:
+            reference = tensor._accumulator
+            edges.append(Edge((reference and reference()) or _new_accumulator(tensor), 0))
+        else:
+            edges.append(EMPTY_EDGE)
     node.set_next_edges(edges, tensors)
 
 

@@ -15,7 +15,7 @@ from dispatchviz.core.generated import (
     register_composite_implicit_autograd,
 )
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.layers.functorch import dynamic_layer, loop_fallback, operator_hacks, tensor_wrapper
+from dispatchviz.core.layers.functorch import dynamic_layer, loop_fallback, operator_hacks
 from dispatchviz.core.layers.functorch.batch_rules import (
     batch_rules_activation,
     batch_rules_batch_norm,
@@ -173,11 +173,3 @@ _BACK = ("lift_fresh", "alias")
 
 BOXED_KERNELS: dict[str, Boxed] = _boxed()
 """By PyTorch's name of the kernel."""
-
-FALLBACKS: dict[str, Boxed] = {
-    "dynamicLayerFrontFallback": dynamic_layer.dynamic_layer_front_fallback,
-    "dynamicLayerBackFallback": dynamic_layer.dynamic_layer_back_fallback,
-    "batchedTensorForLoopFallback": loop_fallback.batched_tensor_for_loop_fallback,
-    "dead_tensor_wrapper_fallback": tensor_wrapper.dead_tensor_wrapper_fallback,
-}
-"""By PyTorch's name of the fallback."""

@@ -68,7 +68,7 @@ def empty_strided(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
         )
     check_size(size)
-    if any(step < 0 for step in stride):
+    if stride and min(stride) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     return allocate(size, stride, dtype or default_dtype(), concrete(device or CPU))
 

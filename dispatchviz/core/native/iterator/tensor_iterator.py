@@ -88,6 +88,8 @@ def no_instance(kernel: str, dtype: DType) -> Callable[..., Any]:
 
 def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -> None:
     """The meta of an elementwise kernel: ``dtype`` is the result's, by default the common one."""
+    if len(operands) == 1 and dtype is None and _made_alike(op, operands[0]):
+        return
     if op.variant != "functional":
         check_written(op.output, operands)
     common = dtype if dtype is not None and dtype is not bool_ else result_type(*operands)
@@ -101,6 +103,15 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     op.set_output_raw_strided(size, stride, made, device)
     if op.temporary is not None:
         op.use_temporary(size, stride)
+
+
+def _made_alike(op: Structured, operand: Tensor) -> bool:
+    """The common case of a kernel of one tensor: that is contiguous, and the result is a new tensor just like it."""
+    size, stride = operand._size, operand._stride
+    if op.variant != "functional" or not size or stride != CONTIGUOUS_STRIDES[size]:
+        return False
+    op.set_output_raw_strided(size, stride, operand._dtype, operand._device)
+    return True
 
 
 def _compute_types(op: Structured, common: DType, operands: tuple[Tensor, ...]) -> None:
@@ -173,6 +184,8 @@ def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
 
 def elementwise_float(op: Structured, *operands: Tensor) -> None:
     """The meta of a kernel that has floating results: integers become the default dtype."""
+    if len(operands) == 1 and operands[0]._dtype.can_require_grad and _made_alike(op, operands[0]):
+        return
     elementwise(op, *operands, dtype=float_type(result_type(*operands)))
 
 
@@ -279,6 +292,11 @@ def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
 def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
     """Runs a NumPy function, or its namesake in the device's library, over operands cast to ``dtype``, into ``out``."""
     kind = out._device.type
+    if len(operands) == 1 and kind == "cpu" and operands[0]._dtype is dtype is out._dtype:
+        (only,) = operands
+        if only._storage is not out._storage:
+            quiet.run(function, only._array, out._array)  # the common case
+            return
     if kind != "cpu":
         function = getattr(array_module(kind), function.__name__)
     if out._dtype is dtype:

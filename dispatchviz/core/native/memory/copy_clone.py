@@ -7,13 +7,13 @@ from typing import Any
 
 from dispatchviz.core.call.structured import check_no_internal_overlap, resize
 from dispatchviz.core.device.array_library import array_module
-from dispatchviz.core.device.device import Device
+from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import check_rank, is_in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.memory_overlap import element_by_element, reads_what_it_writes
 from dispatchviz.core.native.iterator.strides import is_dense, result_geometry
 from dispatchviz.core.native.iterator.tensor_iterator import check_written, converted
-from dispatchviz.core.tensor.conj_neg_bits import CONJUGATE, NEGATIVE, is_zerotensor, with_bits
+from dispatchviz.core.tensor.conj_neg_bits import CONJUGATE, NEGATIVE, ZERO, is_zerotensor, with_bits
 from dispatchviz.core.tensor.dtype import bool_, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, alias_of, contiguous_strides, numel
 from dispatchviz.core.thread.warning import warn_once
@@ -23,6 +23,9 @@ from dispatchviz.core.thread.warning import warn_once
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Writes the elements of src, broadcast and cast, into self."""
+    if _is_plain_copy(self, src):
+        self._array[...] = converted(src._array, self._dtype)
+        return self
     if is_zerotensor(src):
         return ops.zero_.call(self)
     if self is src:
@@ -48,6 +51,26 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     else:
         write(self, _array_on(src, self._device), src._ks)
     return self
+
+
+def _is_plain_copy(self: Tensor, src: Tensor) -> bool:
+    """The common case, in which there is nothing to check: two tensors on the CPU of one geometry, whose elements have
+    memory of their own."""
+    return (
+        self._device is CPU
+        and src._device is CPU
+        and self._size == src._size
+        and self._stride == src._stride
+        and 0 not in self._stride
+        and self._storage is not src._storage
+        and not (self._ks | src._ks) & _BITS
+        and self._array is not None
+        and src._array is not None
+        and not src._dtype.is_complex
+    )
+
+
+_BITS = CONJUGATE | NEGATIVE | ZERO
 
 
 def _warn_of_lost_parts(self: Tensor) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.numbers import Numbers, Singles
 
 if TYPE_CHECKING:
-    from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.record.note_types import MaybeTensors, QueuedNodes
 
 Value = TypeVar("Value")
@@ -39,19 +39,21 @@ class BuilderBase:
 
     def __init__(self) -> None:
         self.events: list[ev.AnyEvent] = []
+        """Those that a stream has written and nothing refers to any more are not in it."""
+        self.sources: dict[str, str] = {}
+        """Text of the program's files by name, as far as events refer to them."""
         self.thread = threading.get_ident()
         """Whose notes are being read."""
         self.moved = False
         """The program is on another line than the last SourceLine says; that comes before the next event."""
-        self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
-        """The serial numbers from which this recording counts."""
+        self.tensors, self.storages, self.nodes, self.counters = Numbers(), Numbers(), Numbers(), Numbers()
+        """By serial number, the numbers in this recording."""
+        self._alone = Singles(self.tensors)
         self.open: int | None = None
         """The innermost open event of the thread."""
         self._open_elsewhere: dict[int, int | None] = {}
         """That of each other thread."""
         self._readers = _Readers(self)
-        self._node_classes: dict[int, type[Node]] = {}
-        """Of each Node, by serial number."""
         self._last: dict[object, Any] = {}
 
     def read(self, notes: list[Any]) -> None:
@@ -64,6 +66,15 @@ class BuilderBase:
                 reader(*notes[first:at])
         finally:
             del notes[:end]
+
+    def needed(self) -> set[int]:
+        """The ``seq`` of the events that later ones may refer to: all that are open."""
+        found = set[int]()
+        for seq in (self.open, *self._open_elsewhere.values()):
+            while seq is not None and seq not in found:
+                found.add(seq)
+                seq = self.events[seq].parent
+        return found
 
     # -- nesting ------------------------------------------------------------------------------------------------------
 
@@ -91,6 +102,12 @@ class BuilderBase:
         if seq is not None:
             self.open = self.events[seq].parent
 
+    def _next(self) -> int:
+        """The number of the event that is about to be appended; hot kinds are appended without ``_event``."""
+        if self.moved:
+            self.line_event()
+        return len(self.events)
+
     def _event(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
         """Appends an event."""
         if self.moved:
@@ -114,10 +131,11 @@ class BuilderBase:
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def _tensors(self, serials: MaybeTensors) -> MaybeTensors:
-        return tuple([None if serial is None else serial - self.first_tensor for serial in serials])
+        tensors = self.tensors
+        return tuple([None if serial is None else tensors[serial] for serial in serials])
 
     def _queue(self, nodes: QueuedNodes) -> QueuedNodes:
-        return tuple([(node - self.first_node, sequence_nr) for node, sequence_nr in nodes])
+        return tuple([(self.nodes[node], sequence_nr) for node, sequence_nr in nodes])
 
     def _as_last_time(self, place: object, value: Value) -> Value:
         """The value, or an equal one of the same slot last time, so that loops keep one object."""

@@ -8,8 +8,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.builders.cell_text import CellTexts, key_name
+from dispatchviz.core.record.builders.cell_text import CellText, CellTexts, key_name
 from dispatchviz.core.record.builders.python_builder import PythonBuilder
+from dispatchviz.core.record.builders.shared_text import device_text, dtype_text, impl_text, meta_text
+from dispatchviz.core.record.events import (
+    Dispatched,
+    FallthroughSkipped,
+    GuardEntered,
+    GuardLeft,
+    ImplEntered,
+    KernelEntered,
+    KernelReturned,
+    KernelSelected,
+    KeySetComputed,
+    MetaEntered,
+    OutputAllocated,
+    TensorCreated,
+    VersionBumped,
+)
 from dispatchviz.core.record.function_source import source_of
 
 if TYPE_CHECKING:
@@ -25,6 +41,9 @@ class CallBuilder(PythonBuilder):
     def __init__(self) -> None:
         super().__init__()
         self._cells = CellTexts()
+        self._sources = _Sources()
+        self._sets: dict[int, int] = {}
+        """Excluded sets within guards: each call of a guard makes another, equal integer."""
 
     def registrations_change(self) -> None:
         """The cached texts of cells are no longer valid."""
@@ -43,40 +62,67 @@ class CallBuilder(PythonBuilder):
         generator: int,
     ) -> None:
         """A full dispatch, from the arguments' sets to the kernel's first line."""
-        op = cell.operator
-        self._span(ev.Dispatched, how, op.name, ks, key_name(ks))
-        first = self.first_tensor
-        sets = self._as_last_time(id(cell), tuple([(name, tensor - first, keys) for name, tensor, keys in arguments]))
-        mask, seq = op.mask_for(ks), len(self.events)
-        computed = ev.KeySetComputed(seq, self.open, sets, included, excluded, mask, ks, generator)
-        self.events.append(computed)
-        base = computed.without_excluded
-        if base & ~ks:
-            self._event(ev.FallthroughSkipped, self._cells.skipped(op, base, base & ~ks))
-        self._picked(cell, ks)
-
-    def _picked(self, cell: Cell, ks: int) -> None:
-        """The cell, and the first line of its kernel."""
-        text = self._cells.of(cell)
-        self._event(ev.KernelSelected, *text.selected)
-        self._span(ev.KernelEntered, text.kernel, text.file, ks, *text.source)
+        tensors, united = self.tensors, generator
+        for _, _, keys in arguments:
+            united |= keys
+        sets = tuple([(name, tensors[tensor], keys) for name, tensor, keys in arguments])
+        self._called(how, self._cells[cell], ks, included, excluded, sets, united, generator)
 
     def called_with_one(self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int) -> None:
         """The same where there is one tensor."""
-        ((name, _),) = cell.operator.tensor_parameters
-        self.called("call", cell, ks, included, excluded, ((name, tensor, keys),), 0)
+        text = self._cells[cell]
+        sets = ((text.parameters[0], self.tensors[tensor], keys),)
+        self._called("call", text, ks, included, excluded, sets, keys, 0)
 
     def called_with_two(
         self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int, other: int, other_keys: int
     ) -> None:
         """The same where there are two."""
-        (name, _), (other_name, _) = cell.operator.tensor_parameters
-        self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)), 0)
+        text, tensors = self._cells[cell], self.tensors
+        name, other_name = text.parameters
+        sets = (name, tensors[tensor], keys), (other_name, tensors[other], other_keys)
+        self._called("call", text, ks, included, excluded, sets, keys | other_keys, 0)
+
+    def _called(
+        self,
+        how: ev.CallKind,
+        text: CellText,
+        ks: int,
+        included: int,
+        excluded: int,
+        sets: ArgumentSets,
+        united: int,
+        generator: int,
+    ) -> None:
+        """Five events, or four where no key fell through."""
+        seq, append = self._next(), self.events.append
+        call = text.calls[ks, (united | included) & (_BACKENDS | ~excluded)]
+        append(Dispatched(seq, self.open, how, text.operator, ks, call.key))
+        if sets == text.last_sets:
+            sets = text.last_sets
+        else:
+            text.last_sets = sets
+        append(KeySetComputed(seq + 1, seq, sets, included, excluded, call.mask, ks, generator))
+        if call.skipped is not None:
+            append(FallthroughSkipped(seq + 2, seq, call.skipped))
+        self._picked(text, ks, seq)
+
+    def _picked(self, text: CellText, ks: int, call: int) -> None:
+        """The cell, and the first line of its kernel."""
+        seq, append, t = len(self.events), self.events.append, text
+        append(
+            KernelSelected(
+                seq, call, t.operator, t.key, t.index, t.kernel, t.reason, t.source, t.registered, t.candidates
+            )
+        )
+        self.open = seq = seq + 1
+        append(KernelEntered(seq, call, t.entered, t.pytorch_file, ks, t.file, t.line, t.end_line))
 
     def redispatched(self, how: ev.CallKind, cell: Cell, ks: int) -> None:
         """A redispatch: the set is the one that was passed."""
-        self._span(ev.Dispatched, how, cell.operator.name, ks, key_name(ks))
-        self._picked(cell, ks)
+        text, seq = self._cells[cell], self._next()
+        self.events.append(Dispatched(seq, self.open, how, text.operator, ks, key_name(ks)))
+        self._picked(text, ks, seq)
 
     def redispatched_typed(self, cell: Cell, ks: int) -> None:
         """The usual one."""
@@ -86,21 +132,23 @@ class CallBuilder(PythonBuilder):
         self, cell: Cell, ks: int, guard: str, included: int, old_excluded: int, excluded: int
     ) -> None:
         """A guard, and within it the usual redispatch."""
-        self.guard_excludes(guard, included, old_excluded, excluded)
+        self.guard_entered(guard, included, included, old_excluded, excluded)
         self.redispatched("redispatch", cell, ks)
 
     def returned(self, tensors: tuple[int, ...]) -> None:
         """The kernel came back, and with it the call."""
-        self._event(ev.KernelReturned, tuple([tensor - self.first_tensor for tensor in tensors]))
+        numbers = self.tensors
+        self._event(ev.KernelReturned, tuple([numbers[tensor] for tensor in tensors]))
         self._call_over()
 
     def returned_one(self, tensor: int) -> None:
         """The kernel returned one tensor."""
-        self.returned((tensor,))
+        self.events.append(KernelReturned(self._next(), self.open, self._alone[tensor]))
+        self._call_over()
 
     def returned_from_within(self, tensor: int, guard: str, included: int, excluded: int) -> None:
         """The kernel returned one tensor, and the guard is over too."""
-        self.returned((tensor,))
+        self.returned_one(tensor)
         self.guard_left(guard, included, excluded)
 
     def failed(self) -> None:
@@ -123,16 +171,18 @@ class CallBuilder(PythonBuilder):
     def no_node_made(self, why: ev.NoNodeReason) -> None:
         """The autograd kernel that runs records nothing."""
         seq = self.open
-        while seq is not None and not isinstance(self.events[seq], ev.Dispatched):
+        while seq is not None and type(self.events[seq]) is not Dispatched:
             seq = self.events[seq].parent
         call = None if seq is None else self.events[seq]
-        self._event(ev.NoNodeMade, call.operator if isinstance(call, ev.Dispatched) else "", why)
+        self._event(ev.NoNodeMade, call.operator if isinstance(call, Dispatched) else "", why)
 
     # -- guards -------------------------------------------------------------------------------------------------------
 
     def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
         """A guard."""
-        self._span(ev.GuardEntered, guard, old_included, included, old_excluded, excluded)
+        seq, excluded = self._next(), self._sets.setdefault(excluded, excluded)
+        self.events.append(GuardEntered(seq, self.open, guard, old_included, included, old_excluded, excluded))
+        self.open = seq
 
     def guard_excludes(self, guard: str, included: int, old_excluded: int, excluded: int) -> None:
         """A guard that only excludes."""
@@ -140,20 +190,25 @@ class CallBuilder(PythonBuilder):
 
     def guard_left(self, guard: str, included: int, excluded: int) -> None:
         """The innermost guard is over."""
-        self._event(ev.GuardLeft, guard, included, excluded)
+        self.events.append(GuardLeft(self._next(), self.open, guard, included, excluded))
         self.leave()
 
     # -- structured kernels -------------------------------------------------------------------------------------------
 
     def meta_entered(self, family: str) -> None:
         """A structured meta function begins."""
-        self._span(ev.MetaEntered, f"structured_{family}::meta")
+        seq = self._next()
+        self.events.append(MetaEntered(seq, self.open, meta_text(family)))
+        self.open = seq
 
     def impl_entered(self, kernel: str, impl: Callable[..., Any], tensors: tuple[int, ...]) -> None:
         """The meta function is over, the impl function begins."""
         self.leave()
-        numbers = tuple([tensor - self.first_tensor for tensor in tensors])
-        self._span(ev.ImplEntered, f"structured_{kernel}::impl", numbers, *source_of(impl))
+        file, line, end_line = self._sources[impl]
+        numbers = self._alone[tensors[0]] if len(tensors) == 1 else tuple([self.tensors[tensor] for tensor in tensors])
+        seq = self._next()
+        self.events.append(ImplEntered(seq, self.open, impl_text(kernel), numbers, file, line, end_line))
+        self.open = seq
 
     def output_allocated(
         self,
@@ -166,20 +221,21 @@ class CallBuilder(PythonBuilder):
         proxy: int | None,
     ) -> None:
         """An output."""
-        proxy_number = None if proxy is None else proxy - self.first_tensor
-        number = tensor - self.first_tensor
-        self._event(ev.OutputAllocated, variant, number, resized, method, proxy_number, shape, repr(dtype))
+        place = None if proxy is None else self.tensors[proxy]
+        number, seq = self.tensors[tensor], self._next()
+        event = OutputAllocated(seq, self.open, variant, number, resized, method, place, shape, dtype_text(dtype))
+        self.events.append(event)
 
     def proxy_copied(self, proxy: int, output: int) -> None:
         """A proxy's values on their way to the output."""
-        self._event(ev.ProxyCopied, proxy - self.first_tensor, output - self.first_tensor)
+        self._event(ev.ProxyCopied, self.tensors[proxy], self.tensors[output])
 
     def output_created(
         self, number: int, shape: Size, stride: Size, dtype: DType, device: Device, ks: int, storage: int
     ) -> None:
         """A new tensor that is a structured kernel's output."""
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
-        self.output_allocated("functional", number, False, shape, dtype, "set_output_raw_strided", None)
+        self.output_passed(number, shape, dtype, "functional")
 
     def output_passed(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
         """The tensor that a structured kernel's output shall be written to."""
@@ -201,11 +257,25 @@ class CallBuilder(PythonBuilder):
         wrapped_number: bool,
     ) -> None:
         """A tensor appears for the first time."""
-        number -= self.first_tensor
-        storage = -1 if storage < 0 else storage - self.first_storage
-        geometry = shape, stride, repr(dtype), str(device)
-        self._event(ev.TensorCreated, number, how, *geometry, ks, storage, requires_grad, wrapped_number)
+        number, storage = self.tensors[number], -1 if storage < 0 else self.storages[storage]
+        place, name, seq = device_text(device), dtype_text(dtype), self._next()
+        event = TensorCreated(
+            seq, self.open, number, how, shape, stride, name, place, ks, storage, requires_grad, wrapped_number
+        )
+        self.events.append(event)
 
     def version_bumped(self, tensor: int, before: int, after: int, counter: int) -> None:
         """A version."""
-        self._event(ev.VersionBumped, tensor - self.first_tensor, before, after, counter - self.first_counter)
+        number, count, seq = self.tensors[tensor], self.counters[counter], self._next()
+        self.events.append(VersionBumped(seq, self.open, number, before, after, count))
+
+
+class _Sources(dict[Callable[..., Any], tuple[str, int, int]]):
+    """Where impl functions are."""
+
+    def __missing__(self, impl: Callable[..., Any]) -> tuple[str, int, int]:
+        source = self[impl] = source_of(impl)
+        return source
+
+
+_BACKENDS = 0xFFFF

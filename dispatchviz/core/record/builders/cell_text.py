@@ -6,45 +6,48 @@ Both hold while the operator's registrations are as they were; ``forget`` comes 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.key_set import highest, members
 from dispatchviz.core.record.events import CellReason
 from dispatchviz.core.record.function_source import source_of
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import ArgumentSets
     from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 
 Skipped = tuple[tuple[str, CellReason, str], ...]
 """Of each key whose fallthrough was skipped: key, reason, registration."""
 
 
-class CellText(NamedTuple):
-    """The fields of a KernelSelected and a KernelEntered that are the same whenever a cell is picked."""
+class CallText(Struct, frozen=True):
+    """What is the same whenever the same sets lead to a cell."""
 
-    selected: tuple[str, str, int, str, CellReason, str, str, tuple[tuple[str, str, str], ...]]
-    kernel: str
-    file: str
-    source: tuple[str, int, int]
+    key: str
+    """The highest of the effective set."""
+    mask: int
+    skipped: Skipped | None
+    """None if no key that fell through was in the set."""
 
 
-class CellTexts:
-    """The texts of all cells used so far."""
+class CallTexts(dict[tuple[int, int], CallText]):
+    """Of an operator's calls, by effective set and set before the mask."""
 
-    def __init__(self) -> None:
-        self._cells: dict[int, tuple[Cell, CellText]] = {}
-        """By the ``id`` of the cell, which is kept alive here."""
-        self._skipped: dict[tuple[str, int], Skipped] = {}
+    def __init__(self, op: OperatorEntry, skipped: dict[tuple[str, int], Skipped]) -> None:
+        super().__init__()
+        self._operator, self._skipped = op, skipped
 
-    def of(self, cell: Cell) -> CellText:
-        """The text of a cell."""
-        known = self._cells.get(id(cell))
-        if known is None:
-            known = self._cells[id(cell)] = (cell, _text(cell))
-        return known[1]
+    def __missing__(self, sets: tuple[int, int]) -> CallText:
+        ks, base = sets
+        skipped = self._skip(base, base & ~ks) if base & ~ks else None
+        text = self[sets] = CallText(key_name(ks), self._operator.mask_for(ks), skipped)
+        return text
 
-    def skipped(self, op: OperatorEntry, base: int, removed: int) -> Skipped:
+    def _skip(self, base: int, removed: int) -> Skipped:
         """The fallthroughs of the keys that were in the set ``base`` and were ``removed`` by the operator's mask."""
+        op = self._operator
         known = self._skipped.get((op.name, base))
         if known is None:
             backends = base & 0xFFFF
@@ -54,16 +57,57 @@ class CellTexts:
             self._skipped[op.name, base] = known
         return known
 
+
+class CellText(Struct):
+    """What is the same whenever a cell is picked: the fields of a KernelSelected and a KernelEntered, by their names.
+
+    Fields one by one, and not as tuples: to unpack those takes longer than the event.
+    """
+
+    calls: CallTexts
+    operator: str
+    parameters: tuple[str, ...]
+    """Names of the arguments whose keys count."""
+    key: str
+    index: int
+    kernel: str
+    reason: CellReason
+    source: str
+    registered: str
+    candidates: tuple[tuple[str, str, str], ...]
+    entered: str
+    pytorch_file: str
+    file: str
+    line: int
+    end_line: int
+    last_sets: ArgumentSets = ()
+    """The arguments' sets of its last call: loops keep one object."""
+
+
+class CellTexts(dict["Cell", CellText]):
+    """The texts of all cells used so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._skipped: dict[tuple[str, int], Skipped] = {}
+
+    def __missing__(self, cell: Cell) -> CellText:
+        text = self[cell] = _text(cell, CallTexts(cell.operator, self._skipped))
+        return text
+
     def forget(self) -> None:
         """The cached texts are no longer valid."""
-        self._cells.clear()
+        self.clear()
         self._skipped.clear()
 
 
-def _text(cell: Cell) -> CellText:
+def _text(cell: Cell, calls: CallTexts) -> CellText:
     kernel, op = cell.kernel, cell.operator
-    selected = (
+    entered = (kernel.name, kernel.file, *source_of(kernel.function)) if kernel else ("missing", "", "", 0, 0)
+    return CellText(
+        calls,
         op.name,
+        tuple([name for name, _ in op.tensor_parameters]) if op.has_schema else (),
         cell.key.name,
         cell.index,
         kernel.name if kernel else "",
@@ -71,10 +115,8 @@ def _text(cell: Cell) -> CellText:
         cell.source.name if cell.source is not None else "",
         kernel.debug if kernel else "",
         tuple((c.source.name, c.outcome, c.kernel.name if c.kernel else "") for c in op.candidates(cell.key)),
+        *entered,
     )
-    if kernel is None:
-        return CellText(selected, "missing", "", ("", 0, 0))
-    return CellText(selected, kernel.name, kernel.file, source_of(kernel.function))
 
 
 @functools.cache

@@ -4,11 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import BuilderBase
+from dispatchviz.core.record.builders.numbers import Labels
+from dispatchviz.core.record.events import BindingEntered, NameBound, SourceLine
 
 if TYPE_CHECKING:
     from dispatchviz.core.bindings.binding import Binding, Plan
+
+
+class _SignatureText(Struct, frozen=True):
+    """What is the same whenever a signature of a binding fits."""
+
+    function: str
+    pytorch_function: str
+    text: str
+    tried: int
+    """So many signatures."""
+    names: tuple[str, ...]
+    operator: str
+
+    @classmethod
+    def of(cls, binding: Binding, signature: int) -> _SignatureText:
+        """Of the signature at this index."""
+        function, pytorch_function, signatures = binding.trace_description
+        text, names, operator = signatures[signature]
+        return cls(function, pytorch_function, text, signature + 1, names, operator)
+
+
+class _PlanText(Struct, frozen=True):
+    """The same of a call by a plan."""
+
+    plan: Plan
+    """Kept alive, since its ``id`` stands for it."""
+    signature: _SignatureText
+    names: tuple[str, ...]
+    """Of the parameters that are given."""
+    tensors: tuple[bool, ...]
+    defaults: tuple[tuple[str, str], ...]
+    """Of the others, with their names."""
+    is_call: bool
+
+    @classmethod
+    def of(cls, binding: Binding, plan: Plan) -> _PlanText:
+        """Of a binding's plan."""
+        signature, given = _SignatureText.of(binding, plan.signature), len(plan.tensors)
+        defaults = tuple(zip(signature.names[given:], plan.default_texts, strict=True))
+        return cls(plan, signature, signature.names[:given], plan.tensors, defaults, plan.is_call)
 
 
 class PythonBuilder(BuilderBase):
@@ -16,6 +60,9 @@ class PythonBuilder(BuilderBase):
 
     def __init__(self) -> None:
         super().__init__()
+        self._labels = Labels(self.tensors)
+        self._plans: dict[int, _PlanText] = {}
+        """By the ``id`` of a plan."""
         self._written = ""
         """Text of a line of output that has not ended."""
         self._over_with_call: set[int | None] = set()
@@ -24,17 +71,16 @@ class PythonBuilder(BuilderBase):
     def source_line(self, file: str, line: int, function: str, caller: int | None) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self.moved = False
-        self.all_written()
-        seq = self.open
-        if seq is None or isinstance(self.events[seq], ev.SourceLine):
-            self.open = None
-            self._span(ev.SourceLine, file, line, function, caller)
-        else:
-            self._event(ev.SourceLine, file, line, function, caller)
+        if self._written:
+            self.all_written()
+        parent, seq = self.open, len(self.events)
+        if parent is None or type(self.events[parent]) is SourceLine:
+            parent, self.open = None, seq
+        self.events.append(SourceLine(seq, parent, file, line, function, caller))
 
     def name_bound(self, name: str, tensor: int) -> None:
         """A variable names a tensor."""
-        self._event(ev.NameBound, name, tensor - self.first_tensor)
+        self.events.append(NameBound(self._next(), self.open, name, self.tensors[tensor]))
 
     def raised(self, kind: str, message: str, file: str, line: int) -> None:
         """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""
@@ -65,18 +111,27 @@ class PythonBuilder(BuilderBase):
 
     def binding_entered(self, binding: Binding, signature: int, values: tuple[str, ...]) -> None:
         """A binding, with the text of the value of each parameter."""
-        function, pytorch_function, signatures = binding.trace_description
-        text, names, operator = signatures[signature]
-        arguments = self._as_last_time(text, tuple(zip(names, values, strict=True)))
-        self._span(ev.BindingEntered, function, pytorch_function, text, signature + 1, arguments, operator)
+        text = _SignatureText.of(binding, signature)
+        self._binding_entered(text, tuple(zip(text.names, values, strict=True)))
 
     def binding_called(self, binding: Binding, plan: Plan, arguments: tuple[Any, ...]) -> None:
         """A binding, with numbers instead of tensors, and its defaults."""
-        first = self.first_tensor
-        given = [f"t{a - first}" if tensor else _plain(a) for a, tensor in zip(arguments, plan.tensors, strict=True)]
-        self.binding_entered(binding, plan.signature, (*given, *plan.default_texts))
-        if plan.is_call:
-            self._over_with_call.add(len(self.events) - 1)
+        known = self._plans.get(id(plan))
+        if known is None:
+            known = self._plans[id(plan)] = _PlanText.of(binding, plan)
+        labels, given = self._labels, zip(known.names, arguments, known.tensors, strict=True)
+        texts = [(name, labels[value] if is_tensor else _plain(value)) for name, value, is_tensor in given]
+        self._binding_entered(known.signature, (*texts, *known.defaults))
+        if known.is_call:
+            self._over_with_call.add(self.open)
+
+    def _binding_entered(self, text: _SignatureText, arguments: tuple[tuple[str, str], ...]) -> None:
+        arguments, seq = self._as_last_time(text.text, arguments), self._next()
+        event = BindingEntered(
+            seq, self.open, text.function, text.pytorch_function, text.text, text.tried, arguments, text.operator
+        )
+        self.events.append(event)
+        self.open = seq
 
     def leave_unless_over(self) -> None:
         """A binding is over if it is not yet: all it had to do was a call, and that is over."""

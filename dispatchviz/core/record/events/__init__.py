@@ -13,7 +13,7 @@ Text: a field whose values form a closed vocabulary is a ``Literal``. An event o
 opened as ``Unknown``.
 
 One module for each subject; ``docs/events.md`` is written from them (``python -m scripts.events_page``).
-Not here: what makes events of what was recorded (``event_builder.py``), the value that holds them (``trace_file.py``).
+Not here: what makes events of what was recorded (``event_builder.py``), the value that holds them (``trace_file``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import Count, KeySet, TensorNumber
 
 CastMethod = Literal["cast", "cast and kept", "taken from the cache"]
 """What ``cached_cast`` does with an argument: casts it; casts it and keeps the result in the cache; finds it there."""
@@ -20,22 +21,22 @@ class AutocastChanged(Event, frozen=True):
     """Whether autocast is on for it from here on."""
     dtype: str
     """The dtype it casts to from here on: ``torch.bfloat16``."""
-    excluded_before: int
+    excluded_before: KeySet
     """The thread's excluded key set until then, as a 64-bit number."""
-    excluded: int
+    excluded: KeySet
     """The thread's excluded key set from here on."""
 
 
 class AutocastCast(Event, frozen=True):
     """An argument of an autocast kernel was cast to another dtype (``cached_cast``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the argument."""
     before: str
     """Dtype of the argument: ``torch.float32``."""
     after: str
     """Dtype of the cast: ``torch.bfloat16``."""
-    result: int
+    result: TensorNumber
     """Number of the cast, which the kernel uses in place of the argument."""
     how: CastMethod
     """Whether the cache of casts was used; a weight's cast is kept."""
@@ -44,5 +45,5 @@ class AutocastCast(Event, frozen=True):
 class AutocastCacheCleared(Event, frozen=True):
     """The outermost autocast ended, or the cache was cleared by hand: its casts are dropped (``clear_cache``)."""
 
-    casts: int
+    casts: Count
     """How many casts were in the cache."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import Count
 
 
 class BindingEntered(Event, frozen=True):
@@ -15,7 +16,7 @@ class BindingEntered(Event, frozen=True):
     signature: str
     """The signature that matched, in PyTorch's own notation: ``add(Tensor input, Tensor other, *, Number alpha = 1)``.
     """
-    signatures_tried: int
+    signatures_tried: Count
     """How many signatures the parser compared with the arguments, in order; the last one is the one that matched."""
     arguments: tuple[tuple[str, str], ...]
     """Of each parameter of the signature: name, and value as text; a tensor is written ``t3`` (its number). A method

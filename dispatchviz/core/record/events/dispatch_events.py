@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import CellNumber, Count, KeySet, LineNumber, TensorNumber
 
 CallKind = Literal["call", "redispatch", "callBoxed", "redispatchBoxed", "callBoxedForDispatchKey"]
 """Methods of ``c10::Dispatcher``: a call computes the key set, a redispatch is given it; boxed arguments are on a
@@ -35,7 +36,7 @@ class Dispatched(Event, frozen=True):
     """The method of the dispatcher."""
     operator: str
     """Qualified name of the operator, with its overload: ``aten::add.Tensor``."""
-    key_set: int
+    key_set: KeySet
     """The effective key set, as a 64-bit number; its highest key selects the cell, unless the call names a key."""
     key: str
     """The highest runtime key of ``key_set``: ``AutogradCUDA``."""
@@ -47,18 +48,18 @@ class KeySetComputed(Event, frozen=True):
     ``c10/core/impl/LocalDispatchKeySet.h``, ``aten/src/ATen/core/dispatch/DispatchKeyExtractor.h``.
     """
 
-    arguments: tuple[tuple[str, int, int], ...]
+    arguments: tuple[tuple[str, TensorNumber, KeySet], ...]
     """Of each defined tensor argument: parameter name (``tensors[0]`` for a member of a list), tensor number, key
     set."""
-    included: int
+    included: KeySet
     """The thread's included key set."""
-    excluded: int
+    excluded: KeySet
     """The thread's excluded key set."""
-    mask: int
+    mask: KeySet
     """The operator's mask (``nonFallthroughKeys``): the bits of keys that fall through are 0."""
-    effective: int
+    effective: KeySet
     """The resulting key set: ``without_excluded & mask``."""
-    generator: int = 0
+    generator: KeySet = 0
     """Key set of the random generator among the arguments, 0 if there is none; boxed calls do not look at it."""
 
     @property
@@ -95,7 +96,7 @@ class KernelSelected(Event, frozen=True):
     """Qualified name of the operator: ``aten::add.Tensor``."""
     key: str
     """The runtime key that the cell belongs to: ``AutogradCUDA``."""
-    cell: int
+    cell: CellNumber
     """Index into the operator's table of 137 cells (``getDispatchTableIndexForDispatchKeySet``)."""
     kernel: str
     """Name of the kernel in the cell: ``VariableType::add_Tensor``; empty if the cell is empty."""
@@ -107,8 +108,8 @@ class KernelSelected(Event, frozen=True):
     """Where that kernel is registered, as PyTorch's dump prints it: ``registered at FILE:LINE``; empty if unknown."""
     candidates: tuple[tuple[str, str, str], ...]
     """Every key or alias the kernel could have come from, in order of precedence: key or alias, outcome (``taken``,
-    ``nothing registered``, ``not asked`` after one that was taken, or why it was passed over), kernel name (empty if
-    none)."""
+    ``nothing registered``, ``not reached`` after one that was taken, or why it was passed over), kernel name (empty if
+    none). Before format 3 ``not reached`` was ``not asked``, and ``does not cover KEY`` ``does not stand for KEY``."""
 
 
 class KernelEntered(Event, frozen=True):
@@ -120,21 +121,21 @@ class KernelEntered(Event, frozen=True):
     pytorch_file: str
     """The file of PyTorch in which it is registered: ``torch/csrc/autograd/generated/VariableType_2.cpp``; empty if
     unknown."""
-    key_set: int
+    key_set: KeySet
     """The key set that the kernel receives, as a 64-bit number: the effective one of the call."""
     file: str
     """The Python file that implements it: relative to this package (``core/generated/variable_type.py``), or the
     user's; empty if it has none."""
-    line: int
+    line: LineNumber
     """First line of the function in ``file``, from 1; 0 if it has none."""
-    end_line: int
+    end_line: LineNumber
     """Last line of the function in ``file``; 0 if it has none."""
 
 
 class KernelReturned(Event, frozen=True):
     """The kernel returned. ``parent`` is its ``KernelEntered``."""
 
-    tensors: tuple[int, ...]
+    tensors: tuple[TensorNumber, ...]
     """Numbers of the returned tensors, in order, or of the members of a returned list; other values are left out."""
 
 
@@ -144,7 +145,7 @@ class Boxed(Event, frozen=True):
 
     operator: str
     """Qualified name of the operator."""
-    values: int
+    values: Count
     """How many values were pushed."""
 
 
@@ -153,5 +154,5 @@ class Unboxed(Event, frozen=True):
 
     operator: str
     """Qualified name of the operator."""
-    values: int
+    values: Count
     """How many values were popped."""

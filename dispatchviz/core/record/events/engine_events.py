@@ -9,6 +9,18 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import (
+    Count,
+    EdgeNumber,
+    GraphTaskNumber,
+    LineNumber,
+    NodeNumber,
+    OutputNumber,
+    Position,
+    SequenceNumber,
+    TensorNumber,
+    TopologicalNumber,
+)
 
 PruneReason = Literal["topological_nr", "should_execute"]
 """Why a Node is not executed. ``topological_nr``: it is below the smallest of those requested, so that nothing behind
@@ -18,11 +30,11 @@ it is looked at. ``should_execute``: no edge leads on to what was requested."""
 class BackwardStarted(Event, frozen=True):
     """``Engine::execute``; open until ``BackwardFinished``."""
 
-    graph_task: int
+    graph_task: GraphTaskNumber
     """Number of the graph task, from 0 per recording."""
-    roots: tuple[tuple[int, int], ...]
+    roots: tuple[tuple[NodeNumber, OutputNumber], ...]
     """(node, input_nr) per root."""
-    gradients: tuple[int | None, ...]
+    gradients: tuple[TensorNumber | None, ...]
     """Tensor number of the gradient of each root; None if undefined."""
     keep_graph: bool
     """``retain_graph``: saved variables are not released."""
@@ -30,33 +42,33 @@ class BackwardStarted(Event, frozen=True):
     """Grad mode is on during the backward pass."""
     accumulate: bool
     """True for ``backward``, False for ``grad`` (``accumulate_grad``)."""
-    depth: int
+    depth: Count
     """Reentrant depth: how many backward passes this one runs within (``GraphTask::reentrant_depth_``)."""
-    inputs: tuple[tuple[int, int], ...] = ()
+    inputs: tuple[tuple[NodeNumber, OutputNumber], ...] = ()
     """(node, input_nr) of each gradient that was requested, by ``grad`` or ``backward(inputs=)``, in order; empty:
     everything runs."""
-    input_tensors: tuple[int | None, ...] = ()
+    input_tensors: tuple[TensorNumber | None, ...] = ()
     """Number of the tensor behind each of ``inputs``; None for a gradient edge."""
 
 
 class DependenciesCounted(Event, frozen=True):
     """``compute_dependencies``: how many edges lead to each Node."""
 
-    counts: tuple[tuple[int, int], ...]
+    counts: tuple[tuple[NodeNumber, Count], ...]
     """Of each Node in order of discovery: Node number, number of edges; the root has no entry."""
-    min_topo_nr: int = 0
+    min_topo_nr: TopologicalNumber = 0
     """The smallest topological number among the Nodes that were requested: edges of a Node below it are not counted."""
 
 
 class ExecInfoPopulated(Event, frozen=True):
     """``GraphTask::init_to_execute``: only some gradients were requested, so some Nodes need not run."""
 
-    needed: tuple[int, ...]
+    needed: tuple[NodeNumber, ...]
     """Numbers of the Nodes whose ``needed_`` is true: they run, unless nothing leads to them."""
-    captures: tuple[tuple[int, int, int], ...]
+    captures: tuple[tuple[NodeNumber, OutputNumber, Position], ...]
     """(node, input_nr, index): what ``grad`` takes out of a Node's input buffer, and its index in the result, from 0.
     """
-    pruned: tuple[tuple[int, PruneReason], ...]
+    pruned: tuple[tuple[NodeNumber, PruneReason], ...]
     """Nodes that were found and do not execute: Node number, and the reason. ``topological_nr``: it is below the
     smallest of those requested, so that nothing behind it is looked at. ``should_execute``: no edge leads on to what
     was requested."""
@@ -65,9 +77,9 @@ class ExecInfoPopulated(Event, frozen=True):
 class DependencyMet(Event, frozen=True):
     """An edge into a Node is done: its gradient arrived, defined or not (``GraphTask::dependencies_``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
-    left: int
+    left: Count
     """Number of edges whose gradient has not arrived; at 0 the Node is queued."""
     defined: bool = True
     """There was a gradient; an undefined one counts as well."""
@@ -78,37 +90,39 @@ class DependencyMet(Event, frozen=True):
 class NodeQueued(Event, frozen=True):
     """A Node whose count reached zero was pushed to a ready queue (``ReadyQueue::push``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
-    sequence_nr: int
+    sequence_nr: SequenceNumber
     """Its sequence number: the largest one is popped first."""
     device: str
     """Device of the queue: ``cpu`` or ``cuda:0``."""
-    queue: tuple[tuple[int, int], ...]
+    queue: tuple[tuple[NodeNumber, SequenceNumber], ...] | None = None
     """Node number and sequence number of each Node that is in the queue now, in the order in which they would be
-    popped."""
+    popped; None where that follows from what was pushed and popped before (``explain/graph/queued_nodes.py``), as it
+    mostly does since format 3."""
 
 
 class NodeSkipped(Event, frozen=True):
     """The engine popped a Node that is not ``needed_``: after its tensor pre hooks and captures it is not called."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
 
 
 class NodeStarted(Event, frozen=True):
     """The engine popped a Node and evaluates it (``Engine::evaluate_function``); open until ``NodeFinished``."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
     name: str
     """``Node::name``: ``AddBackward0``."""
-    sequence_nr: int
+    sequence_nr: SequenceNumber
     """Its sequence number."""
-    gradients: tuple[int | None, ...]
+    gradients: tuple[TensorNumber | None, ...]
     """Tensor number of each gradient that it receives; None if undefined."""
-    waiting: tuple[tuple[int, int], ...]
-    """Node number and sequence number of each Node that is ready too and has to wait."""
+    waiting: tuple[tuple[NodeNumber, SequenceNumber], ...] | None
+    """Node number and sequence number of each Node that is ready too and has to wait; None where that follows from what
+    was pushed and popped before."""
     device: str
     """Device that it runs on (``Node::device``): ``cpu`` or ``cuda:0``."""
     thread: str
@@ -116,9 +130,9 @@ class NodeStarted(Event, frozen=True):
     file: str
     """The Python file of its formula: relative to this package (``core/generated/nodes.py``), or the user's; empty if
     none."""
-    line: int
+    line: LineNumber
     """First line of the formula in ``file``, from 1; 0 if none."""
-    end_line: int
+    end_line: LineNumber
     """Last line of the formula in ``file``; 0 if none."""
 
 
@@ -126,18 +140,18 @@ class FormulaSkipped(Event, frozen=True):
     """``task_should_compute_output`` is false: a Node does not compute a gradient, since this graph task does not need
     the Node that the edge leads to."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node that runs."""
-    edge: int
+    edge: EdgeNumber
     """Index of the edge among the Node's edges, from 0."""
 
 
 class NodeFinished(Event, frozen=True):
     """The Node returned. ``parent`` is its ``NodeStarted``."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
-    gradients: tuple[int | None, ...]
+    gradients: tuple[TensorNumber | None, ...]
     """Tensor number of the gradient per edge; None if undefined."""
 
 
@@ -145,7 +159,7 @@ class AnomalyFound(Event, frozen=True):
     """Anomaly mode names the forward call that made the Node in which an error was raised
     (``torch/csrc/autograd/anomaly_mode.cpp``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
     lines: str
     """The Python stack as it was when the Node was made, as ``traceback`` prints it; empty if anomaly mode was off
@@ -155,12 +169,12 @@ class AnomalyFound(Event, frozen=True):
 class VariablesReleased(Event, frozen=True):
     """The graph is not kept: a Node dropped its saved variables (``Node::release_variables``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
 
 
 class BackwardFinished(Event, frozen=True):
     """The graph task is complete. ``parent`` is its ``BackwardStarted``."""
 
-    graph_task: int
+    graph_task: GraphTaskNumber
     """Number of the graph task, as in its ``BackwardStarted``."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dispatchviz.core.record.events.field_types import Step
+
 
 class Event(Struct, frozen=True, gc=False, array_like=True, tag=True):
     """What every event has."""
 
     # Subclasses inherit all four options; they repeat ``frozen``, which type checkers do not see otherwise.
 
-    seq: int
+    seq: Step
     """Position in the trace, from 0; the event's name everywhere."""
-    parent: int | None
+    parent: Step | None
     """``seq`` of the innermost event during which this one happened; None at the top."""

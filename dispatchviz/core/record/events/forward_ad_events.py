@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import Count, Level, TensorNumber
 
 ForwardFormulaKind = Literal["auto_linear", "auto_element_wise", "Function", ""]
 """Where the formula of a tangent comes from: what ``derivatives.yaml`` says after ``result:``, the ``jvp`` of a custom
@@ -23,16 +24,16 @@ TangentSource = Literal[
 class DualLevelEntered(Event, frozen=True):
     """Forward mode: tensors may have tangents from here on (``torch/csrc/autograd/forward_grad.cpp``)."""
 
-    level: int
+    level: Level
     """Index of the level, from 0."""
 
 
 class DualLevelLeft(Event, frozen=True):
     """A level was closed, and all its tangents are dropped."""
 
-    level: int
+    level: Level
     """Index of the level, from 0."""
-    tangents: int
+    tangents: Count
     """How many tensors had a tangent at that level."""
 
 
@@ -48,9 +49,9 @@ class ForwardFormulaEntered(Event, frozen=True):
 class TangentSet(Event, frozen=True):
     """A tensor has a tangent (``AutogradMeta::set_fw_grad``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
-    tangent: int
+    tangent: TensorNumber
     """Number of its tangent."""
     how: TangentSource
     """What the tangent is."""

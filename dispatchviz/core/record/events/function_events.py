@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import LineNumber, NodeNumber, Position, TensorNumber
 from dispatchviz.core.record.events.tensor_events import CreationMeta
 
 OutputHistory = Literal["set", "rebased", "viewed", "detached", "detached in place", "plain"]
@@ -23,7 +24,7 @@ class FunctionEntered(Event, frozen=True):
 
     function: str
     """Name of the class."""
-    node: int
+    node: NodeNumber
     """Number of the Node."""
     needs_input_grad: tuple[bool, ...]
     """Per argument: whether it is a tensor that requires grad (``ctx.needs_input_grad``)."""
@@ -33,22 +34,22 @@ class FunctionEntered(Event, frozen=True):
     """The forward gets no ctx; ``setup_context`` follows it, within this event."""
     file: str
     """The file of the user's forward; empty if it has no Python code."""
-    line: int
+    line: LineNumber
     """First line of the forward in ``file``, from 1; 0 if it has no Python code."""
-    end_line: int
+    end_line: LineNumber
     """Last line of the forward in ``file``; 0 if it has no Python code."""
 
 
 class FunctionOutput(Event, frozen=True):
     """A tensor that a Function's forward returned has got its history (``torch/csrc/autograd/custom_function.cpp``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Function's Node."""
-    position: int
+    position: Position
     """Index among the returned values, from 0."""
-    returned: int
+    returned: TensorNumber
     """Number of the tensor that the forward returned."""
-    result: int
+    result: TensorNumber
     """Number of the tensor that the caller gets: the same, or a view or detached alias of it."""
     how: OutputHistory
     """What it got."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import Dimension, KeySet, Level, TensorNumber
 
 Transform = Literal["Vmap", "Grad", "Jvp"]
 """Kinds of transforms (``TransformType`` in ``aten/src/ATen/functorch/Interpreter.h``)."""
@@ -25,48 +26,48 @@ class DynamicLayerPushed(Event, frozen=True):
     The first one on the stack includes FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode.
     """
 
-    level: int
+    level: Level
     """Level of the transform: from 1, the outermost."""
     transform: Transform
     """Kind of the transform."""
     why: PushReason
     """The transform begins, or it is pushed again after a call was handled below it."""
-    included: int
+    included: KeySet
     """The thread's included key set from here on, as a 64-bit number."""
 
 
 class DynamicLayerPopped(Event, frozen=True):
     """A transform was popped off the stack; the last one removes the keys of Front and Back from the included set."""
 
-    level: int
+    level: Level
     """Level of the transform: from 1, the outermost."""
     transform: Transform
     """Kind of the transform."""
     why: PopReason
     """The transform ends, or a call is handled below it."""
-    included: int
+    included: KeySet
     """The thread's included key set from here on, as a 64-bit number."""
 
 
 class TensorWrapperMade(Event, frozen=True):
     """A tensor was wrapped for a level of ``grad``, which keeps a history of its own (``TensorWrapper.cpp``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the wrapper."""
-    value: int
+    value: TensorNumber
     """Number of the tensor that it wraps."""
-    level: int
+    level: Level
     """Level of the ``grad``."""
 
 
 class BatchedTensorMade(Event, frozen=True):
     """A tensor was wrapped so that one of its dimensions is hidden: inside ``vmap`` (``BatchedTensorImpl.cpp``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the BatchedTensor."""
-    value: int
+    value: TensorNumber
     """Number of the tensor that it wraps."""
-    bdim: int
+    bdim: Dimension
     """Index of the dimension of ``value`` that is hidden, from 0."""
-    level: int
+    level: Level
     """Level of the ``vmap`` that hides it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import NodeNumber, OutputNumber, Position, Size, TensorNumber
 
 BufferReason = Literal[
     "it is the first gradient for this input",
@@ -27,22 +28,22 @@ AccumulationMethod = Literal["stolen", "copied", "added in place", "added out of
 class GradientReduced(Event, frozen=True):
     """``validate_outputs`` summed a broadcast gradient to its input's shape."""
 
-    before: int
+    before: TensorNumber
     """Tensor number of the gradient that the Node returned."""
-    after: int
+    after: TensorNumber
     """Tensor number of the sum."""
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     """Sizes of the sum: those of the forward input."""
 
 
 class GradientBuffered(Event, frozen=True):
     """A gradient went into an input buffer (``torch/csrc/autograd/input_buffer.cpp``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node that the buffer belongs to."""
-    input_nr: int
+    input_nr: OutputNumber
     """Index in the buffer, from 0: which input of the Node."""
-    tensor: int
+    tensor: TensorNumber
     """Tensor number of the gradient."""
     how: BufferMethod
     """It is the first one for this input, or it was added to what was there."""
@@ -53,11 +54,11 @@ class GradientBuffered(Event, frozen=True):
 class GradientAccumulated(Event, frozen=True):
     """A leaf's ``.grad`` was written (``torch/csrc/autograd/functions/accumulate_grad.h``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the leaf."""
-    gradient: int
+    gradient: TensorNumber
     """Tensor number of the gradient that arrived."""
-    result: int
+    result: TensorNumber
     """Tensor number of ``.grad`` from here on."""
     how: AccumulationMethod
     """Without a ``.grad`` the gradient became it, as it is or as a copy; else it was added to it."""
@@ -69,11 +70,11 @@ class GradientAccumulated(Event, frozen=True):
 class GradientCaptured(Event, frozen=True):
     """``grad()`` took a gradient out of an input buffer for the caller (``GraphTask::captured_vars_``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node that the buffer belongs to."""
-    input_nr: int
+    input_nr: OutputNumber
     """Index in the buffer, from 0: which input of the Node."""
-    tensor: int | None
+    tensor: TensorNumber | None
     """Tensor number of the gradient; None if undefined."""
-    position: int
+    position: Position
     """Index in the result of ``grad``, from 0."""

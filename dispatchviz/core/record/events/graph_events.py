@@ -8,6 +8,17 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import (
+    CounterNumber,
+    EdgeNumber,
+    NodeNumber,
+    OutputNumber,
+    SequenceNumber,
+    TensorNumber,
+    ThreadNumber,
+    TopologicalNumber,
+    Version,
+)
 
 NoNodeReason = Literal[
     "grad mode is off",
@@ -22,17 +33,17 @@ NoNodeReason = Literal[
 class NodeCreated(Event, frozen=True):
     """A backward Node was constructed (``torch/csrc/autograd/node.h``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node: they are counted from 0, in order of appearance."""
     name: str
     """``Node::name``: ``AddBackward0``; of handwritten Nodes in full, ``torch::autograd::AccumulateGrad``."""
-    sequence_nr: int
+    sequence_nr: SequenceNumber
     """``Node::sequence_nr``, the engine's priority: counted per thread; 18446744073709551615 (UINT64_MAX) for
     AccumulateGrad."""
-    topological_nr: int
+    topological_nr: TopologicalNumber
     """``Node::topological_nr``, length of the longest path to a leaf, at construction; ``EdgesCollected`` has the
     number that the edges give."""
-    thread: int
+    thread: ThreadNumber
     """Id of the constructing thread (``Node::thread_id``); the main thread is 1."""
     known: bool = False
     """It was constructed before the recording began, and appears here for the first time."""
@@ -41,13 +52,13 @@ class NodeCreated(Event, frozen=True):
 class EdgesCollected(Event, frozen=True):
     """The next edges of a Node were set (``collect_next_edges``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
-    edges: tuple[tuple[int, int] | None, ...]
+    edges: tuple[tuple[NodeNumber, OutputNumber] | None, ...]
     """Per forward input: Node number and input_nr that the edge leads to, or None for an empty edge."""
-    inputs: tuple[tuple[str, int | None], ...]
+    inputs: tuple[tuple[str, TensorNumber | None], ...]
     """The forward argument behind each edge: parameter name, tensor number (None: undefined); empty if unknown."""
-    topological_nr: int
+    topological_nr: TopologicalNumber
     """``Node::topological_nr`` from here on: one more than the largest among the Nodes that its edges lead to; 0
     without any."""
 
@@ -55,7 +66,7 @@ class EdgesCollected(Event, frozen=True):
 class AttributeSaved(Event, frozen=True):
     """A Node saved a plain value."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
     name: str
     """Name of the Node's member: ``alpha``, ``self_sym_sizes``; PyTorch's attribute is ``_saved_`` and this."""
@@ -66,19 +77,19 @@ class AttributeSaved(Event, frozen=True):
 class VariableSaved(Event, frozen=True):
     """A Node saved a tensor for its formula (``SavedVariable``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
     name: str
     """Name of the Node's member, an argument's or ``result``: ``self``, ``tensors[0]``; PyTorch's attribute is
     ``_saved_`` and this."""
-    tensor: int | None
+    tensor: TensorNumber | None
     """Number of the tensor; None: an undefined tensor."""
-    version: int
+    version: Version
     """The tensor's version at that moment; -1 if undefined."""
     is_output: bool
     """It is an output of the operation: it is kept without its ``grad_fn``, the Node itself, which would be a reference
     cycle."""
-    counter: int = -1
+    counter: CounterNumber = -1
     """Number of the version counter that the tensor has (``VersionBumped``); -1 if undefined."""
     packed: bool = False
     """A hook packed it: what the hook returned is kept instead, and no version is compared."""
@@ -87,42 +98,42 @@ class VariableSaved(Event, frozen=True):
 class VariableNotSaved(Event, frozen=True):
     """A tensor that only one formula uses was not saved, because that formula's edge is empty."""
 
-    node: int
+    node: NodeNumber
     """Number of the Node."""
     name: str
     """Name of the Node's member that stays empty: ``other``."""
-    edge: int
+    edge: EdgeNumber
     """Index of the empty edge among the Node's edges, from 0."""
 
 
 class AccumulatorMade(Event, frozen=True):
     """A leaf got its AccumulateGrad; the tensor holds it weakly, graphs hold it (``impl::grad_accumulator``)."""
 
-    node: int
+    node: NodeNumber
     """Number of the AccumulateGrad."""
-    tensor: int
+    tensor: TensorNumber
     """Number of the leaf."""
 
 
 class HistorySet(Event, frozen=True):
     """``set_history``: a result got its grad_fn."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the result."""
-    node: int
+    node: NodeNumber
     """Number of the Node that is its ``grad_fn``."""
-    output_nr: int
+    output_nr: OutputNumber
     """``output_nr`` of the result: index, from 0, of the Node's input that its gradient goes to."""
 
 
 class HistoryRebased(Event, frozen=True):
     """``rebase_history``: a tensor got a new grad_fn, since it, its base or a view of that was written in place."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor that was written to, of the base of a view that was, or of a view whose base was."""
-    node: int
+    node: NodeNumber
     """Number of the Node that is its ``grad_fn`` from here on."""
-    output_nr: int
+    output_nr: OutputNumber
     """``output_nr`` of the tensor: index, from 0, of the Node's input that its gradient goes to."""
 
 

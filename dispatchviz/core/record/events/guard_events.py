@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import KeySet
 
 
 class GuardEntered(Event, frozen=True):
@@ -14,13 +15,13 @@ class GuardEntered(Event, frozen=True):
     guard: str
     """Name of the guard's class: ``AutoDispatchBelowADInplaceOrView``; of a dispatch mode, which acts like a guard, the
     mode's class."""
-    included_before: int
+    included_before: KeySet
     """The thread's included key set until then, as a 64-bit number."""
-    included: int
+    included: KeySet
     """The thread's included key set from here on."""
-    excluded_before: int
+    excluded_before: KeySet
     """The thread's excluded key set until then, as a 64-bit number."""
-    excluded: int
+    excluded: KeySet
     """The thread's excluded key set from here on."""
 
 
@@ -29,9 +30,9 @@ class GuardLeft(Event, frozen=True):
 
     guard: str
     """Name of the guard's class, as in its ``GuardEntered``."""
-    included: int
+    included: KeySet
     """The thread's included key set again, as a 64-bit number."""
-    excluded: int
+    excluded: KeySet
     """The thread's excluded key set again."""
 
 

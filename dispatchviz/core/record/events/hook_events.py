@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import NodeNumber, TensorNumber
 
 HookKind = Literal["tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook"]
 """Kinds of hooks of the engine (``torch/csrc/autograd/function_hook.h``): of ``Tensor.register_hook``,
@@ -22,11 +23,11 @@ class SavedTensorHookRan(Event, frozen=True):
     """Which one of the pair."""
     function: str
     """Name of the hook."""
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor that was packed, or that the unpack hook returned."""
     packed: str
     """Name of the type of what is kept instead of the tensor: ``tuple``."""
-    node: int | None = None
+    node: NodeNumber | None = None
     """Number of the Node that keeps it; None where the tensor is packed as it is saved, before its ``VariableSaved``,
     or was saved before the recording began."""
     name: str = ""
@@ -38,7 +39,7 @@ class HookRan(Event, frozen=True):
 
     kind: HookKind
     """Kind of the hook."""
-    node: int
+    node: NodeNumber
     """Number of the Node before or after which it runs."""
     function: str
     """Name of the hook; ``retain_grad`` for a retains-grad hook."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import LineNumber, Step, TensorNumber
 
 FormattingMethod = Literal["Tensor.__repr__", "Tensor.__format__"]
 """The methods of Tensor that format it as text."""
@@ -15,11 +16,11 @@ class SourceLine(Event, frozen=True):
 
     file: str
     """Name of the source file, as in the header's ``sources``."""
-    line: int
+    line: LineNumber
     """Line number in ``file``, from 1."""
     function: str = ""
     """The function that the line is in: ``Net.forward``, ``<lambda>``; empty for the file's own top level."""
-    caller: int | None = None
+    caller: Step | None = None
     """``seq`` of the SourceLine from which ``function`` was called, or resumed; None at the bottom of the user's
     stack."""
 
@@ -29,7 +30,7 @@ class NameBound(Event, frozen=True):
 
     name: str
     """The variable's name: ``x``."""
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
 
 
@@ -46,7 +47,7 @@ class TensorFormatted(Event, frozen=True):
     ``torch/_tensor_str.py``, ``torch/_tensor.py``.
     """
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
     function: FormattingMethod
     """The method that was called."""
@@ -61,5 +62,5 @@ class ProgramRaised(Event, frozen=True):
     """``str`` of the exception."""
     file: str
     """Name of the program's own file in which it was raised, as in the header's ``sources``; empty if there is none."""
-    line: int
+    line: LineNumber
     """Line number of the program's own line, from 1; 0 if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import Count, CountOrUnknown
 
 
 class OperatorDefined(Event, frozen=True):
@@ -12,9 +13,9 @@ class OperatorDefined(Event, frozen=True):
     """Qualified name of the operator: ``mylib::twice``."""
     schema: str
     """Its schema: ``mylib::twice(Tensor x) -> Tensor``."""
-    by_fallbacks: int = -1
+    by_fallbacks: CountOrUnknown = -1
     """Number of cells of the new table that hold a backend fallback; -1 in traces of older versions."""
-    by_kernels: int = 0
+    by_kernels: Count = 0
     """Number of cells that hold kernels which were registered before the definition."""
 
 

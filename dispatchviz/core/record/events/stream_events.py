@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import StreamEventNumber, StreamNumber, TensorNumber
 
 EventPurpose = Literal["the program says so", "the gradient is ready", "the gradients of its leaves are ready"]
 """What a CUDA event marks in a stream."""
@@ -20,9 +21,9 @@ StreamUse = Literal["the program says so", "the Node that receives it runs there
 class StreamChanged(Event, frozen=True):
     """Another stream of the CUDA device is the thread's current one (``c10::cuda::setCurrentCUDAStream``)."""
 
-    before: int
+    before: StreamNumber
     """Number of the stream that was current until then."""
-    stream: int
+    stream: StreamNumber
     """Number of the stream that is current from here on."""
     why: str
     """What made it so: ``torch.cuda.stream(s)``, ``the forward of MulBackward0 ran on it``, ``leaving ...``"""
@@ -31,9 +32,9 @@ class StreamChanged(Event, frozen=True):
 class StreamEventRecorded(Event, frozen=True):
     """A CUDA event was recorded in a stream: it captures the work that is there now (``c10::Event::record``)."""
 
-    event: int
+    event: StreamEventNumber
     """Number of the CUDA event."""
-    stream: int
+    stream: StreamNumber
     """Number of the stream."""
     why: EventPurpose
     """What it marks; the engine's own are in ``torch/csrc/autograd/input_buffer.cpp``."""
@@ -42,11 +43,11 @@ class StreamEventRecorded(Event, frozen=True):
 class StreamWaited(Event, frozen=True):
     """Later work of a stream waits for a CUDA event; the caller does not block (``c10::Stream::wait``)."""
 
-    stream: int
+    stream: StreamNumber
     """Number of the stream that waits."""
-    event: int
+    event: StreamEventNumber
     """Number of the CUDA event."""
-    recorded_on: int
+    recorded_on: StreamNumber
     """Number of the stream that the event marks."""
     why: str
     """What needs the wait: ``the sum needs the new gradient``, ``MulBackward0 needs the gradient``..."""
@@ -56,9 +57,9 @@ class MemoryUsedOnStream(Event, frozen=True):
     """The allocator learns that a stream uses a tensor's memory, so that it is not reused before
     (``CUDACachingAllocator::recordStream``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
-    stream: int
+    stream: StreamNumber
     """Number of the stream."""
     why: StreamUse
     """What uses it there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import LineNumber, Size, TensorNumber
 
 StructuredVariant = Literal["functional", "in-place", "out", "default backend"]
 """Where a structured kernel's output comes from: a new tensor; ``self``; given by the caller; a new tensor, by a call
@@ -32,16 +33,16 @@ class OutputAllocated(Event, frozen=True):
 
     variant: StructuredVariant
     """Where the output comes from."""
-    tensor: int
+    tensor: TensorNumber
     """Number of the output."""
     resized: bool
     """The output that was given had another size and was resized (``at::native::resize_output``)."""
     method: SetOutputMethod = "set_output_raw_strided"
     """What the meta function called."""
-    proxy: int | None = None
+    proxy: TensorNumber | None = None
     """Number of the tensor that the impl writes instead, if the output has other strides than were requested
     (``maybe_create_proxy``)."""
-    shape: tuple[int, ...] = ()
+    shape: tuple[Size, ...] = ()
     """Sizes requested; empty also in traces of format 1."""
     dtype: str = ""
     """Dtype requested: ``torch.float32``; empty in traces of format 1."""
@@ -50,9 +51,9 @@ class OutputAllocated(Event, frozen=True):
 class ProxyCopied(Event, frozen=True):
     """The impl has written a proxy; the call of ``copy_`` that follows copies the data into the output."""
 
-    proxy: int
+    proxy: TensorNumber
     """Number of the proxy."""
-    output: int
+    output: TensorNumber
     """Number of the output."""
 
 
@@ -61,11 +62,11 @@ class ImplEntered(Event, frozen=True):
 
     function: str
     """PyTorch's name of it: ``structured_ufunc_add_CUDA::impl``."""
-    tensors: tuple[int, ...]
+    tensors: tuple[TensorNumber, ...]
     """Numbers of the tensors that it writes: outputs, proxies, or the temporaries of an elementwise kernel."""
     file: str
     """The Python file that implements it, relative to this package: ``core/native/reductions/sum_mean.py``."""
-    line: int
+    line: LineNumber
     """First line of the function in ``file``, from 1."""
-    end_line: int
+    end_line: LineNumber
     """Last line of the function in ``file``."""

@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import (
+    CounterNumber,
+    KeySet,
+    Size,
+    StorageNumber,
+    Stride,
+    TensorNumber,
+    Version,
+)
 
 CreationMeta = Literal["DEFAULT", "MULTI_OUTPUT_NODE", "NO_GRAD_MODE", "INFERENCE_MODE", "IN_CUSTOM_FUNCTION"]
 """How a view was made: one that is not ``DEFAULT`` must not be written to in grad mode (``CreationMeta`` in
@@ -17,21 +26,21 @@ TensorOrigin = Literal["new", "known before"]
 class TensorCreated(Event, frozen=True):
     """A tensor appears for the first time: created now, or already there when recording began."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor: they are counted from 0, in order of appearance."""
     how: TensorOrigin
     """Created now, or already there when recording began."""
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     """Its sizes."""
-    stride: tuple[int, ...]
+    stride: tuple[Stride, ...]
     """Its strides, in elements."""
     dtype: str
     """Its dtype: ``torch.float32``."""
     device: str
     """Its device: ``cuda:0``, ``cpu``, ``meta``."""
-    key_set: int
+    key_set: KeySet
     """Its key set, as a 64-bit number (``TensorImpl::key_set``)."""
-    storage: int
+    storage: StorageNumber
     """Number of its storage, from 0; tensors with one storage share memory. -1 if it has no memory
     of its own: meta tensors, wrappers of a transform."""
     requires_grad: bool
@@ -43,9 +52,9 @@ class TensorCreated(Event, frozen=True):
 class ViewMade(Event, frozen=True):
     """``as_view``: a tensor became a differentiable view (``torch/csrc/autograd/VariableTypeUtils.h``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the view."""
-    base: int
+    base: TensorNumber
     """Number of the root base, which is never itself a view."""
     creation_meta: CreationMeta
     """How the view was made."""
@@ -54,13 +63,13 @@ class ViewMade(Event, frozen=True):
 class VersionBumped(Event, frozen=True):
     """A version counter (shared by all views of the storage) was incremented (``c10::VariableVersion::bump``)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor that was written to."""
-    before: int
+    before: Version
     """Version until then."""
-    after: int
+    after: Version
     """Version from here on."""
-    counter: int = -1
+    counter: CounterNumber = -1
     """Number of the version counter, from 0: tensors that share one detect each other's changes. -1 in traces of older
     versions."""
 
@@ -68,18 +77,18 @@ class VersionBumped(Event, frozen=True):
 class GeometryChanged(Event, frozen=True):
     """An existing tensor got other sizes or strides: ``resize_``, outputs of the wrong size, in-place views."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     """Its sizes from here on."""
-    stride: tuple[int, ...]
+    stride: tuple[Stride, ...]
     """Its strides from here on, in elements."""
 
 
 class RequiresGradSet(Event, frozen=True):
     """``requires_grad_()`` on a leaf, or ``detach_()``: no key changes."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
     requires_grad: bool
     """Its ``requires_grad`` from here on."""
@@ -90,9 +99,9 @@ class RequiresGradSet(Event, frozen=True):
 class KeySetChanged(Event, frozen=True):
     """The key set of an existing tensor changed (conj and neg bits, Python keys)."""
 
-    tensor: int
+    tensor: TensorNumber
     """Number of the tensor."""
-    before: int
+    before: KeySet
     """Its key set until then, as a 64-bit number."""
-    after: int
+    after: KeySet
     """Its key set from here on, as a 64-bit number."""

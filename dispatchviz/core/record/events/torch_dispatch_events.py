@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
+from dispatchviz.core.record.events.field_types import Count, KeySet, TensorNumber
 
 TorchDispatchKind = Literal["mode", "subclass"]
 """Whose ``__torch_dispatch__`` is called: that of the mode on top of the stack, or that of an argument's class."""
@@ -27,11 +28,11 @@ class TorchDispatchEntered(Event, frozen=True):
     arguments: tuple[tuple[str, str], ...]
     """Of each of its ``args`` and ``kwargs``: name (``args[0]``, or the keyword), and value as text (``t3`` for a
     tensor); arguments that have their default are left out."""
-    included: int
+    included: KeySet
     """The thread's included key set under which it runs, as a 64-bit number."""
-    excluded: int
+    excluded: KeySet
     """The thread's excluded key set under which it runs."""
-    modes_left: int
+    modes_left: Count
     """How many modes are on the stack while it runs: those that its own calls will reach."""
 
 
@@ -40,7 +41,7 @@ class TorchDispatchLeft(Event, frozen=True):
 
     handler: str
     """Name of the class, as in its ``TorchDispatchEntered``."""
-    tensors: tuple[int, ...]
+    tensors: tuple[TensorNumber, ...]
     """Numbers of the returned tensors, in order."""
     not_implemented: bool
     """It returned NotImplemented: the next handler is called."""

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase, numbering, tensors_in
+from dispatchviz.core.thread.thread_state import thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.engine.graph_task import GraphTask
+    from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
     from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.record.event_builder import EventBuilder
     from dispatchviz.core.record.note_types import Target
     from dispatchviz.core.tensor.tensor import Tensor
 
+_queue_tokens = count(1)
+
 
 class EngineRecorder(RecorderBase):
-    """The engine."""
+    """The engine.
+
+    A ready queue is noted as what is pushed and popped, and not listed for each move: of n Nodes in it that would be n
+    times n. Where notes do not say how a queue came to be as it is, it is listed whole, until it is empty: when the
+    recording began within a backward, a sequence number was set, a backward within another one failed, or the hook of a
+    Node that is not to run called ``backward``.
+    """
 
     def __init__(self, builder: EventBuilder | None = None) -> None:
         super().__init__(builder)
         self._graph_tasks: dict[int, int] = {}
         """The number in this recording of each graph task, by PyTorch's id, which counts per process."""
+        self._known_queues: set[int] = set()
+        """Graph tasks, by id, that run in a queue of which this recording has seen the outermost backward begin."""
+        self.queue_token = next(_queue_tokens)
+        """A ready queue whose ``followed`` has it can be told from the notes so far."""
+        self.capturing = 0
+        """Number of Nodes that were popped and of which no note says so yet: their gradients are being captured."""
 
     def backward_started(
         self,
@@ -35,6 +52,11 @@ class EngineRecorder(RecorderBase):
         input_tensors: Sequence[object] = (),
     ) -> None:
         """Opens a backward."""
+        outer = thread.state.graph_task
+        if outer is None or outer.id in self._known_queues:
+            self._known_queues.add(task.id)
+        if self.capturing:
+            self.queues_change()  # a hook of a Node that is popped calls it
         self._emit_span(
             ev.BackwardStarted,
             self._graph_task(task),
@@ -57,6 +79,7 @@ class EngineRecorder(RecorderBase):
 
     def backward_finished(self, task: GraphTask) -> None:
         """The graph task is complete."""
+        self._known_queues.discard(task.id)
         self._emit(ev.BackwardFinished, self._graph_task(task))
         self.leave()
 
@@ -91,26 +114,35 @@ class EngineRecorder(RecorderBase):
         else:
             self.note(("dependency_met_by_nothing", number, left, defined, skipped))
 
-    def node_queued(self, node: Node, queue: Sequence[Node], /) -> None:
-        """Ready; ``queue`` in the order of popping, with the new one."""
+    def node_queued(self, ready: NodeTask, queue: ReadyQueue, /) -> None:
+        """Ready, and in the queue by now."""
+        node, task = ready.node, ready.base
         number, sequence_nr = self._node_serial(node), node.sequence_nr
-        if len(queue) == 1:
-            self.note(("node_queued_alone", number, sequence_nr, node.input_metadata))
-        else:
-            self.note(("node_queued", number, sequence_nr, node.input_metadata, self._queued(queue)))
+        if task.outstanding == 1 and not task.reentrant_depth and task.id in self._known_queues:
+            queue.followed = self.queue_token  # the root of an outermost backward: what was left there is void
+        if queue.followed == self.queue_token:
+            self.note(("node_queued", number, sequence_nr, node.input_metadata))
+            return
+        self.note(("node_queued_among", number, sequence_nr, node.input_metadata, self._queued(queue.nodes_in_order())))
+        if len(queue) == 1 and task.id in self._known_queues:
+            queue.followed = self.queue_token
+
+    def queues_change(self) -> None:
+        """Something changes in a ready queue of which no note says what: until it is empty it is listed whole."""
+        self.queue_token = next(_queue_tokens)
 
     def node_skipped(self, node: Node) -> None:
         """Popped, and not needed."""
         self._emit(ev.NodeSkipped, self._node(node))
 
-    def node_started(self, node: Node, gradients: Sequence[Tensor | None], waiting: Sequence[Node], /) -> None:
-        """Opens the evaluation of a Node."""
+    def node_started(self, node: Node, gradients: Sequence[Tensor | None], queue: ReadyQueue, /) -> None:
+        """Opens the evaluation of a Node, which is no longer in the queue."""
         number, sequence_nr, inputs = self._node_serial(node), node.sequence_nr, node.input_metadata
-        if len(gradients) == 1 and gradients[0] is not None and not waiting:
-            self.note(("node_started_alone", number, sequence_nr, self._serial(gradients[0]), inputs))
+        waiting = None if queue.followed == self.queue_token else self._queued(queue.nodes_in_order())
+        if len(gradients) == 1 and gradients[0] is not None and waiting is None:
+            self.note(("node_started_with_one", number, sequence_nr, self._serial(gradients[0]), inputs))
         else:
-            received, queue = self._serials(gradients), self._queued(waiting)
-            self.note(("node_started", number, sequence_nr, received, queue, inputs))
+            self.note(("node_started", number, sequence_nr, self._serials(gradients), waiting, inputs))
 
     def formula_skipped(self, node: Node, edge: int) -> None:
         """A gradient that nobody needs is not computed."""

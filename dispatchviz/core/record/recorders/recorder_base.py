@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.record.note_types import Emit, EventNote, MaybeTensors, Note, QueuedNodes, Target
+    from dispatchviz.core.record.trace_stream import TraceStream
     from dispatchviz.core.tensor.tensor import Tensor
 
 Fields = TypeVarTuple("Fields")
@@ -36,6 +38,9 @@ _tensor_numbers, _storage_numbers, _node_numbers, _counter_numbers = count(), co
 
 numbering = threading.RLock()
 """Held while something gets its number that several threads may meet at once."""
+
+MANY_NOTES = 1 << 12
+"""So many items in the list of notes are read at once where events go to a file: those of some 64 KiB."""
 
 KNOWN: ev.TensorOrigin = "known before"
 """How a tensor was met that was there before the recording."""
@@ -52,6 +57,10 @@ class RecorderBase(SafetyNet):
         self.note: Emit = self.notes.extend
         """Emits one note. It is copied into the list: nothing of it stays but its facts."""
         self.builder = builder or EventBuilder()
+        self.stream: TraceStream | None = None
+        """Where events go while the program runs; without one they stay in memory."""
+        self.many_notes = sys.maxsize
+        """So many items in ``notes`` are handed to the stream."""
         self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
         self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         self.state: thread_state.State | None = None
@@ -64,10 +73,10 @@ class RecorderBase(SafetyNet):
 
     def begin(self) -> None:
         """Objects numbered from now on are new."""
-        self.first_tensor = self.builder.first_tensor = next(_tensor_numbers) + 1
-        self.first_storage = self.builder.first_storage = next(_storage_numbers) + 1
-        self.first_node = self.builder.first_node = next(_node_numbers) + 1
-        self.first_counter = self.builder.first_counter = next(_counter_numbers) + 1
+        self.first_tensor = self.builder.tensors.first = next(_tensor_numbers) + 1
+        self.first_storage = self.builder.storages.first = next(_storage_numbers) + 1
+        self.first_node = self.builder.nodes.first = next(_node_numbers) + 1
+        self.first_counter = self.builder.counters.first = next(_counter_numbers) + 1
         self.state = None if thread_state.several() else thread.state
         if process_modes.several_threads:
             self.distinguish_threads()
@@ -88,8 +97,22 @@ class RecorderBase(SafetyNet):
 
     def settle(self) -> None:
         """Builds the events of all notes so far."""
-        if self.notes and self.failed is None:
+        if self.stream is not None:
+            self.stream.flush()
+        elif self.notes and self.failed is None:
             self.builder.read(self.notes)
+
+    def write_to(self, stream: TraceStream) -> None:
+        """From now on events go to a stream."""
+        self.stream, self.many_notes = stream, MANY_NOTES
+
+    def hand_over(self, /) -> None:
+        """Lets the stream read the notes; ends the recording if it has stopped."""
+        if self.stream is not None:
+            self.stream.flush()
+            if self.stream.stopped:
+                recorder.stop(self)  # type: ignore[arg-type]
+                self.notes.clear()
 
     def _give_up(self, error: Exception) -> None:
         """Ends the recording after a failure of its own; what was emitted before is kept."""
@@ -98,7 +121,7 @@ class RecorderBase(SafetyNet):
         self.failed = error
         recorder.stop(self)  # type: ignore[arg-type]
         with contextlib.suppress(Exception):  # the notes may be what is wrong
-            self.builder.read(self.notes)
+            self.settle() if self.stream is not None else self.builder.read(self.notes)
         read = len(self.builder.events)
         warnings.warn(f"recording stopped at event {read}: {error!r}", RuntimeWarning, stacklevel=4)
 
@@ -238,10 +261,15 @@ class RecorderBase(SafetyNet):
 
 
 def text_of(value: object) -> str:
-    """``str`` of a value that may hold tensors; printing those is no part of the program."""
+    """``str`` of a value that may hold tensors; printing those is no part of the program.
+
+    What raises there is no fault of the recorder's.
+    """
     recorder.formatting = True
     try:
         return str(value)
+    except Exception:
+        return f"<{type(value).__name__} whose str() failed>"
     finally:
         recorder.formatting = False
 

@@ -6,8 +6,12 @@ import os
 import shutil
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from dispatchviz.tui.layout.pane_layout import SMALLEST
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
 
 
 def can_run() -> str | None:
@@ -21,6 +25,15 @@ def can_run() -> str | None:
     if width < least_width or height < least_height:
         return f"the terminal is {width}x{height}, the stepper needs {least_width}x{least_height}"
     return None
+
+
+def driver() -> type[Driver] | None:
+    """What reads and paints the terminal; None for Textual's own choice."""
+    if sys.platform == "win32":
+        return None
+    from dispatchviz.tui.terminal.driver import TerminalDriver
+
+    return TerminalDriver
 
 
 def is_there() -> bool:

@@ -1,0 +1,294 @@
+"""Whether the time that an event takes stays the same when a program is ten and a hundred times as long.
+
+    python -m benchmarks.growth [--quick] [PROGRAM ...]
+
+Each program has one thing that there is n of. It is recorded at n, 10 n and 100 n, and each stage on the way to the
+reader is timed by itself, in time of the processor and per event of the trace; of n and 10 n the least of some rounds
+counts. What grows by more than the bar is not linear. The garbage collector waits: what it costs depends on all that
+is in memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import dispatchviz
+from benchmarks.sizes import QUICK, judge
+from dispatchviz import torch as model
+from dispatchviz.core.record.events import VersionBumped
+from dispatchviz.explain.errors.version_counters import undetected_by
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.render.log.text_log import text_log
+from dispatchviz.trace import Trace
+
+BAR = 2.0
+"""So much more time per event at 100 n than at n is noise, memory that is no longer in the cache, and logarithms."""
+
+Program = Callable[[int], object]
+Stage = Callable[[Trace], object]
+
+
+def leaf() -> model.Tensor:
+    """A tensor that requires grad."""
+    return model.ones(2, requires_grad=True)
+
+
+# -- what there is n of -----------------------------------------------------------------------------------------------
+
+
+def chain(n: int) -> None:
+    """Additions, each of what the one before gave."""
+    x = z = leaf()
+    for _ in range(n):
+        z = z + x
+    z.sum().backward()
+
+
+def branches(n: int) -> None:
+    """Branches that are ready at once."""
+    x = leaf()
+    model.stack([x.sin() for _ in range(n)]).sum().backward()
+
+
+def leaves(n: int) -> None:
+    """Leaves, each with a gradient."""
+    model.stack([leaf() for _ in range(n)]).sum().backward()
+
+
+def uses(n: int) -> None:
+    """Uses of one leaf by one Node."""
+    x = leaf()
+    model.stack([x] * n).sum().backward()
+
+
+def requested(n: int) -> None:
+    """Gradients that ``grad`` returns."""
+    inputs = [leaf() for _ in range(n)]
+    model.autograd.grad(model.stack([x.sin() for x in inputs]).sum(), inputs)
+
+
+def pruned(n: int) -> None:
+    """Nodes that are not needed for the one gradient that is requested."""
+    inputs = [leaf() for _ in range(n)]
+    model.autograd.grad(model.stack([x.sin() for x in inputs]).sum(), inputs[:1])
+
+
+def backwards(n: int) -> None:
+    """Backward passes into one leaf."""
+    x = leaf()
+    for _ in range(n):
+        (x * x).sum().backward()
+
+
+def retained(n: int) -> None:
+    """Backward passes through one graph."""
+    y = leaf().exp().sum()
+    for _ in range(n):
+        y.backward(retain_graph=True)
+
+
+def training(n: int) -> None:
+    """Steps of an optimizer."""
+    layer = model.nn.Linear(2, 2)
+    optimizer = model.optim.SGD(layer.parameters(), lr=0.1)
+    for _ in range(n):
+        optimizer.zero_grad()
+        loss = layer(model.ones(1, 2)).sum()
+        loss.backward()
+        optimizer.step()
+
+
+def reentrant(n: int) -> None:
+    """Backward passes that hooks run, one after the other, within an outer one."""
+
+    def inner(_: object) -> None:
+        with model.enable_grad():
+            leaf().exp().sum().backward()
+
+    parts = [leaf().sin() for _ in range(n)]
+    for part in parts:
+        part.register_hook(inner)
+    model.stack(parts).sum().backward()
+
+
+def writes(n: int) -> None:
+    """Writes to one tensor, of which a Node has saved each version."""
+    x, z = leaf(), model.ones(2)
+    for _ in range(n):
+        x * z
+        z.add_(1)
+
+
+def packed(n: int) -> None:
+    """Writes to one tensor that Nodes have saved by way of hooks."""
+    x, z = leaf(), model.ones(2)
+    with model.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        for _ in range(n):
+            x * z
+            z.add_(1)
+
+
+def views(n: int) -> None:
+    """Views of one base, each written to."""
+    base = leaf() * 1
+    for _ in range(n):
+        base.view(2).mul_(2)
+    base.sum().backward()
+
+
+def views_of_views(n: int) -> None:
+    """Views, each of the one before."""
+    x = leaf()
+    for _ in range(n):
+        x = x.view(2)
+    x.sum().backward()
+
+
+def hooks(n: int) -> None:
+    """Hooks of one tensor."""
+    x = leaf()
+    for _ in range(n):
+        x.register_hook(lambda grad: grad)
+    x.sum().backward()
+
+
+def modules(n: int) -> None:
+    """Modules, each within the one before."""
+    layer: model.nn.Module = model.nn.Tanh()
+    for _ in range(n):
+        layer = model.nn.Sequential(layer)
+    layer(leaf()).sum().backward()
+
+
+def names(n: int) -> None:
+    """Assignments that go to and fro between two tensors."""
+    source = f"x, y = torch.ones(1), torch.ones(1)\nfor _ in range({n}):\n    z = x\n    z = y\n    z + 1\n"
+    exec(compile(source, "<names>", "exec"), {"torch": model})
+
+
+SIZES: dict[Program, int] = {
+    chain: 10,
+    branches: 10,
+    leaves: 10,
+    uses: 10,
+    requested: 10,
+    pruned: 10,
+    backwards: 10,
+    retained: 10,
+    training: 2,
+    reentrant: 5,
+    writes: 10,
+    packed: 10,
+    views: 5,
+    views_of_views: 10,
+    hooks: 300,
+    modules: 2,
+    names: 10,
+}
+"""Each program, and how many it has at first."""
+
+
+# -- from a program to the reader -------------------------------------------------------------------------------------
+
+
+def each_step(look: Callable[[Trace, int], object]) -> Stage:
+    """Looks at every step."""
+    return lambda trace: deque((look(trace, at) for at in range(len(trace))), maxlen=0)
+
+
+def last_bumps(trace: Trace) -> None:
+    """What the last changes in place invalidate."""
+    for step in trace.steps_of(VersionBumped)[-20:]:
+        bumped = trace[step]
+        assert isinstance(bumped, VersionBumped)
+        undetected_by(trace, bumped)
+
+
+STAGES: dict[str, Stage] = {
+    "events": lambda trace: trace.events,
+    "nesting": lambda trace: trace.ends,
+    "index": index,
+    "history": history,
+    "versions": last_bumps,
+    "labels": each_step(label),
+    "sentences": each_step(why_here),
+    "log": lambda trace: deque(text_log(trace), maxlen=0),
+    "graph": lambda trace: backward_graph(trace, len(trace) - 1),
+}
+"""In this order, each with what those before it have made."""
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Collects before, and not within."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def seconds_per_event(program: Program, n: int) -> dict[str, float]:
+    """Of each stage."""
+    found = {}
+    with without_garbage_collection():
+        start = time.process_time()
+        with dispatchviz.record() as trace:
+            program(n)
+        found["record"] = time.process_time() - start
+        for name, stage in STAGES.items():
+            start = time.process_time()
+            stage(trace)
+            found[name] = time.process_time() - start
+    return {name: seconds / len(trace) for name, seconds in found.items()}
+
+
+def least(program: Program, n: int, rounds: int) -> dict[str, float]:
+    """Of some rounds, of each stage by itself."""
+    measured = [seconds_per_event(program, n) for _ in range(rounds)]
+    return {name: min(each[name] for each in measured) for name in measured[0]}
+
+
+TINY = 0.2e-6
+"""Of a stage that takes less per event only what is above it counts: the clock is not better, and nobody waits for it.
+"""
+
+
+def growth(program: Program) -> dict[str, float]:
+    """Of each stage the time per event at 100 n, of that at n; prints that at 10 n, too."""
+    n = SIZES[program]
+    least(program, n, 1)  # what is looked up once
+    found = [least(program, n * by, rounds) for by, rounds in ((1, 20), (10, 5), (100 if not QUICK else 10, 2))]
+    ratios = {}
+    print(f"  {program.__name__} ({program.__doc__})")
+    for name in found[0]:
+        first, ten, hundred = (each[name] for each in found)
+        ratios[name] = max(hundred, TINY) / max(first, TINY)
+        at_ten = max(ten, TINY) / max(first, TINY)
+        much = "   GROWS" * (ratios[name] > BAR)
+        print(
+            f"    {name:<10}{first * 1e6:9.2f} us an event; at 10 n {at_ten:6.2f}, at 100 n {ratios[name]:6.2f}{much}"
+        )
+    return ratios
+
+
+def main() -> int:
+    """Prints the numbers; 1 if a bar is missed."""
+    chosen = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    programs = [program for program in SIZES if not chosen or program.__name__ in chosen]
+    results = {program.__name__: max(growth(program).values()) for program in programs}
+    return judge(results, dict.fromkeys(results, BAR))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""Opening long traces in the stepper: first screen, memory, stepping and search, beside a trace of 1,000 steps.
+
+    python -m benchmarks.opening
+
+The traces are of the same training loop. First screens take turns, each of a process of its own on a pseudo terminal
+of 120x40; of each trace the median counts. A freeze is how long the screen's thread answers nothing: its time of the
+processor between two rounds of a timer of two milliseconds. The first hit is in time of the processor too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.sizes import judge, often
+from benchmarks.tui import STEPPER, Terminal
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.app import StepperApp
+
+ROUNDS = often(7, 1)
+LONG = often(891, 4)
+"""Turns of the loop in the long trace: a million steps."""
+LOOP = """
+import torch
+w1 = torch.ones(4, 8, requires_grad=True)
+b1 = torch.zeros(8, requires_grad=True)
+w2 = torch.ones(8, 2, requires_grad=True)
+x, y = torch.ones(3, 4), torch.zeros(3, 2)
+for step in range({turns}):
+    h = torch.tanh(x @ w1 + b1)
+    out = h @ w2
+    loss = ((out - y) ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        for p in (w1, b1, w2):
+            p -= 0.01 * p.grad
+            p.grad = None
+at_the_end = loss.exp()
+"""
+KEYS = ("s", "s", "n", "c", "c", "G", "S", "g", "6", "1", "G")
+FIRST_HITS = ("tanh", "nodecreated", "at_the_end")
+"""A name that is near, a kind, and a variable that only the last steps have."""
+PAUSE = 0.002
+BARS = {
+    "first screen, of a trace of 1,000 steps": 1.3,
+    "memory at the first screen, MB": 120,
+    "longest freeze of a key, s": 0.05,
+    "first hit of a search, s": 0.2,
+    "longest freeze of a search, s": 0.05,
+}
+
+
+def recorded(folder: Path, turns: int) -> Path:
+    """A trace of the loop."""
+    script, trace = folder / f"{turns}.py", folder / f"{turns}.dvtrace"
+    script.write_text(LOOP.format(turns=turns), encoding="utf-8")
+    record = [
+        sys.executable,
+        "-m",
+        "dispatchviz",
+        "trace",
+        "--save",
+        str(trace),
+        "-o",
+        str(folder / "log"),
+        str(script),
+    ]
+    subprocess.run(record, check=True, stdout=subprocess.DEVNULL, cwd=Path(__file__).parent.parent)
+    return trace
+
+
+def opened(trace: Path) -> tuple[float, float]:
+    """Seconds to the first screen, and the most memory that the process had until then, in MB."""
+    terminal = Terminal(STEPPER, str(trace))
+    try:
+        seconds = terminal.until(b"q quit", 120) - terminal.started
+        time.sleep(1)  # what is put on the screen behind the steps counts as memory
+        return seconds, terminal.peak() / 1024
+    finally:
+        terminal.close()
+
+
+class Beat:
+    """Notes how long there was no time for a short timer."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        last = time.thread_time()
+        while True:
+            await asyncio.sleep(PAUSE)
+            now = time.thread_time()
+            self.longest, last = max(self.longest, now - last), now
+
+
+@contextmanager
+def beating() -> Iterator[Beat]:
+    """A beat that goes on meanwhile."""
+    beat = Beat()
+    task = asyncio.get_running_loop().create_task(beat.run())
+    try:
+        yield beat
+    finally:
+        task.cancel()
+
+
+async def used(path: Path) -> dict[str, float]:
+    """What keys and searches cost on a trace."""
+    from dispatchviz.core.record.trace_file import Trace
+    from dispatchviz.tui.app import StepperApp
+    from dispatchviz.tui.session import Session
+
+    app = StepperApp(Session(Trace.load(path), 0))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asyncio.sleep(1)
+        with beating() as keys:
+            for key in KEYS:
+                await pilot.press(key)
+                await asyncio.sleep(0.1)
+        with beating() as searching:
+            hits = [await first_hit(app, query) for query in FIRST_HITS]
+    return {
+        "longest freeze of a key, s": keys.longest,
+        "first hit of a search, s": max(hits),
+        "longest freeze of a search, s": searching.longest,
+    }
+
+
+async def first_hit(app: StepperApp, query: str) -> float:
+    """Seconds until a search has brought the reader to a hit; then it goes on for a while."""
+    from dispatchviz.tui.questions.search_question import SearchQuestion
+    from dispatchviz.tui.session import Update
+
+    app.show(Update(app.session.cursor.first()))
+    begin, question = app.session.cursor.at, SearchQuestion(app.session)
+    start = time.process_time()
+    app.show(question.typed(query))
+    while app.session.cursor.at == begin:
+        await asyncio.sleep(PAUSE)
+    found = time.process_time() - start
+    await asyncio.sleep(1)
+    return found
+
+
+def main() -> int:
+    """Prints the numbers; 1 if a bar is missed."""
+    with tempfile.TemporaryDirectory() as folder:
+        short, long = (recorded(Path(folder), turns) for turns in (1, LONG))
+        rounds = [(opened(short), opened(long)) for _ in range(ROUNDS)]
+        of_short, of_long = (statistics.median(seconds for seconds, _ in each) for each in zip(*rounds, strict=True))
+        print(f"  first screen: {of_short:.2f} s of the short trace, {of_long:.2f} s of the long one")
+        results = {
+            "first screen, of a trace of 1,000 steps": of_long / of_short,
+            "memory at the first screen, MB": max(memory for _, (_, memory) in rounds),
+            **asyncio.run(used(long)),
+        }
+    return judge(results, BARS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""The heap of a ready queue: which of equal tasks comes first is decided as in the C++ library of the Linux builds.
+
+``std::push_heap`` and ``std::pop_heap``, written out: Python's ``heapq`` orders ties otherwise. It is apart from
+``ready_queue.py``, so that whoever tells a queue from a trace needs no engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+Lower = Callable[[T, T], bool]
+"""Whether the second goes before the first."""
+
+
+class Heap(Protocol[T]):
+    """What is needed of a list."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int, /) -> T: ...
+    def __setitem__(self, at: int, value: T, /) -> None: ...
+    def append(self, value: T, /) -> None:
+        """One more at the end."""
+
+    def pop(self) -> T:
+        """Takes the last one."""
+
+
+def push(heap: Heap[T], task: T, lower: Lower[T]) -> None:
+    """Adds a task."""
+    heap.append(task)
+    sift_up(heap, len(heap) - 1, task, lower)
+
+
+def pop(heap: Heap[T], lower: Lower[T]) -> T:
+    """Takes the task that goes first. IndexError if there is none."""
+    last = heap.pop()
+    if not len(heap):
+        return last
+    first = heap[0]
+    sift_up(heap, _hole_at_bottom(heap, lower), last, lower)
+    return first
+
+
+def sift_up(heap: Heap[T], hole: int, task: T, lower: Lower[T]) -> None:
+    """Moves lower parents down until ``task`` fits into the hole (``std::__push_heap``)."""
+    while hole > 0:
+        parent = (hole - 1) // 2
+        if not lower(heap[parent], task):
+            break
+        heap[hole] = heap[parent]
+        hole = parent
+    heap[hole] = task
+
+
+def _hole_at_bottom(heap: Heap[T], lower: Lower[T]) -> int:
+    """Moves the hole at the top down along the higher children (``std::__adjust_heap``); returns where it ends."""
+    length = len(heap)
+    hole = child = 0
+    while child < (length - 1) // 2:
+        child = 2 * (child + 1)
+        if lower(heap[child], heap[child - 1]):
+            child -= 1
+        heap[hole] = heap[child]
+        hole = child
+    if length % 2 == 0 and child == (length - 2) // 2:  # the last parent has one child only
+        child = 2 * (child + 1)
+        heap[hole] = heap[child - 1]
+        hole = child - 1
+    return hole

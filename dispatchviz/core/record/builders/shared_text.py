@@ -1,0 +1,34 @@
+"""Texts that are the same in many events: one string for all of them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+
+
+@functools.cache
+def dtype_text(dtype: DType) -> str:
+    """``torch.float32``"""
+    return repr(dtype)
+
+
+def device_text(device: Device) -> str:
+    """``cuda:0``"""
+    return device.type if device.index is None else sys.intern(str(device))
+
+
+@functools.cache
+def meta_text(family: str) -> str:
+    """The meta function of a structured kernel."""
+    return f"structured_{family}::meta"
+
+
+@functools.cache
+def impl_text(kernel: str) -> str:
+    """Its impl function."""
+    return f"structured_{kernel}::impl"

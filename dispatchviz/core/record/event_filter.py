@@ -1,0 +1,213 @@
+"""Which events of a recording are kept: those of some operators, lines, modules or steps, with what they are within.
+
+An event is kept if it is in what every given condition selects; what is within a selected one is selected too, and what
+runs in a function that a selected line called. The events around a kept one are kept. What later events refer to by
+number (tensors, Nodes, names) is always kept, within the innermost event that is; so is the program's end. Kept events
+are numbered anew, so that what is left is a trace like any other.
+
+Not here: how conditions are written on a command line (``read_only``, below, reads one), where events come from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+import msgspec
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import CONTAINERS, AnyEvent
+from dispatchviz.errors import DispatchvizError
+
+KEYS = ("op", "line", "module", "step")
+
+ALWAYS = (ev.TensorCreated, ev.NodeCreated, ev.NameBound, ev.ProgramRaised)
+"""What others refer to, and the end."""
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+class Only(msgspec.Struct, frozen=True):
+    """Conditions; of one kind any may hold, and each kind that is given must."""
+
+    op: tuple[str, ...] = ()
+    """Names of operators: ``add``, ``aten::add``, ``aten::add.Tensor``, ``*_backward``."""
+    line: tuple[tuple[str, int, int], ...] = ()
+    """File (empty: any), first and last line."""
+    module: tuple[str, ...] = ()
+    """Files of the program (``net``, with ``.py`` or without) or classes whose methods run (``Net``)."""
+    step: Ranges = ()
+    """First and last step, counted as if all were kept."""
+
+    @property
+    def given(self) -> int:
+        """A bit for each kind of condition that is given."""
+        return sum(1 << at for at, key in enumerate(KEYS) if getattr(self, key))
+
+
+_OP, _LINE, _MODULE, _STEP = (1 << at for at in range(len(KEYS)))
+
+
+class EventFilter:
+    """Keeps of a stream of events, given part by part, those that the conditions select."""
+
+    def __init__(self, only: Only) -> None:
+        self._only, self._given = only, only.given
+        self._selected: dict[int, int] = {}
+        """Of each event that others may be within, the conditions that hold there."""
+        self._held: dict[int, AnyEvent] = {}
+        """Events that are kept as soon as one within them is."""
+        self._numbers: dict[int, int] = {}
+        """Of events that others may be within, and are kept, the new number."""
+        self._outer: dict[int, int | None] = {}
+        """Of each event that others may be within, the one around."""
+        self._names: dict[str, bool] = {}
+        self.kept = 0
+        """How many events were kept so far."""
+
+    def keep(self, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
+        """Those of the next events that are kept, each after the events that it is within."""
+        for event in events:
+            selected = self._conditions(event)
+            is_container = isinstance(event, CONTAINERS)
+            if is_container:
+                self._selected[event.seq], self._outer[event.seq] = selected, event.parent
+                self._held[event.seq] = event
+            if selected == self._given:
+                yield from self._with_outer(event)
+            elif isinstance(event, ALWAYS):
+                yield self._numbered(event, self._kept_around(event.parent))
+
+    def forget(self, needed: Collection[int]) -> None:
+        """Nothing more comes within any event but these, nor is called from another."""
+        for known in (self._selected, self._held, self._numbers, self._outer):
+            for seq in [seq for seq in known if seq not in needed]:
+                del known[seq]
+
+    def _with_outer(self, event: AnyEvent) -> Iterator[AnyEvent]:
+        """An event after those around it, and the lines that called it, that were not kept yet."""
+        waiting = [event]
+        while waiting:
+            missing = self._not_yet_kept(waiting[-1])
+            if missing is not None:
+                waiting.append(missing)
+            else:
+                one = waiting.pop()
+                yield self._numbered(one, self._kept_around(one.parent))
+
+    def _not_yet_kept(self, event: AnyEvent) -> AnyEvent | None:
+        """The first of what an event is within, or was called from, that could be kept and is not."""
+        caller = event.caller if isinstance(event, ev.SourceLine) else None
+        there = [seq for seq in (event.parent, caller) if seq is not None and seq in self._held]
+        return self._held[min(there)] if there else None
+
+    def _kept_around(self, seq: int | None) -> int | None:
+        while seq is not None and seq not in self._numbers:
+            seq = self._outer.get(seq)
+        return None if seq is None else self._numbers[seq]
+
+    def _numbered(self, event: AnyEvent, parent: int | None) -> AnyEvent:
+        number, self.kept = self.kept, self.kept + 1
+        if isinstance(event, CONTAINERS):
+            self._numbers[event.seq] = number
+            self._held.pop(event.seq, None)
+        if isinstance(event, ev.SourceLine) and event.caller is not None:
+            caller = self._numbers.get(event.caller)
+            return msgspec.structs.replace(event, seq=number, parent=parent, caller=caller)
+        return msgspec.structs.replace(event, seq=number, parent=parent)
+
+    # -- conditions ---------------------------------------------------------------------------------------------------
+
+    def _conditions(self, event: AnyEvent) -> int:
+        """A bit for each condition that holds at an event."""
+        selected = self._selected.get(-1 if event.parent is None else event.parent, 0) & ~_STEP
+        if isinstance(event, ev.SourceLine):
+            if event.caller is not None:
+                selected |= self._selected.get(event.caller, 0) & ~_STEP
+            selected |= self._of_line(event)
+        elif isinstance(event, ev.Dispatched) and self._only.op and self._is_named(event.operator):
+            selected |= _OP
+        if any(first <= event.seq <= last for first, last in self._only.step):
+            selected |= _STEP
+        return selected
+
+    def _of_line(self, event: ev.SourceLine) -> int:
+        only = self._only
+        selected = 0
+        if any(first <= event.line <= last and _is_file(event.file, file) for file, first, last in only.line):
+            selected |= _LINE
+        if any(_is_file(event.file, name) or name in event.function.split(".")[:-1] for name in only.module):
+            selected |= _MODULE
+        return selected
+
+    def _is_named(self, operator: str) -> bool:
+        known = self._names.get(operator)
+        if known is None:
+            known = self._names[operator] = any(_names_operator(name, operator) for name in self._only.op)
+        return known
+
+
+def _names_operator(name: str, operator: str) -> bool:
+    """Whether ``add`` or ``aten::add`` or ``add.Tensor`` or ``a*`` names ``aten::add.Tensor``."""
+    short = operator.partition("::")[2] or operator
+    forms = {operator, short, operator.partition(".")[0], short.partition(".")[0]}
+    return any(fnmatchcase(form, name) for form in forms)
+
+
+def _is_file(file: str, name: str) -> bool:
+    """Whether a file of the program is called so, with its folders or without, with ``.py`` or without."""
+    path = PurePosixPath(file)
+    return not name or name in (file, path.name, path.stem) or file.endswith(f"/{name}")
+
+
+# -- reading conditions -----------------------------------------------------------------------------------------------
+
+
+def read_only(texts: Sequence[str]) -> Only:
+    """The conditions of ``--only``: ``op=add,line=3-7`` and the like, each given once or several times.
+
+    Raises DispatchvizError, with what there is, for one that means nothing.
+    """
+    found: dict[str, list[object]] = {key: [] for key in KEYS}
+    for text in texts:
+        for part in text.split(","):
+            key, sign, value = (word.strip() for word in part.partition("="))
+            if not sign or key not in KEYS or not value:
+                raise DispatchvizError(
+                    f"--only {part.strip() or 'with nothing'} is no condition: write op=NAME, line=[FILE:]N or N-M, "
+                    "module=NAME, step=N or N-M, with commas between"
+                )
+            found[key].append(_condition(key, value))
+    return _only(found)
+
+
+def only_from(conditions: Mapping[str, object]) -> Only:
+    """The same of a mapping: ``{"op": "add", "line": [3, "7-9"]}``."""
+    texts = []
+    for key, value in conditions.items():
+        values = value if isinstance(value, list | tuple | set | range) else [value]
+        texts += [f"{key}={one}" for one in values]
+    return read_only(texts)
+
+
+def _only(found: Mapping[str, list[object]]) -> Only:
+    return msgspec.convert({key: tuple(values) for key, values in found.items()}, Only)
+
+
+def _condition(key: str, value: str) -> object:
+    if key == "line":
+        file, _, lines = value.rpartition(":")
+        return (file, *_range(key, value, lines))
+    return _range(key, value, value) if key == "step" else value
+
+
+def _range(key: str, value: str, text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", text)
+    if match is None:
+        raise DispatchvizError(f"--only {key}={value}: {text or 'nothing'} is no number and no range such as 3-7")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if last < first:
+        raise DispatchvizError(f"--only {key}={value}: the range ends before it begins")
+    return first, last

@@ -1,0 +1,18 @@
+"""A trace and its files: the value with its header and events, what is stored of it, how it is written and read.
+
+``.dvtrace`` is an indexed file: lines of JSON in blocks with checksums, and columns that say where each event is and
+what it is about, so that opening reads no event. ``.jsonl`` and ``.jsonl.gz`` are the same lines without an index. All
+are described in ``docs/trace-format.md``.
+
+Not here: pictures and screens of a trace (``render``, ``tui``), sentences about it (``explain``), writing one while a
+program runs (``trace_stream.py``).
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.trace_file.event_lines import encode
+from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
+from dispatchviz.core.record.trace_file.reader import looks_like_trace
+from dispatchviz.core.record.trace_file.trace import Trace
+
+__all__ = ["FORMAT", "Header", "Trace", "TraceError", "encode", "looks_like_trace"]

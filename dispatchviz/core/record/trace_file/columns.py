@@ -1,0 +1,106 @@
+"""What lists, trees, searches and graphs ask of many events at once, as columns with an entry for each event.
+
+Given by the event itself: its kind, its parent, its operator, its key, its Node, its tensor, the name that it gives a
+tensor or a Node. Derived (by ``column_builder.py``): how deep it is, where what happened within it ends, on which of
+the user's lines it happened.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+NONE = -1
+"""There is none."""
+
+
+class Groups(Mapping[int, Sequence[int]]):
+    """Steps by number, in three arrays: the numbers in order, where the steps of each begin, all steps."""
+
+    def __init__(self, numbers: Sequence[int], begins: Sequence[int], steps: Sequence[int]) -> None:
+        self.numbers, self.begins, self.steps = numbers, begins, steps
+
+    def __getitem__(self, number: int) -> Sequence[int]:
+        at = bisect_left(self.numbers, number)
+        if at == len(self.numbers) or self.numbers[at] != number:
+            raise KeyError(number)
+        end = self.begins[at + 1] if at + 1 < len(self.begins) else len(self.steps)
+        return self.steps[self.begins[at] : end]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a whole trace: arrays in memory, or parts of a file that is mapped into it."""
+
+    kinds: Sequence[int]
+    """Codes of kinds, in the order of ``kind_names``."""
+    parents: Sequence[int]
+    depths: Sequence[int]
+    """How many events each happened within."""
+    ends: Sequence[int]
+    """The last event that happened within each; its own ``seq`` if none did."""
+    siblings: Sequence[int]
+    """The next event within the same one."""
+    lines: Sequence[int]
+    """The SourceLine on which each happened; a SourceLine's is its own."""
+    operators: Sequence[int]
+    keys: Sequence[int]
+    nodes: Sequence[int]
+    tensors: Sequence[int]
+    names: Sequence[int]
+    """The variable's name of a NameBound, the Node's of a NodeCreated."""
+    operator_names: tuple[str, ...]
+    key_names: tuple[str, ...]
+    kind_names: tuple[str, ...]
+    name_texts: tuple[str, ...]
+    of_kind: Groups
+    """The steps of each kind."""
+    of_node: Groups
+    """The steps that have each Node as their ``node``."""
+    of_tensor: Groups
+    """The steps that have each tensor as their ``tensor``."""
+    of_name: Groups
+    """The steps that give each name."""
+    of_result: Groups
+    """The steps that leave each tensor as a gradient (GradientAccumulated), or that return it (FunctionOutput)."""
+    of_storage: Groups
+    """The steps at which a tensor on each storage was created."""
+    of_detached: Groups
+    """The steps of RequiresGradSet that cut a tensor off its history: those of the number 1."""
+    of_call: Groups
+    """The steps of Dispatched by operator and key: the operator's number, times the number of keys, plus the key's."""
+
+    def calls(self) -> list[tuple[str, str, Sequence[int]]]:
+        """Operator, key and steps of all that are Dispatched alike, in the order in which they were met."""
+        operators, keys = self.operator_names, self.key_names
+        pairs = ((*divmod(number, len(keys)), steps) for number, steps in self.of_call.items() if keys)
+        found = [(operators[pair[0]], keys[pair[1]], pair[2]) for pair in pairs if pair[0] < len(operators) and pair[2]]
+        return sorted(found, key=lambda call: call[2][0])
+
+    def code(self, kind: type[Any]) -> int:
+        """The number of a kind of event; ``NONE`` if it has none here."""
+        return self.kind_names.index(kind.__name__) if kind.__name__ in self.kind_names else NONE
+
+    def children(self, seq: int) -> Iterator[int]:
+        """The events directly within one, in order."""
+        parents, siblings, last = self.parents, self.siblings, self.ends[seq]
+        child = next((at for at in range(seq + 1, last + 1) if parents[at] == seq), NONE)
+        while child > seq:  # whatever a file says, this ends
+            yield child
+            seq, child = child, siblings[child]
+
+    def ancestors(self, seq: int) -> Iterator[int]:
+        """The events around one, innermost first."""
+        parents = self.parents
+        parent = parents[seq]
+        while NONE < parent < seq:
+            yield parent
+            seq, parent = parent, parents[parent]

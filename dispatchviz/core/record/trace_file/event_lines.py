@@ -1,0 +1,127 @@
+"""Events as lines of JSON, and back: an event a line, an array that begins with the name of its kind.
+
+A kind that a newer version wrote is kept as ``Unknown``, and so is an event with a value that its field cannot have.
+Text that is no UTF-8 (lone surrogates) is written with JSON's escapes, which lose nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from dispatchviz.core.record.events import AnyEvent, Unknown
+
+Raw = bytes | memoryview
+
+KINDS: tuple[str, ...] = tuple(kind.__name__ for kind in get_args(AnyEvent))
+"""The names of all kinds of events."""
+
+LONGEST = 1 << 26
+"""So many bytes of a line are looked at; a longer one is damage. The texts of the program's files are in one line."""
+
+
+def _plain(value: object) -> object:
+    """What msgspec cannot encode by itself."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a trace holds no {type(value).__name__}")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)
+_decoder = msgspec.json.Decoder(AnyEvent)
+
+
+def encode(part: object) -> bytes:
+    """The line of a header or an event, without its end."""
+    try:
+        return _encoder.encode(part)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(part, enc_hook=_plain), separators=(",", ":")).encode()
+
+
+def encode_lines(events: Sequence[AnyEvent]) -> bytes:
+    """The lines of events, each with its end."""
+    try:
+        return _encoder.encode_lines(events)
+    except UnicodeEncodeError:
+        return b"".join(encode(event) + b"\n" for event in events)
+
+
+class LineError(ValueError):
+    """A line is no event, or not the one that comes there; ``good`` are the events before it."""
+
+    def __init__(self, good: list[AnyEvent]) -> None:
+        super().__init__(f"not an event, after {len(good)} that are")
+        self.good = good
+
+
+def decode_lines(raw: Raw, first: int) -> list[AnyEvent]:
+    """The events of some whole lines, of which the first one has ``seq == first``. Raises LineError."""
+    try:
+        events: list[AnyEvent] = _decoder.decode_lines(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _one_by_one(raw, first)
+    for seq, event in enumerate(events, first):
+        if event.seq != seq or ((parent := event.parent) is not None and not 0 <= parent < seq):
+            raise LineError(events[: seq - first])
+    return events
+
+
+def _one_by_one(raw: Raw, first: int) -> list[AnyEvent]:
+    good: list[AnyEvent] = []
+    for seq, line in enumerate(bytes(raw).splitlines(), first):
+        try:
+            good.append(_event(line, seq))
+        except (ValueError, RecursionError):  # msgspec's and json's errors are both
+            raise LineError(good) from None
+    return good
+
+
+def _event(line: bytes, seq: int) -> AnyEvent:
+    try:
+        event: AnyEvent = _decoder.decode(line)
+    except msgspec.ValidationError:
+        return _kept_as_it_is(line, seq)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        event = _with_escapes(line, seq)
+    if event.seq != seq or (event.parent is not None and not 0 <= event.parent < seq):
+        raise ValueError("events are out of order")
+    return event
+
+
+def _kept_as_it_is(line: bytes, seq: int) -> Unknown:
+    """As ``_unknown``; the values themselves are not made, since they may be of any size."""
+    values = msgspec.json.decode(line, type=list[msgspec.Raw])
+    unknown = _unknown([msgspec.json.decode(value) for value in values[:3]], seq)
+    return msgspec.structs.replace(unknown, fields=f"[{','.join(bytes(value).decode() for value in values[3:])}]")
+
+
+def _with_escapes(line: bytes, seq: int) -> AnyEvent:
+    """An event with text that is no UTF-8, which msgspec refuses to read."""
+    fields = json.loads(line)
+    try:
+        return msgspec.convert(fields, AnyEvent)  # type: ignore[no-any-return]
+    except msgspec.ValidationError:
+        return _unknown(fields, seq)
+
+
+def _unknown(fields: Any, seq: int) -> Unknown:
+    """An event whose kind or form this version does not know. ValueError if it is none at all."""
+    match fields:
+        case [str() as kind, int() as number, parent, *rest] if number == seq:
+            known = isinstance(parent, int) and not isinstance(parent, bool) and 0 <= parent < seq
+            return Unknown(seq, parent if known else None, kind, json.dumps(rest, separators=(",", ":")))
+    raise ValueError("not an event")
+
+
+def decode_header(line: Raw, kind: type[Any]) -> Any:
+    """A header of that type. Raises ValueError."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.ValidationError, RecursionError):
+        raise ValueError("not a header") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.convert(json.loads(bytes(line)), kind)

@@ -1,0 +1,44 @@
+"""The header of a trace: what holds for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated
+
+import msgspec
+
+from dispatchviz.errors import DispatchvizError
+
+FORMAT = 3
+"""Version of the format; a reader refuses a higher one. Since 2 meta and impl are spans; since 3 there are
+``.dvtrace`` files, and the ready queue is noted as what was pushed and what was popped."""
+
+
+class TraceError(DispatchvizError):
+    """A trace file cannot be read; the message has which one, why, and what to do."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for the whole trace."""
+
+    format: Annotated[int, msgspec.Meta(ge=0, le=9999)] = FORMAT
+    engine: str = "model"
+    """``model`` or ``torch``."""
+    pytorch: str = "2.13.0"
+    """The release whose rules apply."""
+    cuda: str
+    """``CuPy`` or ``emulated on NumPy (reason)``."""
+    program: str
+    """File name of the program, as the user gave it."""
+    arguments: tuple[str, ...] = ()
+    """What the program was given on its command line."""
+    rank: int = 0
+    """The process's place among those of a distributed program (the environment's ``RANK``)."""
+    remarks: tuple[str, ...] = ()
+    """What is not in the trace though it was run, a sentence each: a forked process, steps beyond a limit."""
+    sources: Mapping[str, str] = MappingProxyType({})
+    """File name to text."""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "sources", MappingProxyType(dict(self.sources)))

@@ -1,0 +1,312 @@
+"""Opening a trace file: of a complete ``.dvtrace`` its index is read, any other is read through once.
+
+Nothing in a file is trusted: lengths are compared with what is there, blocks with their checksums, values with the
+fields of their events, and what is compressed is unpacked into a file of its own, up to a limit.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import select
+import stat
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from dispatchviz.core.record.events import AnyEvent, Unknown
+from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, MAGIC, SOURCES, read_index, scan
+from dispatchviz.core.record.trace_file.columns import Columns
+from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
+from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
+from dispatchviz.core.record.trace_file.stored_events import (
+    EVENTS_PER_BLOCK,
+    Blocks,
+    BytesSource,
+    FileSource,
+    Source,
+    StoredEvents,
+)
+
+Opened = tuple[Header, Sequence[AnyEvent], str, Columns]
+"""Header, events, notice and columns of a trace."""
+
+MOST_UNPACKED = 1 << 27
+"""So many bytes a compressed file may always unpack to; beyond them no more than ``RATIO`` times its own size."""
+RATIO = 100
+"""Traces of long loops are compressed to about a fortieth."""
+
+_PIECE = 1 << 20
+
+
+def looks_like_trace(raw: bytes) -> bool:
+    """Whether some bytes begin as a trace file does, as far as they go. What is compressed is looked into."""
+    if raw[:2] == _GZIP:
+        raw = b"".join(islice(_unpacked(BytesSource(raw)), 4))
+    return raw.startswith((_BEGIN, MAGIC))
+
+
+_BEGIN = b'{"format":'
+_GZIP = b"\x1f\x8b"
+
+
+def opened(path: str | Path) -> Opened:
+    """A trace file. Raises TraceError if it cannot be read or is none."""
+    try:
+        source = FileSource(_open(path))
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror}{_part_beside(path)}") from None
+    try:
+        return _opened(source, os.fstat(source.descriptor).st_size, path, _mapped(source.descriptor))
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def opened_bytes(raw: bytes, path: str | Path) -> Opened:
+    """The same of bytes; ``path`` is what errors call them."""
+    return _opened(BytesSource(raw), len(raw), path, lambda: memoryview(raw))
+
+
+def _open(path: str | Path) -> int:
+    """A regular file with the bytes that are there: of a pipe, all that comes through it."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    try:
+        if not stat.S_ISFIFO(mode):
+            raise OSError(errno.EINVAL, "it is a folder" if stat.S_ISDIR(mode) else "it is a device")
+        return _copy(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _copy(pipe: int) -> int:
+    """All that comes through a pipe; one that nobody writes to is at its end."""
+    with tempfile.TemporaryFile(buffering=0) as copy:
+        while True:
+            try:
+                piece = os.read(pipe, _PIECE)
+            except BlockingIOError:
+                select.select([pipe], [], [])
+                continue
+            if not piece:
+                return os.dup(copy.fileno())
+            copy.write(piece)
+
+
+def _mapped(descriptor: int) -> Callable[[], memoryview]:
+    return lambda: memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+
+
+def _part_beside(path: str | Path) -> str:
+    """That there is an unfinished recording of that name, if there is one."""
+    target = Path(path)
+    stem = target.name.split(".")[0]
+    found = sorted(target.parent.glob(f"{stem}.part-*")) if target.parent.is_dir() else []
+    return f"; an unfinished recording of it is {found[-1]}" if found else ""
+
+
+def _opened(source: Source, size: int, path: str | Path, mapped: Callable[[], memoryview]) -> Opened:
+    begin = source.read_at(0, len(BEGIN))
+    if begin[:2] == _GZIP:
+        return _read_lines(_unpacked_file(source, size, path), path)
+    if not begin.startswith(MAGIC):
+        return _read_lines(source, path)
+    _check_format(int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little"), path)
+    try:
+        index = read_index(mapped())
+    except (ValueError, KeyError, IndexError, OverflowError, RecursionError):  # msgspec's errors are ValueErrors
+        return _read_blocks(source, path)
+    _check_format(index.header.format, path)
+    return index.header, StoredEvents(source, index.blocks, index.columns), "", index.columns
+
+
+def _check_format(number: int, path: str | Path) -> None:
+    if number > FORMAT:
+        raise TraceError(f"{path} has trace format {number}, this version reads up to {FORMAT}: update dispatchviz")
+
+
+# -- a file without an index -------------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """What was read of a file so far."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder  # NumPy: not for what has an index
+
+        self._columns, self._blocks = ColumnBuilder(), Blocks()
+        self._not_understood: int | None = None
+
+    def add(self, raw: bytes, offset: int) -> bool:
+        """Takes whole lines of events, which are at an offset of the file; False if one is damaged."""
+        first = len(self._columns)
+        try:
+            events, good = decode_lines(raw, first), True
+        except LineError as error:
+            events, good = error.good, False
+            raw = b"".join(raw.splitlines(keepends=True)[: len(events)])
+        if events:
+            self._blocks.add(first, offset, len(raw), zlib.crc32(raw))
+            self._columns.extend(events)
+            self._look_for_unknown(events)
+        return good
+
+    def _look_for_unknown(self, events: Sequence[AnyEvent]) -> None:
+        if self._not_understood is None:
+            odd = (event.seq for event in events if isinstance(event, Unknown) and event.kind in KINDS)
+            self._not_understood = next(odd, None)
+
+    def result(self, header: Header | None, path: str | Path, whole: bool) -> Opened:
+        """The trace, with a notice if it ended before the file did. Raises TraceError if there was no header."""
+        if header is None:
+            raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header")
+        columns = self._columns.columns()
+        return header, StoredEvents(self._source, self._blocks, columns), self._notice(path, whole), columns
+
+    def _opens(self) -> str:
+        steps = len(self._columns)
+        return f"it opens up to step {steps - 1}" if steps else "none of its steps can be read"
+
+    def _notice(self, path: str | Path, whole: bool) -> str:
+        if not whole:
+            return f"{path} is cut off: {self._opens()}"
+        if self._not_understood is not None:
+            odd = self._not_understood
+            return f"{path} has a value at step {odd} that this version does not know: it is shown as it is"
+        return ""
+
+
+def _read_blocks(source: Source, path: str | Path) -> Opened:
+    """A ``.dvtrace`` file that was not completed, or whose index is damaged."""
+    reading, header, sources, good = _Reading(source), None, dict[str, str](), True
+    for found in scan(source):
+        raw = source.read_at(found.offset, found.length) if found.length <= LONGEST else b""
+        good = len(raw) == found.length and zlib.crc32(raw) == found.checksum and good
+        if not good:
+            break
+        if found.kind == HEADER:
+            header = _header(raw, path)
+        elif found.kind == SOURCES:
+            sources.update(_texts(raw))
+        elif found.kind == EVENTS:
+            good = reading.add(raw, found.offset)
+    if header is not None and sources:
+        header = msgspec.structs.replace(header, sources={**header.sources, **sources})
+    return reading.result(header, path, False)
+
+
+def _texts(raw: bytes) -> dict[str, str]:
+    try:
+        texts: dict[str, str] = decode_header(raw, dict[str, str])
+    except ValueError:
+        return {}
+    return texts
+
+
+def _read_lines(source: Source, path: str | Path) -> Opened:
+    """A ``.jsonl`` file."""
+    lines = _lines(source)
+    offset, first = next(lines, (0, b""))
+    header, reading, good = _header(first, path), _Reading(source), True
+    some, begin = list[bytes](), offset + len(first)
+    for _, line in lines:
+        if line.startswith(b"{"):
+            header, good = _later_header(line, header)
+            break
+        if not line.strip():
+            good = False
+            break
+        some.append(line)
+        if len(some) == EVENTS_PER_BLOCK:
+            raw = b"".join(some)
+            good = reading.add(raw, begin)
+            some, begin = [], begin + len(raw)
+            if not good:
+                break
+    good = reading.add(b"".join(some), begin) and good
+    return reading.result(header, path, good)
+
+
+def _later_header(line: bytes, before: Header) -> tuple[Header, bool]:
+    """The header at the end of a file that was written while the program ran, and whether it is one."""
+    try:
+        return decode_header(line, Header), True
+    except ValueError:
+        return before, False
+
+
+TOO_LONG = b"a line that is longer than any event"
+"""What is read in place of one."""
+
+
+def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The lines with their ends, and where they begin; nothing more after one that is too long."""
+    at, rest, length = 0, list[bytes](), 0
+    while (piece := source.read_at(at + length, _PIECE)) and length <= LONGEST:
+        whole, end, left = piece.rpartition(b"\n")
+        if end:
+            for line in b"".join((*rest, whole, end)).splitlines(keepends=True):
+                yield at, line
+                at += len(line)
+            rest, length = [], 0
+        rest.append(left)
+        length += len(left)
+    if length:
+        yield at, b"".join(rest) if length <= LONGEST else TOO_LONG
+
+
+def _header(line: bytes, path: str | Path) -> Header:
+    try:
+        header: Header = decode_header(line, Header)
+    except ValueError:
+        raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header") from None
+    _check_format(header.format, path)
+    return header
+
+
+# -- what is compressed ------------------------------------------------------------------------------------------------
+
+
+def _unpacked(source: Source) -> Iterator[bytes]:
+    """The content of gzip members, one after the other, as far as they are sound."""
+    at, waiting, member = 0, b"", zlib.decompressobj(wbits=31)
+    while True:
+        if not waiting:
+            waiting = source.read_at(at, _STEP)
+            at += len(waiting)
+        if not waiting:
+            return
+        try:
+            yield member.decompress(waiting, _PIECE)
+        except zlib.error:
+            return
+        waiting = member.unconsumed_tail
+        if member.eof:
+            waiting, member = member.unused_data, zlib.decompressobj(wbits=31)
+
+
+_STEP = 256
+"""Bytes at a time: of a damaged file so much may be lost before the damage."""
+
+
+def _unpacked_file(source: Source, size: int, path: str | Path) -> Source:
+    """A file with the content; whoever reads it closes it. Raises TraceError if it is larger than a trace would be."""
+    left = MOST_UNPACKED + RATIO * size
+    with tempfile.TemporaryFile(buffering=0) as copy:
+        for piece in _unpacked(source):
+            left -= len(piece)
+            if left < 0:
+                raise TraceError(
+                    f"{path} unpacks to more than {(MOST_UNPACKED + RATIO * size) >> 20} MB, which a trace of its size "
+                    "does not: if it is one, unpack it yourself and open that"
+                )
+            copy.write(piece)
+        return FileSource(os.dup(copy.fileno()))

@@ -1,0 +1,128 @@
+"""The trace: a header and its events, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from heapq import merge
+from pathlib import Path
+from typing import NoReturn, Self, overload
+
+from dispatchviz.core.record.events import AnyEvent, Event
+from dispatchviz.core.record.trace_file.columns import Columns
+from dispatchviz.core.record.trace_file.header import Header
+
+
+class Trace:
+    """A recording that is complete: a value, which nobody can change.
+
+    ``trace[i]`` is the event with ``seq == i``; ``notice`` is a sentence about what is wrong with the file it came
+    from, or empty. Two traces are the same only if they are one object. The events of an opened file are decoded when
+    they are looked at.
+    """
+
+    events: Sequence[AnyEvent]
+    notice: str
+    _make_header: Callable[[], Header]
+    """Of a trace that was made without its header."""
+
+    def __init__(
+        self, header: Header, events: Iterable[AnyEvent], notice: str = "", columns: Columns | None = None
+    ) -> None:
+        """``columns``: those of the events, which are kept as they are then."""
+        if columns is None:
+            events = tuple(events)
+        else:
+            vars(self).update(columns=columns)
+        vars(self).update(header=header, events=events, notice=notice)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a trace cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a trace cannot be changed: {name}")
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[AnyEvent]:
+        return iter(self.events)
+
+    @overload
+    def __getitem__(self, at: int) -> AnyEvent: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[AnyEvent]: ...
+    def __getitem__(self, at: int | slice) -> AnyEvent | Sequence[AnyEvent]:
+        return self.events[at]
+
+    @cached_property
+    def header(self) -> Header:
+        """Of a trace that was recorded here it is made when it is first needed: what ``cuda`` is, a GPU has to say."""
+        return self._make_header()
+
+    # -- what is known without looking at the events ------------------------------------------------------------------
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Facts of all events, by fact: read from the file, or made when they are first needed."""
+        from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded where it is needed
+
+        return columns_of(self.events)
+
+    @property
+    def depths(self) -> Sequence[int]:
+        """Per event, how many others it happened within."""
+        return self.columns.depths
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """Per event, the ``seq`` of the last event that happened within it (its own if none did)."""
+        return self.columns.ends
+
+    def steps_of(self, *kinds: type[Event]) -> Sequence[int]:
+        """The ``seq`` of all events of some kinds, in order."""
+        of_kind = self.columns.of_kind
+        groups = [of_kind[code] for code in map(self.columns.code, kinds) if code in of_kind]
+        return groups[0] if len(groups) == 1 else tuple(merge(*groups))
+
+    def children(self, seq: int) -> Iterator[AnyEvent]:
+        """The events directly within one, in order."""
+        return map(self.events.__getitem__, self.columns.children(seq))
+
+    def ancestors(self, seq: int) -> Iterator[AnyEvent]:
+        """The events around one, innermost first, without itself."""
+        return map(self.events.__getitem__, self.columns.ancestors(seq))
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Writes the trace file that the name's suffix asks for: ``.dvtrace``, ``.jsonl`` or ``.jsonl.gz``.
+
+        Any other name gets a ``.jsonl``. OSError leaves what was there as it was.
+        """
+        from dispatchviz.core.record.trace_file.writers import save
+
+        save(self, path)
+
+    def encoded(self, suffix: str = ".jsonl") -> bytes:
+        """The bytes of the trace file of that suffix."""
+        from dispatchviz.core.record.trace_file.writers import encoded
+
+        return encoded(self, suffix)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Opens a trace file, up to where it is damaged if it is (``notice`` then has that).
+
+        Raises TraceError if the file is missing or is no trace.
+        """
+        from dispatchviz.core.record.trace_file.reader import opened
+
+        return cls(*opened(path))
+
+    @classmethod
+    def decoded(cls, raw: bytes, path: str | Path) -> Self:
+        """Opens a trace file's bytes; ``path`` is what errors call it. Raises TraceError if they are no trace."""
+        from dispatchviz.core.record.trace_file.reader import opened_bytes
+
+        return cls(*opened_bytes(raw, path))

@@ -1,0 +1,214 @@
+"""Writing trace files: events are added as they come, what is written can be read at any time, and ``complete`` adds
+what only the end knows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.core.record.file_replacement import replacing
+from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, FRAME_SIZE, HEADER, SOURCES, block, index_blocks
+from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder
+from dispatchviz.core.record.trace_file.columns import Columns
+from dispatchviz.core.record.trace_file.event_lines import encode, encode_lines
+from dispatchviz.core.record.trace_file.header import Header
+from dispatchviz.core.record.trace_file.stored_events import EVENTS_PER_BLOCK, Blocks, StoredEvents
+
+INDEXED, LINES, COMPRESSED = ".dvtrace", ".jsonl", ".jsonl.gz"
+SUFFIXES = (INDEXED, LINES, COMPRESSED)
+"""Of trace files."""
+
+
+class Recorded(Protocol):
+    """A trace, as far as it is written."""
+
+    @property
+    def header(self) -> Header: ...
+    @property
+    def events(self) -> Sequence[AnyEvent]: ...
+    @property
+    def columns(self) -> Columns: ...
+
+
+def suffix_of(path: str | Path) -> str:
+    """The suffix of a trace's name; ``.jsonl`` for any other name."""
+    name = str(path).lower()
+    return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), LINES)
+
+
+def save(trace: Recorded, path: str | Path) -> None:
+    """Writes a trace file of the kind that its name says. OSError leaves what was there as it was."""
+    with replacing(path) as stream:
+        _write(trace, suffix_of(path), stream)
+
+
+def encoded(trace: Recorded, suffix: str) -> bytes:
+    """The bytes of a trace file."""
+    stream = io.BytesIO()
+    _write(trace, suffix, stream)
+    return stream.getvalue()
+
+
+def _write(trace: Recorded, suffix: str, stream: BinaryIO) -> None:
+    writer = WRITERS[suffix](stream, trace.header)
+    events = trace.events
+    if isinstance(events, StoredEvents) and events.is_whole():
+        writer.copy(events, trace.columns)
+        writer.complete(trace.header)
+        return
+    for begin in range(0, len(events), _AT_ONCE):
+        writer.add(events[begin : begin + _AT_ONCE])
+    writer.complete(trace.header)
+
+
+_AT_ONCE = 16 * EVENTS_PER_BLOCK
+
+
+class TraceWriter(ABC):
+    """A trace file in the making. ``stream`` is unbuffered, or its owner flushes it; any method may raise OSError."""
+
+    def __init__(self, stream: BinaryIO, header: Header) -> None:
+        self._stream = stream
+        self.events = 0
+        """How many were added."""
+        self.size = 0
+        """How many bytes were written."""
+
+    @abstractmethod
+    def add(self, events: Sequence[AnyEvent]) -> None:
+        """Writes the events that come next."""
+
+    @abstractmethod
+    def copy(self, events: StoredEvents, columns: Columns) -> None:
+        """Writes all events of a file that is whole, which are all events of this one: their lines as they are."""
+
+    def add_sources(self, sources: Mapping[str, str]) -> None:  # noqa: B027
+        """Writes texts of the program's files that were met since the last time, where there is a place for them."""
+
+    @abstractmethod
+    def complete(self, header: Header) -> None:
+        """Writes what the end knows."""
+
+    def _write(self, data: bytes) -> None:
+        """Writes all of it or, if the disk is full, raises OSError after taking back the part that it wrote."""
+        try:
+            done = self._stream.write(data)
+            while done is not None and done < len(data):  # as an unbuffered file may
+                done += self._stream.write(data[done:])
+        except OSError:
+            self._take_back()
+            raise
+        self.size += len(data)
+
+    def _take_back(self) -> None:
+        try:
+            self._stream.seek(self.size)
+            self._stream.truncate()
+        except OSError:  # a pipe; what follows the last whole block is ignored by readers
+            return
+
+
+class IndexedWriter(TraceWriter):
+    """A ``.dvtrace`` file."""
+
+    def __init__(self, stream: BinaryIO, header: Header) -> None:
+        super().__init__(stream, header)
+        self._columns, self._blocks = ColumnBuilder(), Blocks()
+        self._copied: Columns | None = None
+        self._write(BEGIN + block(HEADER, encode(header)))
+
+    def add(self, events: Sequence[AnyEvent]) -> None:
+        """Writes blocks of events."""
+        pieces = (events[begin : begin + EVENTS_PER_BLOCK] for begin in range(0, len(events), EVENTS_PER_BLOCK))
+        self._add_blocks((len(some), encode_lines(some)) for some in pieces)
+        self._columns.extend(events)
+
+    def copy(self, events: StoredEvents, columns: Columns) -> None:
+        """Writes the same blocks."""
+        blocks = events.lines()
+        while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
+            self._add_blocks(some)
+        self._copied = columns
+
+    def _add_blocks(self, blocks: Iterable[tuple[int, bytes]]) -> None:
+        """Writes blocks at once: how many lines each has, and they."""
+        at, parts, places, events = self.size, list[bytes](), [], self.events
+        for count, lines in blocks:
+            checksum = zlib.crc32(lines)
+            parts.append(block(EVENTS, lines, count, checksum))
+            places.append((events, at + FRAME_SIZE, len(lines), checksum))
+            at, events = at + len(parts[-1]), events + count
+        self._write(b"".join(parts))
+        for place in places:
+            self._blocks.add(*place)
+        self.events = events
+
+    def add_sources(self, sources: Mapping[str, str]) -> None:
+        """Writes a block of texts."""
+        self._write(block(SOURCES, encode(sources)))
+
+    def complete(self, header: Header) -> None:
+        """Writes the index."""
+        columns = self._columns.columns() if self._copied is None else self._copied
+        for part in index_blocks(header, columns, self._blocks, self.size):
+            self._write(part)
+
+
+class LinesWriter(TraceWriter):
+    """A ``.jsonl`` file: the first line is the header as far as it is known; the last one is, if it was not."""
+
+    def __init__(self, stream: BinaryIO, header: Header) -> None:
+        super().__init__(stream, header)
+        self._header = encode(header)
+        self._write(self._packed(self._header + b"\n"))
+
+    def add(self, events: Sequence[AnyEvent]) -> None:
+        """Writes lines."""
+        self._add_lines(encode_lines(events), len(events))
+
+    def copy(self, events: StoredEvents, columns: Columns) -> None:
+        """Writes the same lines."""
+        blocks = events.lines()
+        while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
+            self._add_lines(b"".join(lines for _, lines in some), sum(count for count, _ in some))
+
+    def _add_lines(self, lines: bytes, count: int) -> None:
+        self._write(self._packed(lines))
+        self.events += count
+
+    def complete(self, header: Header) -> None:
+        """Writes the header again if it is another than that which was there at first."""
+        line = encode(header)
+        if line != self._header:
+            self._write(self._packed(line + b"\n"))
+
+    def _packed(self, lines: bytes) -> bytes:
+        return lines
+
+
+class CompressedWriter(LinesWriter):
+    """A ``.jsonl.gz`` file: one gzip member each time, so that what is written can be unpacked at any time."""
+
+    def _packed(self, lines: bytes) -> bytes:
+        return gzip.compress(lines, 6, mtime=0)
+
+
+WRITERS: dict[str, type[TraceWriter]] = {INDEXED: IndexedWriter, LINES: LinesWriter, COMPRESSED: CompressedWriter}
+
+
+def lines_of(events: Sequence[AnyEvent]) -> Iterator[tuple[int, bytes]]:
+    """The lines of events, some at a time, after how many they are."""
+    if isinstance(events, StoredEvents):
+        yield from events.lines()
+        return
+    for begin in range(0, len(events), EVENTS_PER_BLOCK):
+        some = events[begin : begin + EVENTS_PER_BLOCK]
+        yield len(some), encode_lines(some)

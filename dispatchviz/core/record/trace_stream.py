@@ -1,0 +1,241 @@
+"""A trace file that is written while the program runs.
+
+A thread of its own (``worker.py``) reads the recorder's notes and writes the events, twenty times a second and
+whenever many notes wait, so that whatever ends the process finds all but the last moment in the file. It is the only
+one that reads notes then: an exception raised anywhere in the program, such as Ctrl+C, never interrupts it.
+
+The file is beside its target until it is complete (``run.part-4242.dvtrace``), and opens as it is. What was at the
+target before is replaced by a complete trace only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from dispatchviz.core.record.file_replacement import Replacement
+from dispatchviz.core.record.trace_file.writers import WRITERS, suffix_of
+from dispatchviz.core.record.worker import Worker, without_collections
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.event_filter import EventFilter
+    from dispatchviz.core.record.events import AnyEvent
+    from dispatchviz.core.record.recorders.recorder_base import RecorderBase
+    from dispatchviz.core.record.trace_file.header import Header
+
+INTERVAL = 0.05
+"""So many seconds after a note, at most, its events are in the file."""
+
+
+class Limit(NamedTuple):
+    """How much of a program is recorded."""
+
+    events: int | None = None
+    bytes: int | None = None
+
+    def reached(self, events: int, size: int) -> str:
+        """Which limit is reached; empty if none is."""
+        if self.events is not None and events >= self.events:
+            return f"the limit of {self.events:,} events is reached"
+        if self.bytes is not None and size >= self.bytes:
+            return f"the limit of {self.bytes:,} bytes is reached"
+        return ""
+
+
+NO_LIMIT = Limit()
+
+
+class TraceStream:
+    """Writes what a recorder notes. Its methods may be called in any thread, and in a handler of signals."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        recorder: RecorderBase,
+        header: Header,
+        limit: Limit = NO_LIMIT,
+        chosen: EventFilter | None = None,
+    ) -> None:
+        """``header`` is what is known of it, ``chosen`` selects events.
+
+        Raises OSError, before anything is changed, if the file cannot be written.
+        """
+        suffix = suffix_of(path)
+        name = os.path.basename(os.path.realpath(path))
+        stem = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+        self._file = _part(path, stem, suffix)
+        self._there_before = os.path.exists(self._file.target)
+        try:
+            self._writer = WRITERS[suffix](self._file.stream, header)
+        except OSError:
+            self._file.discard()
+            raise
+        self._recorder, self._limit, self._chosen = recorder, limit, chosen
+        self._built = 0
+        """How many of the recorder's events were seen."""
+        self._sources = 0
+        """How many texts of files were written."""
+        self._kept: set[int] = set()
+        """Events that are written and still in memory."""
+        self.remarks: list[str] = []
+        """Sentences for the header: what is not in the trace though it was run."""
+        self.stopped = ""
+        """Why nothing is recorded any more though the program runs; empty as long as it is."""
+        self.failed = False
+        """It is stopped since the file could not be written, or by a fault of ours."""
+        self.path = self._file.path
+        """Where the file is."""
+        self.given_up = False
+        """This process is a child of the one that writes."""
+        self.complete = False
+        """The index is written: there is nothing more to come."""
+        self._worker = Worker(self._look, INTERVAL)
+
+    @property
+    def events(self) -> int:
+        """How many are written."""
+        return self._writer.events
+
+    @property
+    def size(self) -> int:
+        """How many bytes are written."""
+        return self._writer.size
+
+    @property
+    def end(self) -> str:
+        """Where and why the recording stopped; empty if it did not."""
+        return self.stopped and f"the recording ended before step {self.events}: {self.stopped}"
+
+    @property
+    def in_place(self) -> bool:
+        """The file is complete and at its target, or will never be."""
+        return self._worker.over
+
+    def flush(self) -> None:
+        """Writes what was noted so far, and returns when that is done."""
+        self._request(self._drain)
+
+    def finish(self, header: Callable[[], Header], keep: bool = True) -> None:
+        """Writes what was noted and what the end knows, its header too; the file then takes its target's place.
+
+        Without ``keep`` it stays where it is, to be opened and discarded. The second time it only keeps.
+        """
+        self._request(lambda: self._finish(header, keep))
+
+    def discard(self) -> None:
+        """Removes the file; who has it open can read it on."""
+        self._request(self._discard)
+
+    def keep(self) -> None:
+        """Puts a file that is finished and was not kept into its target's place."""
+        self._request(self._commit)
+
+    def give_up(self) -> None:
+        """In a forked child, which has no thread that writes: the file is its parent's."""
+        self.complete = self.given_up = True
+        self._worker.end()
+        self._file.stream.close()
+
+    def _request(self, work: Callable[[], None]) -> None:
+        if self._worker.over:
+            self._recorder.notes.clear()
+        else:
+            self._worker.do(work)
+
+    # -- in the thread ------------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        if self._recorder.notes and not self.complete:
+            without_collections(self._drain)
+
+    def _drain(self) -> None:
+        """Writes the events of all notes."""
+        recorder, builder = self._recorder, self._recorder.builder
+        if self.complete or self.stopped:
+            recorder.notes.clear()
+            return
+        try:
+            builder.read(recorder.notes)
+        except Exception as error:
+            recorder.failed = error
+            self._fail(f"a fault of dispatchviz: {error!r}")
+        try:
+            self._write()
+        except OSError as error:
+            self._fail(f"cannot write {self.path}: {error.strerror or error}")
+        except Exception as error:
+            recorder.failed = error
+            self._fail(f"a fault of dispatchviz: {error!r}")
+
+    def _fail(self, reason: str) -> None:
+        self.failed, self.stopped = True, self.stopped or reason
+
+    def _write(self) -> None:
+        builder, writer = self._recorder.builder, self._writer
+        sources = builder.sources
+        if len(sources) > self._sources:
+            writer.add_sources(dict(list(sources.items())[self._sources :]))
+            self._sources = len(sources)
+        first, self._built = self._built, len(builder.events)
+        new: Sequence[AnyEvent] = builder.events[first:]
+        if self._chosen is not None:
+            new = tuple(self._chosen.keep(new))
+        if self._limit.events is not None:
+            new = new[: self._limit.events - writer.events]
+        if new:
+            writer.add(new)
+        self._forget(first, self._built)
+        self.stopped = self.stopped or self._limit.reached(writer.events, writer.size)
+
+    def _forget(self, first: int, end: int) -> None:
+        """Drops events that are written, but for those that later ones refer to."""
+        events, needed = self._recorder.builder.events, self._recorder.builder.needed()
+        for seq in (*self._kept, *range(first, end)):
+            if seq not in needed:
+                events[seq] = None  # type: ignore[call-overload]
+        self._kept = needed
+        if self._chosen is not None:
+            self._chosen.forget(needed)
+
+    def _finish(self, header: Callable[[], Header], keep: bool) -> None:
+        if not self.complete:
+            self._drain()
+            self.complete = True
+            remarks = (*self.remarks, *([self.end] if self.stopped else []))
+            try:
+                self._writer.complete(msgspec.structs.replace(header(), remarks=remarks))
+            except OSError as error:
+                self._fail(f"cannot write {self.path}: {error.strerror or error}")
+        if keep:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._worker.over:
+            return
+        if not self.failed or not self._there_before:  # what was there is a whole trace
+            try:
+                self._file.commit()
+                self.path = self._file.target
+            except OSError as error:
+                self._fail(f"cannot write {self._file.target}: {error.strerror or error}")
+        self._worker.end()
+
+    def _discard(self) -> None:
+        if not self._worker.over:
+            self._worker.end()
+            self._file.discard()
+
+
+def _part(path: str | Path, stem: str, suffix: str) -> Replacement:
+    """A new file beside the target. One of that name may be left of a process that was killed: it stays as it is."""
+    for attempt in count(1):
+        again = "" if attempt == 1 else f"-{attempt}"
+        with suppress(FileExistsError):
+            return Replacement(path, f"{stem}.part-{os.getpid()}{again}{suffix}")
+    raise AssertionError

@@ -1,0 +1,187 @@
+"""A thread of ours beside the program's: it does what it is given, one piece after the other.
+
+The program must not notice it. No collection of garbage runs in it, since that would call the program's finalizers on a
+thread that is not theirs; and it is gone while the process forks, which Python warns of where several threads run.
+"""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import os
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+
+PATIENCE = 0.05
+"""Seconds after which whoever waits makes sure that there is a thread that works."""
+
+AT_MOST = 0.2
+"""Seconds that a fork waits for the operating system to end a thread that has nothing more to do."""
+
+PAUSE = 0.0002
+"""Seconds between two looks."""
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+class Worker:
+    """``idle`` is called in the thread whenever nothing was given to it for ``interval`` seconds.
+
+    All methods may be called in any thread, and in a handler of signals that interrupted one of them.
+    """
+
+    def __init__(self, idle: Callable[[], None], interval: float) -> None:
+        self._idle, self._interval = idle, interval
+        self._given: deque[_Piece] = deque()
+        self._wake = _thread.allocate_lock()
+        """Taken while there is nothing to do."""
+        self._wake.acquire()
+        self._working = _thread.allocate_lock()
+        """Taken by the one who works: at most one does, and none waits to."""
+        self._ident = self._native = 0
+        """That one's thread."""
+        self._starting = False
+        """A thread begins to."""
+        self._pausing = self.over = False
+        _workers.add(self)
+        self.resume()
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Has it done, and returns when it is; raises what it raised.
+
+        An exception that a handler of signals raises meanwhile, such as KeyboardInterrupt, is raised after that; a
+        second one at once. Called by the work itself it does nothing.
+        """
+        if self._ident == _thread.get_ident():
+            return
+        piece = _Piece(work)
+        self._given.append(piece)
+        interrupted: BaseException | None = None
+        while not piece.over:
+            try:
+                self._rouse()
+                self.resume()
+                piece.done.acquire(True, PATIENCE)  # an exception may lose its result
+            except BaseException as error:
+                if interrupted is not None:
+                    raise
+                interrupted = error
+        if interrupted is not None or piece.error is not None:
+            raise interrupted or piece.error  # type: ignore[misc]
+
+    def end(self) -> None:
+        """What is given already is done, then the thread ends."""
+        self.over = True
+        self._rouse()
+
+    def resume(self) -> None:
+        """Starts the thread if there is none."""
+        if self._working.locked() or (self.over and not self._given):
+            return
+        self._starting = True
+        try:
+            _thread.start_new_thread(self._work, ())
+        except RuntimeError:  # there can be no more threads: the one that needs the work does it
+            self._pausing = True
+            self._work(until_done=True)
+
+    def pause(self) -> None:
+        """Ends the thread, until ``do`` or ``resume`` needs one."""
+        if self._ident == _thread.get_ident():
+            return
+        self._pausing, give_up_at = True, time.monotonic() + AT_MOST
+        try:
+            while self._working.locked() or (self._starting and time.monotonic() < give_up_at):
+                self._rouse()
+                time.sleep(PAUSE)
+        finally:
+            self._pausing = False
+        _wait_for_end(self._native)
+
+    def _rouse(self) -> None:
+        try:
+            self._wake.release()
+        except RuntimeError:  # it is awake
+            return
+
+    # -- in the thread; what waits here makes no object that would be counted as a reason to collect garbage ----------
+
+    def _work(self, until_done: bool = False) -> None:
+        if not self._working.acquire(False):
+            return
+        self._starting = False
+        self._ident, self._native = _thread.get_ident(), _thread.get_native_id()
+        try:
+            while self._given or not (self._pausing or self.over):
+                if self._given:
+                    _without_collections(self._given.popleft())
+                elif not self._wake.acquire(True, self._interval):
+                    self._idle()
+        finally:
+            self._ident = 0
+            if until_done:
+                self._native, self._pausing = 0, False
+            self._working.release()
+
+
+class _Piece:
+    """Something to do."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self.error: BaseException | None = None
+        self.over = False
+        self.done = _thread.allocate_lock()
+        self.done.acquire()
+
+    def __call__(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self.error = error
+
+
+def _without_collections(piece: _Piece) -> None:
+    without_collections(piece)
+    piece.over = True
+    piece.done.release()
+
+
+def without_collections(work: Callable[[], None]) -> None:
+    """Does work during which no garbage is collected on its own.
+
+    The threshold does that, not ``gc.disable``: a program that asks ``gc.isenabled`` meanwhile shall be told the truth.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        work()
+    finally:
+        if not gc.get_threshold()[0]:  # otherwise the program has set others
+            gc.set_threshold(*thresholds)
+
+
+def resume_all() -> None:
+    """After a fork, in the parent."""
+    for worker in list(_workers):
+        if not worker.over:
+            worker.resume()
+
+
+def _pause_all() -> None:
+    for worker in list(_workers):
+        worker.pause()
+
+
+def _wait_for_end(native: int) -> None:
+    """Python counts the threads that the operating system has, in which one is for a moment longer."""
+    give_up_at = time.monotonic() + AT_MOST
+    while native and os.path.exists(f"/proc/self/task/{native}") and time.monotonic() < give_up_at:
+        time.sleep(PAUSE)
+
+
+if hasattr(os, "register_at_fork"):
+    # Not resumed there: Python looks for other threads after that. ``do`` resumes, and so does ``process/children.py``.
+    os.register_at_fork(before=_pause_all)

@@ -1,0 +1,218 @@
+"""The runs of the engine of one trace: which one a step belongs to, what each reached; found when it is asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.node_events import NodeEvents
+
+Targets = Callable[[int], Iterable[int]]
+"""The Nodes that the edges of a Node lead to."""
+
+
+class Backward:
+    """One run of the engine."""
+
+    def __init__(self, known: Backwards, event: ev.BackwardStarted) -> None:
+        self._known, self._events = known, known.events
+        self.event = event
+        self.end: int = self._events.columns.ends[event.seq]
+        """The last step that belongs to it."""
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The steps at which it started a Node."""
+        return self._known.own(self.event.seq, ev.NodeStarted)
+
+    @cached_property
+    def ran(self) -> list[int]:
+        """The Nodes that it started, in order."""
+        return [self._events.columns.nodes[step] for step in self.starts]
+
+    @cached_property
+    def counted(self) -> list[ev.DependenciesCounted]:
+        """Empty if an error came before, or one."""
+        return self._events.within(self.event.seq, ev.DependenciesCounted)
+
+    @cached_property
+    def counts(self) -> dict[int, int]:
+        """Edges into each Node, as the engine counted them."""
+        return {node: count for event in self.counted for node, count in event.counts}
+
+    @cached_property
+    def exec_info(self) -> list[ev.ExecInfoPopulated]:
+        """Empty, or one if only some gradients are requested."""
+        return self._events.within(self.event.seq, ev.ExecInfoPopulated)
+
+    @cached_property
+    def finished(self) -> list[ev.BackwardFinished]:
+        """Empty if an error ended it."""
+        return self._events.within(self.event.seq, ev.BackwardFinished)
+
+    @cached_property
+    def nodes(self) -> set[int]:
+        """All Nodes that the engine has reached."""
+        return {*(node for node, _ in self.event.roots), *self.counts}
+
+    @cached_property
+    def by_age(self) -> list[int]:
+        """All Nodes that it is about, the oldest first."""
+        there = {*self.nodes, *self.ran, *self.pruned}
+        return [node for _, node in sorted((self._events.first(node), node) for node in there)]
+
+    @cached_property
+    def needed(self) -> set[int]:
+        """The Nodes that run, if only some gradients are requested."""
+        return {node for event in self.exec_info for node in event.needed}
+
+    @cached_property
+    def pruned(self) -> set[int]:
+        """The Nodes below the roots that are not executed: also all behind them that the engine has not reached."""
+        return {node for event in self.exec_info for node in self._pruned(event)}
+
+    def _pruned(self, event: ev.ExecInfoPopulated) -> set[int]:
+        ends = [node for node, why in event.pruned if why == "topological_nr"]
+        behind = reached(ends, lambda node: self._known.targets_at(node, event.seq)) - self.nodes
+        return {*(node for node, _ in event.pruned), *behind}
+
+    @cached_property
+    def captured(self) -> dict[int, list[int]]:
+        """Node to the indices in the result of ``grad`` of what is captured in its input buffer."""
+        found: dict[int, list[int]] = {}
+        for event in self.exec_info:
+            for node, _, position in event.captures:
+                found.setdefault(node, []).append(position)
+        return found
+
+    def needs(self, node: int) -> bool:
+        """Whether the engine evaluates the Node."""
+        return not self.exec_info or node in self.needed
+
+    def captures(self, node: int) -> list[int]:
+        """The indices in the result of ``grad`` of what is captured in the Node's input buffer."""
+        return self.captured.get(node, [])
+
+
+class Backwards:
+    """All of a trace, by the steps at which they started."""
+
+    def __init__(self, events: NodeEvents, targets_at: Callable[[int, int], Iterable[int]]) -> None:
+        self.events, self.targets_at = events, targets_at
+        self._found: dict[int, Backward] = {}
+
+    def __getitem__(self, start: int) -> Backward:
+        found = self.get(start)
+        if found is None:
+            raise KeyError(start)
+        return found
+
+    def __iter__(self) -> Iterator[Backward]:
+        """In the order in which they started."""
+        return (found for start in self.starts if (found := self.get(start)))
+
+    def get(self, start: int) -> Backward | None:
+        """That which started at a step; None if none did, or if the file is damaged there."""
+        if start not in self._found:
+            event = self.events.events[start]
+            if not isinstance(event, ev.BackwardStarted):
+                return None
+            self._found[start] = Backward(self, event)
+        return self._found[start]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The steps at which they started."""
+        return list(self.events.of_kind(ev.BackwardStarted))
+
+    def last(self) -> Backward | None:
+        """The one that started last."""
+        return next(filter(None, map(self.get, reversed(self.starts))), None)
+
+    def under_way(self, at: int) -> Iterator[Backward]:
+        """Those that a step belongs to, their own first and last steps too; the one that started last comes first."""
+        return filter(None, map(self.get, self._starts_around(at)))
+
+    def ended_last(self, at: int) -> Backward | None:
+        """Of those that started at or before a step the one that ended last."""
+        place = bisect_right(self.starts, at) - 1
+        found = self.get(self._latest_end[place]) if place >= 0 else None
+        if found is None:  # rarely: the file may be damaged there
+            ends = self.events.columns.ends
+            begun = sorted(self.starts[: place + 1], key=lambda start: -ends[start])
+            found = next(filter(None, map(self.get, begun)), None)
+        return found
+
+    def own(self, start: int, kind: type[ev.Event]) -> list[int]:
+        """The steps of a kind within a backward and within no other that is within it."""
+        end = self.events.columns.ends[start]
+        steps = self.events.between(kind, start, end)
+        place = bisect_right(self.starts, start)
+        if place == len(self.starts) or self.starts[place] > end:
+            return list(steps)
+        return [step for step in steps if next(self._starts_around(step)) == start]
+
+    def around(self, steps: Iterable[int]) -> Iterator[int]:
+        """The starts of those that some steps, which are in order, belong to; each once."""
+        found, covered = set[int](), -1
+        for step in steps:
+            if step > covered:
+                for start in self._starts_around(step):
+                    covered = self._alone_until(start) if covered < step else covered
+                    if start not in found:
+                        found.add(start)
+                        yield start
+
+    def _alone_until(self, start: int) -> int:
+        """The last step that surely belongs to the same backwards as the first one."""
+        place, end = bisect_right(self.starts, start), self.events.columns.ends[start]
+        return min(end, self.starts[place] - 1) if place < len(self.starts) else end
+
+    def _starts_around(self, at: int) -> Iterator[int]:
+        ends, place = self.events.columns.ends, bisect_right(self.starts, at) - 1
+        while place >= 0:
+            if ends[self.starts[place]] >= at:
+                yield self.starts[place]
+            place = self._outer[place]
+
+    @cached_property
+    def _outer(self) -> list[int]:
+        """For each the place of the last one before it that was not over yet; -1 if there is none."""
+        ends, found = self.events.columns.ends, list[int]()
+        for place, start in enumerate(self.starts):
+            outer = place - 1
+            while outer >= 0 and ends[self.starts[outer]] < start:
+                outer = found[outer]
+            found.append(outer)
+        return found
+
+    @cached_property
+    def _latest_end(self) -> list[int]:
+        """For each which one of it and those before it ended last."""
+        ends, found = self.events.columns.ends, list[int]()
+        for start in self.starts:
+            found.append(found[-1] if found and ends[found[-1]] >= ends[start] else start)
+        return found
+
+    @cached_property
+    def irregular(self) -> list[int]:
+        """The starts of those that may leave a Node that they count as it is: not all run, or an error ends it."""
+        parents = self.events.columns.parents
+        finished, partial = (
+            {parents[step] for step in self.events.of_kind(kind)}
+            for kind in (ev.BackwardFinished, ev.ExecInfoPopulated)
+        )
+        return [start for start in self.starts if start not in finished or start in partial]
+
+
+def reached(start: Iterable[int], targets: Targets) -> set[int]:
+    """The Nodes that edges lead to, the first ones included."""
+    found, pending = set[int](), list(start)
+    while pending:
+        number = pending.pop()
+        if number not in found:
+            found.add(number)
+            pending.extend(targets(number))
+    return found

@@ -1,0 +1,174 @@
+"""What of a backward graph is folded in a picture: repeats first, then trees of Nodes, then ranges, until it is small.
+
+Each of these covers Nodes that stand in a row in the order of the graph, in which every edge leads on: so the boxes
+of a folded graph have an order, too. What a fold is, and that nothing is lost, is in ``graph_fold.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.graph_fold import Fold, Item, Link, Links, Repeat, Section, boxes, folded, start, stop
+from dispatchviz.explain.graph.repeats import FEWEST, WORTH, RepeatFinder, Stretch
+from dispatchviz.explain.graph.selected_nodes import selected_nodes
+
+DEPTH = 8
+"""Repeats within repeats, at most."""
+
+FEW = 24
+"""Boxes. From more on, trees are drawn as one."""
+
+
+def fold(links: Links, most: int, whole: Collection[int] = ()) -> Fold:
+    """Folds a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one."""
+    work = _Folding(links, whole)
+    items = work.items(0, len(links.names), DEPTH)
+    if boxes(items) > FEW:
+        items = work.with_trees(items)
+    return folded(links, work.with_ranges(items, most))
+
+
+def fold_graph(graph: BackwardGraph, most: int, expand: Iterable[str] = ()) -> Fold:
+    """The same for a graph, with the Nodes that ``expand`` names drawn one by one.
+
+    Raises DispatchvizError for a name that fits none.
+    """
+    places = {number: at for at, number in enumerate(fold_order(graph))}
+    return fold(links_of(graph), most, {places[number] for number in selected_nodes(graph, expand)})
+
+
+def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
+    """The numbers of the Nodes in the order in which they are folded: leaves that are used all over come last.
+
+    Elsewhere they stand within the last of the turns that use them, which would then be like no other.
+    """
+    order, uses = graph.wiring.order, graph.wiring.uses
+    shared = {number for number in order if uses[number] >= FEWEST and graph.outline(number).has_leaf}
+    return (*(n for n in order if n not in shared), *(n for n in order if n in shared))
+
+
+def links_of(graph: BackwardGraph) -> Links:
+    """The structure of a graph, in that order."""
+    outlines = [graph.outline(number) for number in fold_order(graph)]
+    places = {node.number: at for at, node in enumerate(outlines)}
+    return Links([node.name for node in outlines], [[_link(edge, places) for edge in node.edges] for node in outlines])
+
+
+def _link(edge: Link, places: Mapping[int, int]) -> Link:
+    """An edge to a Node that is not in the graph is drawn nowhere."""
+    return None if edge is None or edge[0] not in places else (places[edge[0]], edge[1])
+
+
+class _Folding:
+    """One graph while it is folded."""
+
+    def __init__(self, links: Links, whole: Collection[int]) -> None:
+        self._links, self._finder = links, RepeatFinder(links)
+        self._whole = np.zeros(len(links.names), np.bool_)
+        self._whole[list(whole)] = True
+        self._uses = self._finder.uses
+
+    # -- repeats ------------------------------------------------------------------------------------------------------
+
+    def items(self, low: int, high: int, depth: int) -> tuple[Item, ...]:
+        """A stretch of the order with its repeats folded."""
+        pieces = [piece for found in self._finder.find(low, high) for piece in self._unasked(found)] if depth else []
+        if not pieces:
+            return tuple(range(low, high))
+        items: list[Item] = []
+        ends = [low, *(end for piece in pieces for end in (piece.start, piece.stop)), high]
+        for number, (begin, end) in enumerate(pairwise(ends)):
+            items += [self._repeat(pieces[number // 2], depth)] if number % 2 else self.items(begin, end, depth - 1)
+        return tuple(items)
+
+    def _unasked(self, found: Stretch) -> Iterator[Stretch]:
+        """The turns before, between and after those of which something is drawn in full."""
+        asked = self._whole[found.start : found.stop].reshape(found.turns, found.period).any(axis=1)
+        ends = [-1, *np.flatnonzero(asked).tolist(), found.turns]
+        for before, after in pairwise(ends):
+            piece = Stretch(found.start + (before + 1) * found.period, found.period, after - before - 1)
+            if piece.saved >= WORTH:
+                yield piece
+
+    def _repeat(self, stretch: Stretch, depth: int) -> Repeat:
+        repeat = self._finder.repeat(stretch)
+        end = stretch.start + stretch.period
+        turns = self._uses[stretch.start : stretch.stop].reshape(stretch.turns, stretch.period)
+        self._uses[stretch.start : end] = turns.max(axis=0)
+        body = self.items(stretch.start, end, depth - 1)
+        return Repeat(repeat.start, repeat.period, repeat.turns, body, repeat.strides, repeat.exits)
+
+    # -- trees --------------------------------------------------------------------------------------------------------
+
+    def with_trees(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """Trees in a row become one item; in the turns of repeats, too."""
+        done: list[Item] = []
+        row: list[int] = []
+        for item in (*items, None):
+            if isinstance(item, int):
+                row.append(item)
+                continue
+            done += self._trees(row)
+            row = []
+            if isinstance(item, Repeat):
+                done.append(_with_body(item, self.with_trees(item.body)))
+        return tuple(done)
+
+    def _trees(self, row: Sequence[int]) -> Iterator[Item]:
+        place = 0
+        while place < len(row):
+            size = self._tree(row[place], row[-1] + 1)
+            yield Section(row[place], row[place] + size, True) if size > 1 else row[place]
+            place += size
+
+    def _tree(self, first: int, end: int) -> int:
+        """So many Nodes from one on: each is used once, by one of those before it, and at most one edge leads out."""
+        open_ends: set[int] = set()
+        best, out = 1, 0
+        for at in range(first, end):
+            if self._whole[at] or (at > first and at not in open_ends):
+                break
+            if at in open_ends:
+                open_ends.remove(at)
+                out -= 1
+            links = [link for link in self._links.edges[at] if link]
+            out += len(links)
+            open_ends.update(link[0] for link in links if self._uses[link[0]] == 1)
+            if out <= 1:
+                best = at - first + 1
+        return best
+
+    # -- ranges -------------------------------------------------------------------------------------------------------
+
+    def with_ranges(self, items: tuple[Item, ...], most: int) -> tuple[Item, ...]:
+        """Cuts what is still too long where few edges cross."""
+        parts = [
+            _with_body(i, self.with_ranges(i.body, max(most // 2, 2))) if isinstance(i, Repeat) else i for i in items
+        ]
+        if boxes(parts) <= most:
+            return tuple(parts)
+        done: list[Item] = []
+        size, row = -(-boxes(parts) * 2 // most), list[Item]()
+        for part in parts:
+            row.append(part)
+            if isinstance(part, int) and self._whole[part]:
+                done += [*self._ranges(row[:-1], size), part]
+                row = []
+        return (*done, *self._ranges(row, size))
+
+    def _ranges(self, row: Sequence[Item], size: int) -> Iterator[Item]:
+        """Of some ``size`` items each, at most twice as many."""
+        place = 0
+        while place < len(row):
+            ends = range(place + (size + 1) // 2, min(place + 2 * size, len(row)) + 1) or range(len(row), len(row) + 1)
+            end = min(ends, key=lambda end: (self._finder.crossing[stop(row[end - 1])], -end))
+            yield Section(start(row[place]), stop(row[end - 1]), False) if end - place > 1 else row[place]
+            place = end
+
+
+def _with_body(repeat: Repeat, body: tuple[Item, ...]) -> Repeat:
+    return Repeat(repeat.start, repeat.period, repeat.turns, body, repeat.strides, repeat.exits)

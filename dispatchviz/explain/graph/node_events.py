@@ -1,0 +1,199 @@
+"""The events of each Node of a trace, found by its columns: only those that a question is about are decoded."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+
+E = TypeVar("E", bound=ev.Event)
+
+MAKING = (
+    ev.NodeCreated,
+    ev.EdgesCollected,
+    ev.AttributeSaved,
+    ev.VariableSaved,
+    ev.AccumulatorMade,
+    ev.HistorySet,
+    ev.HistoryRebased,
+)
+"""How a Node is made, and what it keeps."""
+
+LIFE = (
+    *MAKING,
+    ev.DependencyMet,
+    ev.NodeQueued,
+    ev.NodeSkipped,
+    ev.NodeStarted,
+    ev.NodeFinished,
+    ev.GradientCaptured,
+    ev.VariablesReleased,
+)
+"""What a Node shows depends on these."""
+
+MENTIONS = (ev.VariableNotSaved, ev.FormulaSkipped, ev.HookRan, ev.AnomalyFound, ev.GradientBuffered)
+"""These are about a Node and leave it as it is."""
+
+KEPT = 1024
+"""Of so many Nodes, each as of a step, it is kept what the engine did with them; of so many which steps they have."""
+
+
+class NodeEvents:
+    """It holds no reference to the trace itself, so that it can be kept for as long as the trace lives."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.events, self.columns = trace.events, trace.columns
+        self._life, self._about = self._codes(LIFE), self._codes((*LIFE, *MENTIONS))
+        self._making = self._codes(MAKING)
+        self._started, self._met = map(self.columns.code, (ev.NodeStarted, ev.DependencyMet))
+
+        self._latest: dict[tuple[int, int], list[int]] = {}
+        self._steps: dict[int, Sequence[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def steps(self, node: int) -> Sequence[int]:
+        """The steps of all events that have a Node."""
+        found = self._steps.get(node)
+        if found is None:
+            if len(self._steps) >= KEPT:
+                self._steps.clear()
+            found = self._steps[node] = self.columns.of_node.get(node, ())
+        return found
+
+    def of_kind(self, kind: type[ev.Event]) -> Sequence[int]:
+        """The steps of a kind."""
+        return self.columns.of_kind.get(self.columns.code(kind), ())
+
+    def between(self, kind: type[ev.Event], first: int, last: int) -> Sequence[int]:
+        """Those from one step to another, both included."""
+        steps = self.of_kind(kind)
+        return steps[bisect_left(steps, first) : bisect_right(steps, last)]
+
+    def within(self, seq: int, kind: type[E]) -> list[E]:
+        """The events of a kind that happened directly within another."""
+        parents = self.columns.parents
+        inside = [step for step in self.between(kind, seq, self.columns.ends[seq]) if parents[step] == seq]
+        return list(self.read(inside, kind))
+
+    def read(self, steps: Iterable[int], kind: type[E]) -> Iterator[E]:
+        """The events of some steps; one that is damaged is of no kind that is known."""
+        return (event for event in map(self.events.__getitem__, steps) if isinstance(event, kind))
+
+    def of_node(self, node: int, kind: type[E]) -> list[E]:
+        """The events of a kind that have the Node."""
+        kinds, code = self.columns.kinds, self.columns.code(kind)
+        return list(self.read((step for step in self.steps(node) if kinds[step] == code), kind))
+
+    def life(self, node: int) -> list[int]:
+        """The steps at which something happened to a Node."""
+        kinds, life = self.columns.kinds, self._life
+        return [step for step in self.steps(node) if kinds[step] in life]
+
+    def making(self, node: int) -> list[int]:
+        """The steps at which a Node was made, or came to know a tensor."""
+        kinds, making = self.columns.kinds, self._making
+        return [step for step in self.steps(node) if kinds[step] in making]
+
+    def last(self, node: int, at: int) -> int:
+        """The last step up to which something happened to a Node; -1 if nothing did."""
+        return next(self._backwards(node, at), -1)
+
+    def latest(self, node: int, at: int) -> list[int]:
+        """What the engine did with a Node since it last ran, the last step first: nothing before that shows.
+
+        Of the gradients that have arrived only the last one: a leaf may wait for thousands.
+        """
+        key = node, self.last(node, at)
+        if key not in self._latest:
+            if len(self._latest) >= KEPT:
+                self._latest.clear()
+            self._latest[key] = self._found_latest(*key)
+        return self._latest[key]
+
+    def _found_latest(self, node: int, at: int) -> list[int]:
+        kinds, met, found = self.columns.kinds, False, list[int]()
+        for step in self._backwards(node, at):
+            is_met = kinds[step] == self._met
+            if kinds[step] not in self._making and not (is_met and met):
+                found.append(step)
+            met = met or is_met
+            if kinds[step] == self._started:
+                break
+        return found
+
+    def _backwards(self, node: int, at: int) -> Iterator[int]:
+        kinds, steps = self.columns.kinds, self.steps(node)
+        places = range(bisect_right(steps, at) - 1, -1, -1)
+        return (step for place in places if kinds[step := steps[place]] in self._life)
+
+    @cached_property
+    def released(self) -> dict[int, int]:
+        """Node to the step at which it first released what it had saved."""
+        nodes, found = self.columns.nodes, dict[int, int]()
+        for step in self.of_kind(ev.VariablesReleased):
+            found.setdefault(nodes[step], step)
+        return found
+
+    @cached_property
+    def seen(self) -> tuple[list[int], list[int]]:
+        """All Nodes in the order in which something first happened to them: the steps, the Nodes."""
+        groups, kinds = self.columns.of_node, self.columns.kinds
+        begun = zip(map(groups.steps.__getitem__, groups.begins), groups.numbers, strict=True)
+        firsts = [(step, node) if kinds[step] in self._life else self._first(node) for step, node in begun]
+        found = sorted(first for first in firsts if first[0] >= 0)
+        return [step for step, _ in found], [node for _, node in found]
+
+    def _first(self, node: int) -> tuple[int, int]:
+        return next(iter(self.life(node)), -1), node
+
+    def first(self, node: int) -> int:
+        """The step at which something first happened to a Node; after the end if nothing did."""
+        kinds, life = self.columns.kinds, self._life
+        return next((step for step in self.steps(node) if kinds[step] in life), len(self))
+
+    def begun(self, at: int) -> bool:
+        """Whether anything has happened to any Node as of a step."""
+        of_kind = self.columns.of_kind
+        return any(of_kind[code][0] <= at for code in self._life)
+
+    def is_about_node(self, at: int) -> bool:
+        """Whether the event of a step is about one Node."""
+        return 0 <= at < len(self) and (self.columns.kinds[at] in self._about or self._accumulator_of(at) is not None)
+
+    def last_node(self, at: int) -> int | None:
+        """The Node that the last event about any Node was about."""
+        groups = [self.columns.of_kind[code] for code in self._about]
+        last = max((steps[position - 1] for steps in groups if (position := bisect_right(steps, at))), default=-1)
+        written = self.of_kind(ev.GradientAccumulated)
+        for position in range(bisect_right(written, at) - 1, -1, -1):
+            if written[position] < last:
+                break
+            if (node := self._accumulator_of(written[position])) is not None:
+                return node
+        return self.columns.nodes[last] if last >= 0 else None
+
+    def _accumulator_of(self, at: int) -> int | None:
+        """The Node that wrote a gradient at a step, if one did: the latest that was made for that leaf."""
+        kinds, made = self.columns.kinds, self.columns.code(ev.AccumulatorMade)
+        if kinds[at] != self.columns.code(ev.GradientAccumulated):
+            return None
+        of_tensor = self.columns.of_tensor.get(self.columns.tensors[at], ())
+        before = range(bisect_left(of_tensor, at) - 1, -1, -1)
+        step = next((of_tensor[place] for place in before if kinds[of_tensor[place]] == made), None)
+        return None if step is None else self.columns.nodes[step]
+
+    @cached_property
+    def accumulators(self) -> dict[int, int]:
+        """Leaf to the latest Node that accumulates its gradient."""
+        tensors, nodes = self.columns.tensors, self.columns.nodes
+        return {tensors[step]: nodes[step] for step in self.of_kind(ev.AccumulatorMade)}
+
+    def _codes(self, kinds: Iterable[type[ev.Event]]) -> frozenset[int]:
+        codes = map(self.columns.code, kinds)
+        return frozenset(code for code in codes if code in self.columns.of_kind)

@@ -1,0 +1,302 @@
+"""Which Nodes are in a ready queue as of a step, in the order of their turns: derived from what was pushed and popped.
+
+Events say what goes into a queue (NodeQueued) and what leaves it (NodeStarted, NodeSkipped). The queue of one outermost
+backward, and of all that run within it on its thread, is replayed here on the engine's own heap, so that equal Nodes
+come out in the engine's order. Where an event lists its queue, as in traces before format 3, the list is taken.
+
+Rule 1: going on from the step that was asked last costs as much as a push or pop; any other step at most about as much
+as there are Nodes in the queue, since the heap is kept every so many moves.
+Rule 2: whoever needs the first Nodes of a queue pays for those alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+from dispatchviz.core.autograd.engine import node_heap
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import backward_around, history
+
+T = TypeVar("T")
+Move = ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped
+
+KEPT_EVERY = 256
+"""Moves between two heaps that are kept, unless there are more Nodes in the heap."""
+
+
+class QueuedNode(NamedTuple):
+    """A Node that waits for its turn."""
+
+    node: int
+    """Its number."""
+    sequence_nr: int
+    device: str
+    """Of the queue that it is in at PyTorch."""
+    depth: int
+    """How many backward passes are around the one that it belongs to."""
+
+
+class Queue(ABC):
+    """The Nodes that wait at a step."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[QueuedNode]:
+        """In the order of their turns."""
+
+    @abstractmethod
+    def number(self, device: str, depth: int = 0) -> int:
+        """How many wait for a device, of passes at least so deep."""
+
+    @abstractmethod
+    def has(self, device: str, depth: int, sequence_nr: int) -> bool:
+        """Whether one with a sequence number waits for a device, of a pass at least so deep."""
+
+    def of(self, device: str, depth: int = 0) -> Iterator[QueuedNode]:
+        """Those that wait for a device, of passes at least so deep, in the order of their turns."""
+        chosen = (each for each in self if each.device == device and each.depth >= depth)
+        return islice(chosen, self.number(device, depth))  # so that nobody looks for one more
+
+
+class _Listed(Queue):
+    """A queue that its event lists."""
+
+    def __init__(self, nodes: Iterable[QueuedNode]) -> None:
+        self._nodes = tuple(nodes)
+
+    def __iter__(self) -> Iterator[QueuedNode]:
+        return iter(self._nodes)
+
+    def number(self, device: str, depth: int = 0) -> int:
+        return sum(each.device == device and each.depth >= depth for each in self._nodes)
+
+    def has(self, device: str, depth: int, sequence_nr: int) -> bool:
+        return any(each.sequence_nr == sequence_nr for each in self.of(device, depth))
+
+
+class _Replayed(Queue):
+    """A queue as its pushes and pops so far leave it. A value of one moment: the next one asked for changes it."""
+
+    def __init__(self) -> None:
+        self.heap: list[QueuedNode] = []
+        self._counts: Counter[tuple[str, int, int]] = Counter()
+        """By device, depth and sequence number."""
+        self._depths: Counter[tuple[str, int]] = Counter()
+        """By device and depth."""
+
+    def __iter__(self) -> Iterator[QueuedNode]:
+        heap = _Overlay(self.heap)
+        while len(heap):
+            yield node_heap.pop(heap, _lower)
+
+    def number(self, device: str, depth: int = 0) -> int:
+        return sum(n for (of, around), n in self._depths.items() if of == device and around >= depth)
+
+    def has(self, device: str, depth: int, sequence_nr: int) -> bool:
+        depths = [around for of, around in self._depths if of == device and around >= depth]
+        return any(self._counts[device, around, sequence_nr] for around in depths)
+
+    def set(self, heap: Iterable[QueuedNode]) -> None:
+        """Other Nodes, in the order of the heap."""
+        self.heap = list(heap)
+        self._counts = Counter((each.device, each.depth, each.sequence_nr) for each in self.heap)
+        self._depths = Counter((each.device, each.depth) for each in self.heap)
+
+    def push(self, queued: QueuedNode) -> None:
+        """One more."""
+        node_heap.push(self.heap, queued, _lower)
+        self._count(queued, 1)
+
+    def take(self, node: int) -> None:
+        """A Node has its turn: the first one, unless the trace is damaged."""
+        if self.heap and self.heap[0].node == node:
+            self._count(node_heap.pop(self.heap, _lower), -1)
+        elif any(each.node == node for each in self.heap):
+            self.set([each for each in self if each.node != node])
+
+    def _count(self, queued: QueuedNode, by: int) -> None:
+        self._counts[queued.device, queued.depth, queued.sequence_nr] += by
+        self._depths[queued.device, queued.depth] += by
+
+
+class _Overlay(Generic[T]):
+    """A heap that can be emptied while the list below it stays as it is: only what changes is copied."""
+
+    def __init__(self, below: list[T]) -> None:
+        self._below = below
+        self._changed: dict[int, T] = {}
+        self._length = len(below)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, at: int) -> T:
+        return self._changed[at] if at in self._changed else self._below[at]
+
+    def __setitem__(self, at: int, value: T) -> None:
+        self._changed[at] = value
+
+    def append(self, value: T) -> None:
+        self._changed[self._length] = value
+        self._length += 1
+
+    def pop(self) -> T:
+        self._length -= 1
+        return self[self._length]
+
+
+def _lower(a: QueuedNode, b: QueuedNode) -> bool:
+    """Whether ``b`` goes first: ``CompareNodeTaskTime``."""
+    return (a.depth, a.sequence_nr) < (b.depth, b.sequence_nr)
+
+
+class _Replay:
+    """The moves of one outermost backward's queue, and the queue after some of them. It holds no trace."""
+
+    def __init__(self, trace: Trace, outermost: int) -> None:
+        self._steps, self._depths = array("q"), array("q")
+        """Of each move: its step, and how deep the backward is that it belongs to."""
+        self._done = 0
+        """How many moves the queue is after."""
+        self._queue = _Replayed()
+        self._kept: list[tuple[int, tuple[QueuedNode, ...]]] = [(0, ())]
+        """Numbers of moves, and the heap after so many."""
+        self._empty = array("q", [0])
+        """After so many moves no Node waits, so that what comes then can be followed from there."""
+        self._find_moves(trace, outermost)
+
+    def _find_moves(self, trace: Trace, outermost: int) -> None:
+        """The columns tell them: of the events only the starts of backwards are looked at."""
+        depths: dict[int, int] = {}
+        """Of each backward that runs in this queue, by its step."""
+        starts = trace.columns.code(ev.BackwardStarted)
+        nodes, kinds, waiting = trace.columns.nodes, trace.columns.kinds, Counter[int]()
+        pushes = trace.columns.code(ev.NodeQueued)
+        for step in _moves(trace, outermost):
+            around = _backward(trace, step)
+            if kinds[step] == starts:
+                event = trace[step]
+                if isinstance(event, ev.BackwardStarted) and (step == outermost or (event.depth and around in depths)):
+                    depths[step] = event.depth
+            elif around in depths:
+                self._steps.append(step)
+                self._depths.append(depths[around])
+                _wait(waiting, nodes[step], kinds[step] == pushes)
+                if not waiting:
+                    self._empty.append(len(self._steps))
+
+    def after(self, trace: Trace, step: int) -> Queue:
+        """The queue after everything up to a step."""
+        moves = bisect_right(self._steps, step)
+        kept, heap = self._kept[self._place(moves) - 1]
+        empty = self._empty[bisect_right(self._empty, moves) - 1]
+        if empty > kept:
+            kept, heap = empty, ()
+        if moves < self._done or kept > self._done:
+            self._done = kept
+            self._queue.set(heap)
+        while self._done < moves:
+            self._move(trace)
+        return self._queue
+
+    def _place(self, moves: int) -> int:
+        return bisect_right(self._kept, moves, key=lambda entry: entry[0])
+
+    def _move(self, trace: Trace) -> None:
+        event, depth = trace[self._steps[self._done]], self._depths[self._done]
+        if isinstance(event, Move):  # it is not where the file is damaged
+            _follow(self._queue, event, depth)
+        self._done += 1
+        place = self._place(self._done)
+        if self._done - self._kept[place - 1][0] >= max(KEPT_EVERY, len(self._queue.heap)):
+            self._kept.insert(place, (self._done, tuple(self._queue.heap)))
+
+
+def _follow(queue: _Replayed, event: Move, depth: int) -> None:
+    """What a move makes of a queue. One that is listed is told again from the moment on at which it was empty."""
+    match event:
+        case ev.NodeQueued():
+            own = QueuedNode(event.node, event.sequence_nr, event.device, depth)
+            if event.queue is None:
+                queue.push(own)
+            else:
+                queue.set([own] if len(event.queue) == 1 else [])
+        case ev.NodeStarted() if event.waiting is not None:
+            queue.set([])
+        case ev.NodeStarted() | ev.NodeSkipped():
+            queue.take(event.node)
+
+
+def _wait(waiting: Counter[int], node: int, pushed: bool) -> None:
+    """Counts a Node in or out; one that is a root several times waits several times."""
+    if pushed or waiting[node] > 1:
+        waiting[node] += 1 if pushed else -1
+    else:
+        del waiting[node]
+
+
+def _moves(trace: Trace, outermost: int) -> list[int]:
+    """The steps within a backward, itself included, at which others start, or at which Nodes are pushed or popped."""
+    end, found = trace.ends[outermost], list[int]()
+    for kind in (ev.BackwardStarted, ev.NodeQueued, ev.NodeStarted, ev.NodeSkipped):
+        steps = trace.steps_of(kind)
+        found.extend(steps[bisect_left(steps, outermost) : bisect_right(steps, end)])
+    return sorted(found)
+
+
+def _backward(trace: Trace, seq: int) -> int | None:
+    """The innermost backward around a step."""
+    kinds, start = trace.columns.kinds, trace.columns.code(ev.BackwardStarted)
+    return next((step for step in trace.columns.ancestors(seq) if kinds[step] == start), None)
+
+
+def _outermost(trace: Trace, seq: int) -> int | None:
+    """The outermost backward around a step, on the thread that it is of."""
+    found = None
+    for event in trace.ancestors(seq):
+        if isinstance(event, ev.BackwardStarted):
+            found = event.seq
+            if not event.depth:
+                break
+    return found
+
+
+_replays: WeakKeyDictionary[Trace, dict[int, _Replay]] = WeakKeyDictionary()
+REPLAYS = 8
+"""So many are kept of a trace."""
+
+
+def queue_at(trace: Trace, event: ev.NodeQueued | ev.NodeStarted) -> Queue:
+    """The queue that a Node has just joined, itself included, or that it has left to run.
+
+    It holds until this function is called again.
+    """
+    listed = event.queue if isinstance(event, ev.NodeQueued) else event.waiting
+    if listed is not None:
+        return _Listed(_known_of(trace, node, number, event.seq) for node, number in listed)
+    outermost = _outermost(trace, event.seq)
+    if outermost is None:
+        return _Listed(())
+    known = _replays.setdefault(trace, {})
+    if outermost not in known:
+        known[outermost] = _Replay(trace, outermost)
+        if len(known) > REPLAYS:
+            del known[next(iter(known))]
+    return known[outermost].after(trace, event.seq)
+
+
+def _known_of(trace: Trace, node: int, sequence_nr: int, at: int) -> QueuedNode:
+    """What was said when a listed Node was queued."""
+    past = history(trace).latest_first(node, at)
+    queued = next((event for event in past if isinstance(event, ev.NodeQueued)), None)
+    if queued is None:
+        return QueuedNode(node, sequence_nr, "cpu", 0)
+    backward = backward_around(trace, queued.seq)
+    return QueuedNode(node, sequence_nr, queued.device, 0 if backward is None else backward.event.depth)

@@ -1,0 +1,231 @@
+"""Finds what repeats in a backward graph: the turns of a loop, the layers of a network, with what leads from one to the
+next.
+
+A repeat is a stretch of the order in which Nodes with the same names and numbers of edges come again after a period,
+and each edge leads, from turn to turn, further by the same distance: to the same place of the next turn, always to
+the same Node (a shared leaf), or along another repeat. Only the last turns may lead elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dispatchviz.explain.graph.graph_fold import Link, Links, Repeat
+
+FEWEST = 3
+"""Turns: that each edge moves on by the same distance cannot be seen in fewer."""
+
+CANDIDATES = 24
+"""Periods that are tried."""
+
+WORTH = 3
+"""So many boxes less, at least."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where a repeat was found."""
+
+    start: int
+    period: int
+    turns: int
+
+    @property
+    def stop(self) -> int:
+        """The position after the last turn."""
+        return self.start + self.period * self.turns
+
+    @property
+    def saved(self) -> int:
+        """How many boxes fewer."""
+        return (self.turns - 1) * self.period
+
+
+class RepeatFinder:
+    """The graph as arrays, an entry for each Node and for each edge."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        kinds: dict[tuple[str, int], int] = {}
+        count = len(links.names)
+        pairs = zip(links.names, links.edges, strict=True)
+        self._kind = np.fromiter((kinds.setdefault((name, len(e)), len(kinds)) for name, e in pairs), np.int64, count)
+        self._degree = np.fromiter(map(len, links.edges), np.int64, count)
+        self._first = np.concatenate([[0], np.cumsum(self._degree)])
+        self._owner = np.repeat(np.arange(count), self._degree)
+        flat = [link or (-1, 0) for edges in links.edges for link in edges]
+        self._target, self._input = np.array(flat, np.int64).reshape(-1, 2).T
+        self._around = np.zeros(len(flat), np.int64)
+        """What an outer repeat does with each edge: within its turn only edges of which it does the same are equal."""
+        self.crossing = self._crossing()
+        """To how many Nodes from each position on edges lead from before it."""
+
+    @property
+    def uses(self) -> Ints:
+        """How many edges lead to each Node."""
+        return np.bincount(self._target[self._target >= 0], minlength=len(self._kind))
+
+    def _crossing(self) -> Ints:
+        real = np.flatnonzero(self._target >= 0)[::-1]
+        first_user = np.arange(len(self._kind))
+        first_user[self._target[real]] = self._owner[real]  # the last one that is written is the first one in order
+        steps = np.zeros(len(self._kind) + 2, np.int64)
+        np.add.at(steps, first_user + 1, 1)
+        np.add.at(steps, np.arange(len(self._kind)) + 1, -1)
+        return np.cumsum(steps)
+
+    def find(self, low: int, high: int) -> list[Stretch]:
+        """Repeats between two positions, in order; the one that saves most is preferred where two overlap."""
+        found = [stretch for period in self._periods(low, high) for stretch in self._stretches(low, high, period)]
+        free, taken = np.ones(high - low, np.bool_), list[Stretch]()
+        for stretch in sorted(found, key=lambda one: (-one.saved, one.period, one.start)):
+            if free[stretch.start - low : stretch.stop - low].all():
+                sound = self._sound(stretch, high)
+                if sound is not None and free[sound.start - low : sound.stop - low].all():
+                    taken.append(sound)
+                    free[sound.start - low : sound.stop - low] = False
+        return sorted(taken, key=lambda one: one.start)
+
+    def _periods(self, low: int, high: int) -> Iterator[int]:
+        """Distances at which the same three Nodes in a row come again, those that would save most first."""
+        kind = self._kind[low:high]
+        if len(kind) < FEWEST:
+            return
+        padded = np.concatenate([kind, [-1, -1]])
+        base = int(kind.max()) + 2
+        word = ((padded[:-2] + 1) * base + padded[1:-1] + 1) * base + padded[2:] + 1
+        order = np.argsort(word, kind="stable")
+        same = word[order][1:] == word[order][:-1]
+        gaps = Counter(np.diff(order)[same].tolist())
+        weighty = sorted(gaps, key=lambda gap: -gap * gaps[gap])
+        frequent = sorted(gaps, key=lambda gap: -gaps[gap])
+        yield from dict.fromkeys([1, *weighty[:CANDIDATES], *frequent[:CANDIDATES]])
+
+    def _stretches(self, low: int, high: int, period: int) -> Iterator[Stretch]:
+        """Where a period goes on for three turns or more, cut into turns where edges lead to the fewest Nodes."""
+        count = high - low - 2 * period
+        if count < 1:
+            return
+        here = self._pair(low, low + count, period) & self._pair(low + period, low + period + count, period)
+        edges = self._slots(low, low + count)
+        here[self._owner[edges][~self._steady(edges, period, here, low)] - low] = False
+        bounds = np.flatnonzero(np.diff(np.concatenate([[0], here.view(np.int8), [0]])))
+        for begin, end in bounds.reshape(-1, 2).tolist():
+            turns, rest = divmod(end - begin + 2 * period, period)
+            if turns >= FEWEST and (turns - 1) * period >= WORTH:
+                cuts = self.crossing[low + begin + period :][: rest + 1]
+                yield Stretch(low + begin + int(np.argmin(cuts)), period, turns)
+
+    def _slots(self, low: int, high: int) -> npt.NDArray[np.intp]:
+        return np.arange(self._first[low], self._first[high])
+
+    def _pair(self, low: int, high: int, period: int) -> npt.NDArray[np.bool_]:
+        """Of each Node whether one of its kind comes after a period."""
+        return np.equal(self._kind[low:high], self._kind[low + period : high + period])
+
+    def _steady(
+        self, edges: npt.NDArray[np.intp], period: int, alike: npt.NDArray[np.bool_], low: int
+    ) -> npt.NDArray[np.bool_]:
+        """Of each edge whether it moves on by the same distance to the next turn and to the one after it."""
+        owner = self._owner[edges]
+        number = edges - self._first[owner]
+        known = alike[owner - low]
+        once, twice = (np.where(known, self._first[owner + n * period] + number, edges) for n in (1, 2))
+        steady: npt.NDArray[np.bool_] = (
+            known & (self._around[edges] == self._around[once]) & (self._around[once] == self._around[twice])
+        )
+        for values in (self._target, self._input):
+            steady &= values[once] - values[edges] == values[twice] - values[once]
+        none = self._target < 0
+        steady &= (none[edges] == none[once]) & (none[once] == none[twice])
+        return steady
+
+    def _sound(self, stretch: Stretch, high: int) -> Stretch | None:
+        """With as many turns as the rule holds for, and those after them that only lead elsewhere at the end."""
+        turns = self._steady_turns(stretch)
+        if turns < FEWEST:
+            return None
+        for more in (2, 1):
+            longer = Stretch(stretch.start, stretch.period, turns + more)
+            if longer.stop <= high and self._ends(longer, turns):
+                return longer
+        return Stretch(stretch.start, stretch.period, turns)
+
+    def _steady_turns(self, stretch: Stretch) -> int:
+        """An edge that does not lead to the next turn must not lead into the repeat at all."""
+        target, turns = self._table(self._target, stretch), stretch.turns
+        stride = target[1] - target[0]
+        leaving = (stride != stretch.period) & (target[0] >= 0)
+        for turns in range(stretch.turns, FEWEST - 1, -1):
+            stop = stretch.start + turns * stretch.period
+            if (target[:turns, leaving] >= stop).all():
+                return turns
+        return 0
+
+    def _table(self, values: Ints, stretch: Stretch) -> Ints:
+        """A row of edges for each turn."""
+        edges = values[self._first[stretch.start] : self._first[stretch.stop]]
+        return edges.reshape(stretch.turns, -1)
+
+    def _ends(self, longer: Stretch, turns: int) -> bool:
+        """Whether the turns after so many are as the others but for edges that would lead beyond the last one."""
+        start, period = longer.start, longer.period
+        more = range(start + turns * period, longer.stop)
+        if any(self._kind[at] != self._kind[at - period] for at in more):
+            return False
+        target, given = self._table(self._target, longer), self._table(self._input, longer)
+        around = self._table(self._around, longer)
+        for turn in range(turns, longer.turns):
+            expected = np.where(target[0] < 0, -1, target[0] + turn * (target[1] - target[0]))
+            same = (target[turn] == expected) & (given[turn] == given[0] + turn * (given[1] - given[0]))
+            moves = (target[1] - target[0] == period) & (target[0] >= 0)
+            beyond = moves & (expected >= longer.stop) & ((target[turn] >= longer.stop) | (target[turn] < 0))
+            if not (same | beyond).all() or (around[turn] != around[0]).any():
+                return False
+        leaving = (target[1] - target[0] != period) & (target[0] >= 0)
+        return bool((target[:, leaving] >= longer.stop).all())
+
+    def repeat(self, stretch: Stretch) -> Repeat:
+        """The rule of a stretch; its body is not folded. What it does with each edge is noted for those within."""
+        target, given = self._table(self._target, stretch), self._table(self._input, stretch)
+        moves = list(zip((target[1] - target[0]).tolist(), (given[1] - given[0]).tolist(), strict=True))
+        owners = self._owner[self._first[stretch.start] : self._first[stretch.start + stretch.period]] - stretch.start
+        strides: list[list[tuple[int, int]]] = [[] for _ in range(stretch.period)]
+        for place, move in zip(owners.tolist(), moves, strict=True):
+            strides[place].append(move)
+        exits = dict(self._exits(stretch, target, given))
+        self._note(stretch, moves, {number for _, number in exits})
+        body = tuple(range(stretch.start, stretch.start + stretch.period))
+        return Repeat(
+            stretch.start,
+            stretch.period,
+            stretch.turns,
+            body,
+            tuple(map(tuple, strides)),
+            {at: link for (at, _), link in exits.items()},
+        )
+
+    def _exits(self, stretch: Stretch, target: Ints, given: Ints) -> Iterator[tuple[tuple[tuple[int, int], int], Link]]:
+        turns = np.arange(stretch.turns)[:, None]
+        wrong = target != np.where(target[0] < 0, -1, target[0] + turns * (target[1] - target[0]))
+        wrong |= (given != given[0] + turns * (given[1] - given[0])) & (target >= 0)
+        first = int(self._first[stretch.start])
+        for turn, number in np.argwhere(wrong).tolist():
+            slot = first + turn * target.shape[1] + number
+            at = int(self._owner[slot])
+            yield ((at, slot - int(self._first[at])), number), self._links.edges[at][slot - int(self._first[at])]
+
+    def _note(self, stretch: Stretch, moves: list[tuple[int, int]], leaving: set[int]) -> None:
+        """A number for each thing done with an edge, another one for each edge that leads elsewhere at the end."""
+        known: dict[tuple[int, int, int, int], int] = {}
+        first = int(self._first[stretch.start])
+        for number, move in enumerate(moves):
+            key = (int(self._around[first + number]), *move, number if number in leaving else -1)
+            self._around[first + number] = known.setdefault(key, len(known))

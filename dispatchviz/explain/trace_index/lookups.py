@@ -1,0 +1,157 @@
+"""Answers about a trace that are found when they are asked for, and the latest of them kept.
+
+A ``Lookup`` is a mapping whose values are looked up; ``Entries`` are the steps from which on something has a value,
+each value read when it is asked; ``StepsByKind`` are the steps about one tensor, Node or name, by kind of event.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import compress
+from typing import Any, Literal, TypeVar, overload
+
+from dispatchviz.core.record.trace_file.columns import Columns, Groups
+
+K = TypeVar("K")
+T = TypeVar("T")
+V = TypeVar("V")
+
+KEPT = 4096
+"""So many answers are kept; then they are looked up anew."""
+
+
+class _Nothing(Enum):
+    NOTHING = 0
+
+
+Nothing = Literal[_Nothing.NOTHING]
+NOTHING: Nothing = _Nothing.NOTHING
+"""In place of a value: the step does not tell one, or the file is damaged there."""
+
+
+class Lookup(Mapping[K, V]):
+    """Values by key, each found by ``find`` when it is first asked for; what that gives None for is not there."""
+
+    def __init__(self, find: Callable[[K], V | None], keys: Iterable[K]) -> None:
+        self._find, self._keys = find, keys
+        self._known: dict[K, V | None] = {}
+
+    @overload
+    def get(self, key: K, default: None = None, /) -> V | None: ...
+    @overload
+    def get(self, key: K, default: V | T, /) -> V | T: ...
+    def get(self, key: K, default: Any = None, /) -> Any:
+        try:
+            found = self._known[key]
+        except KeyError:
+            found = self._look(key)
+        return default if found is None else found
+
+    def __getitem__(self, key: K) -> V:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def __iter__(self) -> Iterator[K]:
+        return (key for key in self._keys if key in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _look(self, key: K) -> V | None:
+        if len(self._known) >= KEPT:
+            self._known.clear()
+        found = self._known[key] = self._find(key)
+        return found
+
+
+class Entries(Sequence[tuple[int, V]]):
+    """Steps in order, each with the value that something has from then on."""
+
+    def __init__(self, steps: Sequence[int], value: Callable[[int], V | Nothing]) -> None:
+        self.steps, self._value = steps, value
+        self._last: tuple[int, V | Nothing] = (-1, NOTHING)
+
+    @classmethod
+    def some(cls, steps: Sequence[int], value: Callable[[int], V | Nothing]) -> Entries[V] | None:
+        """None if there are no steps."""
+        return cls(steps, value) if len(steps) else None
+
+    def latest(self, at: int) -> tuple[int, V] | None:
+        """The last entry that happened at or before a step; None if there was none yet."""
+        for place in range(bisect_right(self.steps, at) - 1, -1, -1):
+            step = self.steps[place]
+            value = self._at(step)
+            if value is not NOTHING:
+                return step, value
+        return None
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[int, V]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[int, V]]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return list(self._told(self.steps[place]))
+        step = self.steps[place]
+        return step, self._at(step)
+
+    def __iter__(self) -> Iterator[tuple[int, V]]:
+        return self._told(self.steps)
+
+    def _told(self, steps: Iterable[int]) -> Iterator[tuple[int, V]]:
+        for step in steps:
+            value = self._at(step)
+            if value is not NOTHING:
+                yield step, value
+
+    def _at(self, step: int) -> V | Nothing:
+        if self._last[0] == step:
+            return self._last[1]
+        value = self._value(step)
+        self._last = step, value
+        return value
+
+
+class StepsByKind:
+    """The steps of groups, by kind of event: no event is looked at."""
+
+    def __init__(self, columns: Columns, groups: Groups) -> None:
+        self._groups, self._kinds = groups, columns.kinds
+        self._code = columns.code
+        self._wanted: dict[tuple[type[Any], ...], bytes] = {}
+        """Kinds to a table that has a one for their codes."""
+        self._codes: dict[int, tuple[Sequence[int], bytes]] = {}
+        """Numbers that were asked for lately to their steps and the kinds of these."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._groups)
+
+    def steps(self, number: int, *kinds: type[Any]) -> Sequence[int]:
+        """The steps of a number whose events are of some kinds, in order."""
+        steps, codes = self._codes.get(number) or self._look(number)
+        chosen = codes.translate(self._wanted.get(kinds) or self._table(kinds))
+        many = chosen.count(1)
+        return array("i", compress(steps, chosen)) if 0 < many < len(chosen) else steps if many else ()
+
+    def _look(self, number: int) -> tuple[Sequence[int], bytes]:
+        if len(self._codes) >= KEPT:
+            self._codes.clear()
+        steps = self._groups.get(number, ())
+        found = self._codes[number] = steps, bytes(map(self._kinds.__getitem__, steps))
+        return found
+
+    def _table(self, kinds: tuple[type[Any], ...]) -> bytes:
+        codes = set(map(self._code, kinds))
+        table = self._wanted[kinds] = bytes(code in codes for code in range(256))
+        return table

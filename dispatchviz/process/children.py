@@ -1,0 +1,85 @@
+"""Processes that a program begins. A forked child goes on without being recorded; one that begins anew (``subprocess``,
+``multiprocessing`` by spawn or forkserver, ``os.exec``) finds the model when it imports torch and is not recorded.
+
+How a new process finds the model is in ``for_children/sitecustomize.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dispatchviz.core.record.worker import resume_all
+
+_FOLDER = str(Path(__file__).parent / "for_children")
+
+
+class Family:
+    """Whether this process is a child that the program forked, and which children it forked."""
+
+    def __init__(self, in_child: Callable[[], None], forked: Callable[[int], None]) -> None:
+        self.is_child = False
+        self.in_child = in_child
+        """Called in a forked child, before anything else runs there."""
+        self.forked = forked
+        """Called in the parent with the child's number."""
+
+
+_running: Family | None = None
+"""That of the program that runs."""
+
+
+@contextmanager
+def in_family(family: Family) -> Iterator[None]:
+    """Inside the block the program's children are noticed, and new processes find the model."""
+    global _running
+    fork, pty_fork = os.fork, os.forkpty
+
+    def forks() -> int:
+        return _tell_parent(family, fork())
+
+    def forks_with_terminal() -> tuple[int, int]:
+        number, descriptor = pty_fork()
+        return _tell_parent(family, number), descriptor
+
+    before, _running = _running, family
+    functions: dict[str, Callable[..., Any]] = {"fork": forks, "forkpty": forks_with_terminal}
+    vars(os).update(functions)
+    try:
+        with _model_on_the_path():
+            yield
+    finally:
+        vars(os).update(fork=fork, forkpty=pty_fork)
+        _running = before
+
+
+def _tell_parent(family: Family, number: int) -> int:
+    if number:
+        resume_all()
+        family.forked(number)
+    return number
+
+
+@contextmanager
+def _model_on_the_path() -> Iterator[None]:
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = _FOLDER if not before else _FOLDER + os.pathsep + before
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("PYTHONPATH", None)
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
+def _in_child() -> None:
+    if _running is not None and not _running.is_child:
+        _running.is_child = True
+        _running.in_child()
+
+
+os.register_at_fork(after_in_child=_in_child)

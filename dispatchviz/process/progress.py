@@ -1,0 +1,104 @@
+"""A line on the terminal while a program is recorded for long: events, seconds, how to stop it.
+
+It is written where the cursor is at the beginning of a line, and erased before the program writes the next one: the
+program's own lines stay as they are. Without a terminal on stderr there is none.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dispatchviz.process.standard_output import told_before
+
+PATIENCE = 2.0
+"""Seconds after which a run counts as long."""
+
+INTERVAL = 0.5
+"""Seconds from one look to the next."""
+
+ERASED = "\r\x1b[K"
+
+
+class Progress:
+    """The line of a recording that goes on."""
+
+    def __init__(self, count: Callable[[], int], write: Callable[[str], object]) -> None:
+        self._count, self._write = count, write
+        self._begun = time.monotonic()
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._counted = -1
+        self._shown = False
+        self._at_line_start = True
+
+    def update(self) -> None:
+        """Shows how far the recording is, unless the program left a line unfinished or waits, as for ``input``."""
+        with self._lock:
+            counted, before = self._count(), self._counted
+            self._counted = counted
+            if self._at_line_start and counted != before:
+                seconds = time.monotonic() - self._begun
+                self._write(f"{ERASED}dispatchviz: {counted:,} events, {seconds:.0f} s (Ctrl+C stops the program)\r")
+                self._shown = True
+
+    def before_writing(self, text: str) -> None:
+        """The program is about to write that to the terminal."""
+        if os.getpid() != self._process:  # a forked child has no line, and its parent's lock may be taken for good
+            return
+        with self._lock:
+            self.erase()
+            if text:
+                self._at_line_start = text.endswith("\n")
+
+    def erase(self) -> None:
+        """Leaves the terminal as the program has it."""
+        if os.getpid() != self._process:
+            return
+        with self._lock:
+            if self._shown:
+                self._shown = False
+                self._write(ERASED)
+
+
+@contextmanager
+def progress_of(count: Callable[[], int]) -> Iterator[None]:
+    """Inside the block a recording that takes long shows how far it is, if somebody sees it on stderr."""
+    if sys.stderr is None or not _is_terminal(2):
+        yield
+        return
+    progress, over = Progress(count, _to_terminal), _thread.allocate_lock()
+    over.acquire()
+    _thread.start_new_thread(_show, (progress, over))  # no Thread: the program has no thread more than it began
+    with told_before(sys.stdout, progress.before_writing), told_before(sys.stderr, progress.before_writing):
+        try:
+            yield
+        finally:
+            over.release()
+            progress.erase()
+
+
+def _show(progress: Progress, over: _thread.LockType) -> None:
+    wait = PATIENCE
+    while not over.acquire(timeout=wait):
+        progress.update()
+        wait = INTERVAL
+    progress.erase()
+
+
+def _to_terminal(text: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode())
+
+
+def _is_terminal(descriptor: int) -> bool:
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False

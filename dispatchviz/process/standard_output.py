@@ -1,0 +1,150 @@
+"""What a program writes to its standard output is told where it is written; the stream stays Python's own object, of
+its type and encoding, with its buffers.
+
+The stream and its buffer get a ``write`` of their own in their instance's namespace, which ``print`` looks up too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Any, TextIO
+
+
+@contextmanager
+def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
+    """Inside the block ``tell`` is called with what is written to a stream; gives what ends that at once."""
+    if stream is None:  # there is no descriptor 1
+        yield lambda: None
+        return
+    writes = _Writes(stream, tell)
+    try:
+        yield writes.stop
+    finally:
+        writes.stop()
+
+
+@contextmanager
+def told_before(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[None]:
+    """Inside the block ``tell`` is called with what is about to be written to a stream, or with nothing at a flush."""
+    if stream is None or not hasattr(stream, "__dict__"):
+        yield
+        return
+    own, names = vars(stream), ("write", "flush")
+    before = {name: own[name] for name in names if name in own}
+    write, flush = stream.write, stream.flush
+
+    def telling_write(text: str, /) -> int:
+        tell(text if isinstance(text, str) else "")
+        return write(text)
+
+    def telling_flush() -> None:
+        tell("")
+        flush()
+
+    own.update(write=telling_write, flush=telling_flush)
+    try:
+        yield
+    finally:
+        for name in names:
+            own.pop(name, None)
+        own.update(before)
+
+
+class _Writes:
+    def __init__(self, stream: TextIO, tell: Callable[[str], Any]) -> None:
+        self._stream: Any = stream
+        self._buffer: Any = getattr(stream, "buffer", None) if os.linesep == "\n" else None
+        self._tell = tell
+        self._lock = threading.RLock()
+        self._pending = bytearray()
+        """What the stream holds back, encoded: it comes by once more when the buffer gets it."""
+        self._write = stream.write
+        vars(stream)["write"] = self.text
+        if self._buffer is not None:
+            self._write_bytes = self._buffer.write
+            vars(self._buffer)["write"] = self.bytes
+
+    def stop(self) -> None:
+        """The stream and its buffer are as they were."""
+        for part in (self._stream, self._buffer):
+            if part is not None:
+                vars(part).pop("write", None)
+
+    def text(self, text: str, /) -> int:
+        """Instead of the stream's ``write``."""
+        with self._lock:
+            if self._buffer is not None:
+                with suppress(ValueError, AttributeError, TypeError, LookupError):  # the stream itself says so
+                    self._pending += text.encode(self._stream.encoding, self._stream.errors)
+            written = self._write(text)
+            self._tell(text)
+            return written
+
+    def bytes(self, data: Any, /) -> int:
+        """Instead of the buffer's ``write``: bytes of the program's own, or text that was told of before."""
+        with self._lock:
+            if self._pending and self._pending.startswith(bytes(data)):
+                del self._pending[: len(data)]
+                return int(self._write_bytes(data))
+            written = int(self._write_bytes(data))
+            self._pending.clear()
+            self._tell(bytes(data).decode(sys.getdefaultencoding(), "surrogateescape"))
+            return written
+
+
+@contextmanager
+def on_stderr() -> Iterator[None]:
+    """Inside the block standard output is stderr, for the program, the processes that it begins, and ``os.write``."""
+    stdout: Any = sys.stdout
+    if stdout is None:
+        yield
+    elif not _is_descriptor_1(stdout):
+        with redirect_stdout(sys.stderr):
+            yield
+    else:
+        with _descriptor_1_is_2():
+            lines = stdout.line_buffering
+            stdout.reconfigure(line_buffering=True)  # what comes first on stderr shall be seen first
+            yield
+            with suppress(ValueError):  # the program closed it
+                stdout.reconfigure(line_buffering=lines)
+
+
+def _is_descriptor_1(stream: Any) -> bool:
+    try:
+        return bool(stream.fileno() == 1) and hasattr(stream, "reconfigure")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+@contextmanager
+def _descriptor_1_is_2() -> Iterator[None]:
+    stdout = sys.stdout
+    how: dict[str, Any] = {"encoding": stdout.encoding, "errors": stdout.errors, "closefd": False}
+    stdout.flush()
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # nobody listens on 2 either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    try:
+        yield
+    finally:
+        left = _flushed(stdout)
+        os.dup2(saved, 1)
+        os.close(saved)
+        if not left:
+            sys.stdout = open(1, "w", **how)  # noqa: SIM115
+
+
+def _flushed(stream: TextIO) -> bool:
+    """Whether a stream holds nothing back and can be used again."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        return False
+    return not stream.closed

@@ -1,0 +1,218 @@
+"""What is written in the boxes and frames of a folded graph: of many Nodes what they share, and from where to where the
+rest goes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folding import fold_order
+from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section
+from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, NodeOutline, State
+from dispatchviz.explain.sentences.english import shaped, shortened
+from dispatchviz.render.graph.dot import LONGEST, described, edge_text, gradients, state_text
+
+MOST_LINES = 14
+"""Of a box."""
+
+URGENT = (State.FAILED, State.RUNNING, State.QUEUED, State.WAITING, State.CAPTURED, State.CREATED)
+"""Which state gives a box of many Nodes its colours: the first of these that one of them is in."""
+
+
+class Texts:
+    """The texts of one folded graph."""
+
+    def __init__(self, graph: BackwardGraph, fold: Fold) -> None:
+        self._graph, self._fold, self._order = graph, fold, fold_order(graph)
+
+    def node(self, at: int) -> GraphNode:
+        """The Node at a position."""
+        return self._graph[self._order[at]]
+
+    def is_pruned(self, at: int) -> bool:
+        """Nothing goes there in this backward."""
+        return self._graph.outline(self._order[at]).state is State.PRUNED
+
+    def outlines(self, positions: Iterable[int]) -> Iterator[NodeOutline]:
+        """The Nodes at some positions, without their tensors."""
+        return (self._graph.outline(self._order[at]) for at in positions)
+
+    # -- of Nodes -----------------------------------------------------------------------------------------------------
+
+    def title(self, positions: Sequence[int]) -> str:
+        """``AddBackward0``, ``AccumulateGrad (a … f)``."""
+        node, last = self.node(positions[0]), self.node(positions[-1])
+        if node.leaf is None or last.leaf is None:
+            return node.name
+        return shortened(f"{node.name} ({varying(node.leaf.name, last.leaf.name)})", LONGEST)
+
+    def state(self, positions: Sequence[int]) -> tuple[str, State]:
+        """How far the engine is with them, in words, and whose colours they have."""
+        found = Counter(node.state for node in self.outlines(positions))
+        looks = next((state for state in URGENT if state in found), max(found, key=lambda state: found[state]))
+        if len(positions) == 1:
+            return state_text(self._graph, self.node(positions[0])), looks
+        if set(found) == {State.CREATED} and self._graph.graph_task is None:
+            return "", looks
+        if {State.DONE, State.RELEASED} >= set(found):
+            return "done, freed" if set(found) == {State.RELEASED} else "done", looks
+        texts = [f"{count:,} {state.value}" if len(found) > 1 else state.value for state, count in found.items()]
+        return ", ".join(texts), looks
+
+    def facts(self, positions: Sequence[int]) -> Iterator[str]:
+        """The lines of a box: of the first Node, and of the last one where that differs."""
+        node, last = self.node(positions[0]), self.node(positions[-1])
+        other = f" (last turn {last.number_text})" if last.number_text != node.number_text else ""
+        yield f"sequence_nr {node.number_text}{other}" + (
+            f", from line {varying(node.line, last.line)}" if node.line else ""
+        )
+        several: list[Callable[[GraphNode], Iterable[str]]] = [_shapes, _attributes, _saved]
+        for texts_of in several:
+            for one, other in zip(texts_of(node), texts_of(last), strict=False):
+                yield shortened(varying(one, other), LONGEST)
+
+    def port(self, node: GraphNode, number: int, is_many: bool) -> str:
+        """What an edge belongs to in the forward."""
+        edge = node.edges[number]
+        text = edge.argument or str(number) if is_many else edge_text(edge, number)
+        return shortened(text, LONGEST // 2)
+
+    def input_text(self, link: Link) -> str:
+        """Which input an edge leads to, where there are several."""
+        if link is None:
+            return ""
+        several = len(self.node(link[0]).inputs) > 1
+        return f"input_nr {link[1]}" if link[1] or several else ""
+
+    # -- of sections and repeats --------------------------------------------------------------------------------------
+
+    def frame(self, repeat: Repeat, path: Sequence[Repeat]) -> tuple[str, ...]:
+        """What a frame stands for."""
+        nodes = list(self.outlines(range(repeat.start, repeat.stop)))
+        size = nodes[0].name if repeat.period == 1 else f"{repeat.period:,} Nodes"
+        inner = "" if path else f": {self._numbered(nodes)}"
+        return (f"{repeat.turns:,} times {size}{inner}", *self._progress(repeat, path))
+
+    def _progress(self, repeat: Repeat, path: Sequence[Repeat]) -> Iterator[str]:
+        """How many turns are done while a backward is under way."""
+        if path or self._graph.graph_task is None:
+            return
+        firsts = self.outlines(range(repeat.start, repeat.stop, repeat.period))
+        if len(found := Counter(node.state for node in firsts)) > 1:
+            yield "its first Node: " + ", ".join(f"{count:,} {state.value}" for state, count in found.items())
+
+    def range_title(self, positions: Sequence[int]) -> str:
+        """``16 Nodes: sequence_nr 589 … 580``."""
+        return f"{len(positions):,} Nodes: {self._numbered(self.outlines(positions))}"
+
+    def _numbered(self, nodes: Iterable[NodeOutline]) -> str:
+        return f"sequence_nr {numbers(nodes)}"
+
+    def kinds(self, section: Section) -> Iterator[str]:
+        """How many of each kind."""
+        inside = range(section.start, section.stop)
+        found = Counter(node.name for node in self.outlines(inside)).most_common()
+        yield from (f"{count:,} × {kind}" for kind, count in found[:MOST_LINES])
+        if len(found) > MOST_LINES:
+            yield f"and {len(found) - MOST_LINES} more kinds"
+
+    def tree(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
+        """The Nodes in a row, each leading to the next line; in brackets where its other edges lead."""
+        lines = [
+            f"{count} × {text}" if (count := len(list(same))) > 1 else text
+            for text, same in groupby(self._spine(section, path))
+        ]
+        if len(lines) <= MOST_LINES:
+            yield from lines
+        else:
+            yield from lines[: MOST_LINES - 3]
+            yield f"… {len(lines) - MOST_LINES + 1} more lines …"
+            yield from lines[-2:]
+
+    def _spine(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
+        sizes = self._sizes(section)
+        at: int | None = section.start
+        while at is not None:
+            links = self._fold.edges[at]
+            way = max(range(len(links)), key=lambda number: sizes(links[number]), default=None)
+            down = None if way is None else links[way]
+            texts = [DOWN if n == way and link else self._branch(link, section, path) for n, link in enumerate(links)]
+            yield shortened(self._named(at, path) + (f" ({', '.join(texts)})" if len(texts) > 1 else ""), LONGEST + 16)
+            at = down[0] if down and down[0] < section.stop else None
+
+    def _sizes(self, section: Section) -> Callable[[Link], tuple[int, int]]:
+        """By how far an edge leads: the one that leads out is first, then the one with the most Nodes behind it."""
+        below = dict.fromkeys(range(section.start, section.stop), 1)
+        leaves = set[int]()
+        for at in reversed(range(section.start, section.stop)):
+            for link in self._fold.edges[at]:
+                if link is None:
+                    continue
+                if link[0] >= section.stop or link[0] in leaves:
+                    leaves.add(at)
+                else:
+                    below[at] += below[link[0]]
+
+        def size(link: Link) -> tuple[int, int]:
+            if link is None:
+                return 0, 0
+            return (2, 0) if link[0] >= section.stop or link[0] in leaves else (1, below[link[0]])
+
+        return size
+
+    def _branch(self, link: Link, section: Section, path: Sequence[Repeat]) -> str:
+        """``TBackward0 (x)``."""
+        if link is None:
+            return "none"
+        rest = [self._branch(found, section, path) for found in self._fold.edges[link[0]]]
+        to = f" to input_nr {link[1]}" if link[1] else ""
+        return self._named(link[0], path) + to + (f" ({', '.join(rest)})" if rest else "")
+
+    def _named(self, at: int, path: Sequence[Repeat]) -> str:
+        """``AddBackward0``; of an AccumulateGrad ``leaf x``."""
+        node = self.node(at)
+        if node.leaf is None:
+            return node.name
+        others = (self.node(at + (repeat.turns - 1) * repeat.period).leaf for repeat in path)
+        differs = any(leaf and leaf.number != node.leaf.number for leaf in others)
+        return f"leaf {node.leaf.name}{OTHERS if differs else ''}"
+
+
+DOWN = "↓"
+"""Stands for the edge that leads to the next line, or out of the box after the last one."""
+
+OTHERS = " …"
+"""After the name of a leaf that is another one in each turn."""
+
+
+def numbers(nodes: Iterable[NodeOutline]) -> str:
+    """``589 … 580``: from the largest sequence number to the smallest; ``max`` of leaves alone."""
+    found = [node.sequence_nr for node in nodes if node.sequence_nr != NO_NUMBER]
+    if not found:
+        return "max"
+    low, high = min(found), max(found)
+    return str(low) if low == high else f"{high} … {low}"
+
+
+def varying(one: object, other: object) -> str:
+    """The text, if both are the same; else both."""
+    return str(one) if one == other else f"{one} … {other}"
+
+
+def _shapes(node: GraphNode) -> Iterable[str]:
+    return [described(node.leaf)] if node.leaf else gradients(node)
+
+
+def _attributes(node: GraphNode) -> Iterable[str]:
+    return (f"{name}={value}" for name, value in node.attributes)
+
+
+def _saved(node: GraphNode) -> Iterator[str]:
+    """Without the names of the tensors, which are others in each turn."""
+    kept = "freed" if node.released else "saved"
+    for saved in node.variables:
+        shape = shaped(saved.tensor.shape) if saved.tensor and saved.tensor.shape is not None else "undefined"
+        yield f"{kept} {saved.name} {shape}"

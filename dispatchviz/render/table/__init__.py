@@ -1,0 +1,1 @@
+"""Events as rows of a table, for whoever asks about many traces at once."""

@@ -1,0 +1,51 @@
+"""To the hits of a search, slice by slice: what is found is shown while the search goes on, until a key is pressed."""
+
+from __future__ import annotations
+
+from dispatchviz.tui.commands.move_notes import hit_note
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.styled_line import line
+
+
+def search(session: Session, forward: bool) -> Update:
+    """To the next or the previous hit."""
+    if not session.search.query.strip():
+        first = key_of("ask_search").first
+        return Update(session.cursor, line((f" Nothing searched for yet: {first} starts a search", "hint")))
+    session.search.look_from(session.cursor.at, forward)
+    return next_hit(session, session.cursor, forward)
+
+
+def next_hit(session: Session, origin: Cursor, forward: bool = True) -> Update:
+    """From a cursor to the nearest hit, as soon as it is certain which one that is."""
+    hits = session.search
+    hits.go_on()
+    hit = hits.next(origin.at, forward)
+    if hits.certain(origin.at, hit, forward):
+        return _there(session, origin, origin.at if hit is None else hit, forward)
+    return Update(origin, hit_note(hits, origin), goes_on=lambda: next_hit(session, origin, forward))
+
+
+def _there(session: Session, origin: Cursor, hit: int, forward: bool) -> Update:
+    after = origin.goto(hit)
+    wrapped = after.at != origin.at and (after.at < origin.at) == forward
+    return counted(session, after, "went round the end" if wrapped else "")
+
+
+def counted(session: Session, cursor: Cursor, more: str = "") -> Update:
+    """Stays at a hit, and counts the others."""
+    hits = session.search
+    hits.go_on()
+    goes_on = None if hits.complete else lambda: counted(session, cursor, more)
+    return Update(cursor, hit_note(hits, cursor, more), goes_on=goes_on)
+
+
+def nearest(session: Session, origin: Cursor) -> Update:
+    """To the nearest hit that is known so far; one that is found later and nearer takes its place."""
+    hits = session.search
+    hits.go_on()
+    hit = hits.next(origin.at)
+    found = origin if hit is None else origin.goto(hit)
+    return Update(found, hit_note(hits, found), goes_on=None if hits.complete else lambda: nearest(session, origin))

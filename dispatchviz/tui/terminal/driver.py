@@ -1,0 +1,77 @@
+"""Textual's driver of a terminal, for the moments at which it would hang, or leave the terminal as it must not be.
+
+What differs: bytes that are no UTF-8 are passed over (it would end the stepper), a terminal that is gone swallows what
+is painted (it would wait for ever for room in its queue), and signals that suspend and resume wait until nothing else
+is being done. A process that was stopped without being asked (SIGSTOP) finds its terminal as the shell left it; here
+it takes it anew, and gives back at the end what it found at first.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class TerminalDriver(LinuxDriver):
+    """The same, with that mended."""
+
+    _painting = False
+    """Whether the terminal is ours at the moment."""
+
+    def write(self, data: str) -> None:
+        if self._writer_thread is not None and self._writer_thread.is_alive():
+            super().write(data)
+
+    def start_application_mode(self) -> None:
+        self._file = PatientFile()  # type: ignore[assignment]
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._painting = True
+
+    def stop_application_mode(self) -> None:
+        super().stop_application_mode()
+        self._painting = False
+
+    def _sigtstp_application(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(super()._sigtstp_application)
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._continued)
+
+    def _continued(self) -> None:
+        if self._painting and self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super()._sigcont_application()
+
+    def run_input_thread(self) -> None:
+        while not self.exit_event.is_set():
+            try:
+                super().run_input_thread()
+            except UnicodeDecodeError:
+                continue
+            except OSError:  # the terminal is gone: `terminal.end_if_gone`
+                return
+
+
+class PatientFile:
+    """The error stream, on which Textual paints; what cannot be written there is lost."""
+
+    def __init__(self) -> None:
+        assert sys.__stderr__ is not None  # `terminal.can_run` has looked
+        self._stream = sys.__stderr__
+
+    def write(self, text: str) -> None:
+        """As that of a file."""
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        """As that of a file."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def fileno(self) -> int:
+        """As that of a file."""
+        return self._stream.fileno()

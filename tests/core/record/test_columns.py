@@ -1,0 +1,169 @@
+"""The columns of a trace say of each event what a walk over all events says; a file gives back the same."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import dispatchviz
+import dispatchviz.torch as torch
+from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, NodeCreated, Printed, SourceLine
+from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
+from dispatchviz.core.record.trace_file.columns import NONE, Columns
+from dispatchviz.core.record.trace_file.writers import SUFFIXES
+from dispatchviz.trace import Trace
+
+PER_EVENT = (
+    "kinds",
+    "parents",
+    "depths",
+    "ends",
+    "siblings",
+    "lines",
+    "operators",
+    "keys",
+    "nodes",
+    "tensors",
+    "names",
+)
+GROUPS = ("of_kind", "of_node", "of_tensor", "of_name", "of_result", "of_storage", "of_detached", "of_call")
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x + x
+
+    x = torch.ones(2, requires_grad=True)
+    with dispatchviz.record() as recorded:
+        for _ in range(20):
+            y = twice(x)
+            y.register_hook(lambda gradient: gradient * 2)
+            y.sum().backward()
+        print(x.grad)
+    assert isinstance(recorded, Trace)
+    return recorded
+
+
+def interleaved(count: int) -> list[AnyEvent]:
+    """Events within any earlier ones, as several threads may leave them."""
+    chance = random.Random(count)
+    events: list[AnyEvent] = []
+    for seq in range(count):
+        parent = chance.choice([None, *range(max(0, seq - 6), seq)])
+        kind = chance.randrange(3)
+        if kind == 0:
+            events.append(SourceLine(seq, parent, "p.py", seq + 1))
+        elif kind == 1:
+            events.append(Dispatched(seq, parent, "call", chance.choice(["", "aten::add", "aten::mul"]), 1, "CPU"))
+        else:
+            events.append(Printed(seq, parent, "x"))
+    return events
+
+
+def walked(events: list[AnyEvent]) -> dict[str, list[int]]:
+    """Depth, end, next sibling and line of each event, one after the other."""
+    parents = [NONE if event.parent is None else event.parent for event in events]
+    found: dict[str, list[int]] = {"parents": parents, "depths": [], "lines": []}
+    last_line: dict[int, int] = {}
+    for seq, (event, parent) in enumerate(zip(events, parents, strict=True)):
+        found["depths"].append(0 if parent == NONE else found["depths"][parent] + 1)
+        if isinstance(event, SourceLine):
+            found["lines"].append(seq)
+            last_line[parent] = seq
+        else:
+            found["lines"].append(NONE if parent == NONE else last_line.get(parent, found["lines"][parent]))
+    ends = list(range(len(events)))
+    for seq in reversed(range(len(events))):
+        if parents[seq] != NONE:
+            ends[parents[seq]] = max(ends[parents[seq]], ends[seq])
+    return {**found, "ends": ends}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 300])
+def test_columns_say_what_a_walk_says(count: int) -> None:
+    events = interleaved(count)
+    columns = columns_of(events)
+    for name, expected in walked(events).items():
+        assert list(getattr(columns, name)) == expected, name
+    for seq, event in enumerate(events):
+        assert [*columns.children(seq)] == [e.seq for e in events if e.parent == seq]
+        operator = event.operator if isinstance(event, Dispatched) else ""
+        number = columns.operators[seq]
+        assert (columns.operator_names[number] if number != NONE else "") == operator
+
+
+def test_columns_of_a_recording(trace: Trace) -> None:
+    for name, expected in walked(list(trace)).items():
+        assert list(getattr(trace.columns, name)) == expected, name
+    made = [event.seq for event in trace if isinstance(event, NodeCreated)]
+    assert list(trace.steps_of(NodeCreated)) == made
+    both = [event.seq for event in trace if isinstance(event, NodeCreated | SourceLine)]
+    assert list(trace.steps_of(SourceLine, NodeCreated)) == both
+    for node, steps in trace.columns.of_node.items():
+        assert list(steps) == [event.seq for event in trace if getattr(event, "node", None) == node]
+    for tensor, steps in trace.columns.of_tensor.items():
+        assert list(steps) == [event.seq for event in trace if getattr(event, "tensor", None) == tensor]
+    for storage, steps in trace.columns.of_storage.items():
+        assert list(steps) == [event.seq for event in trace if getattr(event, "storage", None) == storage]
+    for number, steps in trace.columns.of_name.items():
+        text = trace.columns.name_texts[number]
+        named = (event for event in trace if isinstance(event, NameBound | NodeCreated))
+        assert list(steps) == [event.seq for event in named if event.name == text]
+
+
+def test_calls_by_operator_and_key_in_the_order_in_which_they_were_met(trace: Trace) -> None:
+    expected: dict[tuple[str, str], list[int]] = {}
+    for event in trace:
+        if isinstance(event, Dispatched):
+            expected.setdefault((event.operator, event.key), []).append(event.seq)
+    found = {(operator, key): list(steps) for operator, key, steps in trace.columns.calls()}
+    assert list(found.items()) == list(expected.items())
+
+
+def test_a_trace_that_grows_has_the_same_columns(trace: Trace) -> None:
+    builder, events = ColumnBuilder(), list(trace)
+    for begin in range(0, len(events), 7):
+        builder.extend(events[begin : begin + 7])
+    assert as_lists(builder.columns()) == as_lists(trace.columns)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_gives_back_events_columns_and_header(suffix: str, trace: Trace, tmp_path: Path) -> None:
+    trace.save(tmp_path / f"t{suffix}")
+    again = Trace.load(tmp_path / f"t{suffix}")
+    assert (again.notice, again.header, list(again)) == ("", trace.header, list(trace))
+    assert as_lists(again.columns) == as_lists(trace.columns)
+    assert (again[3], again[-1], again[5:300:7]) == (trace[3], trace[-1], trace[5:300:7])
+    with pytest.raises(IndexError):
+        again[len(trace)]
+
+
+@pytest.mark.parametrize("part", [0.05, 0.3, 0.6, 0.999])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_was_cut_off_opens_up_to_there(suffix: str, part: float, trace: Trace, tmp_path: Path) -> None:
+    whole = trace.encoded(suffix)
+    (tmp_path / f"t{suffix}").write_bytes(whole[: int(len(whole) * part)])
+    again = Trace.load(tmp_path / f"t{suffix}")
+    assert list(again) == list(trace)[: len(again)]
+    assert again.notice
+
+
+def test_a_damaged_block_is_shown_as_such_and_the_rest_is_there(trace: Trace, tmp_path: Path) -> None:
+    raw = bytearray(trace.encoded(".dvtrace"))
+    at = raw.index(b'["NodeCreated"')
+    raw[at + 20] ^= 1
+    (tmp_path / "t.dvtrace").write_bytes(raw)
+    again = Trace.load(tmp_path / "t.dvtrace")
+    differing = [seq for seq, (one, other) in enumerate(zip(trace, again, strict=True)) if one != other]
+    assert differing
+    assert len(differing) <= 256
+    assert all(type(again[seq]).__name__ == "Unknown" and again[seq].parent == trace[seq].parent for seq in differing)
+
+
+def as_lists(columns: Columns) -> dict[str, object]:
+    per_event = {name: list(getattr(columns, name)) for name in PER_EVENT}
+    groups = {name: {number: list(steps) for number, steps in getattr(columns, name).items()} for name in GROUPS}
+    return {**per_event, **groups, "names": (columns.operator_names, columns.key_names, columns.kind_names)}

@@ -1,0 +1,154 @@
+"""What a filter keeps of a recording is a trace like any other, and holds all that the conditions select."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatchviz.core.record.event_filter import ALWAYS, EventFilter, Only, only_from, read_only
+from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, SourceLine
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.recording import record
+
+SUM, ADD = "aten::sum", "aten::add.Tensor"
+
+
+def _events() -> Sequence[AnyEvent]:
+    import dispatchviz.torch as torch
+
+    with record() as trace:
+        x = torch.ones(3, requires_grad=True)
+        y = _twice(torch, x)
+        y.sum().backward()
+    return trace.events
+
+
+def _twice(torch: object, x: object) -> object:
+    return x + x  # type: ignore[operator]
+
+
+EVENTS = _events()
+
+
+def _kept(*conditions: str) -> list[AnyEvent]:
+    return list(EventFilter(read_only(conditions)).keep(EVENTS))
+
+
+def _check_whole(events: Sequence[AnyEvent]) -> None:
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert all(event.parent is None or event.parent < event.seq for event in events)
+    for event in events:
+        if isinstance(event, SourceLine) and event.caller is not None:
+            assert isinstance(events[event.caller], SourceLine)
+
+
+def _operators(events: Sequence[AnyEvent]) -> set[str]:
+    return {event.operator for event in events if isinstance(event, Dispatched)}
+
+
+@pytest.mark.parametrize("name", ["sum", "aten::sum", "s*m", "aten::su?"])
+def test_an_operator_is_kept_with_what_is_within_and_around(name: str) -> None:
+    kept = _kept(f"op={name}")
+    _check_whole(kept)
+    assert SUM in _operators(kept)
+    assert ADD not in _operators(kept)
+    (call,) = [e for e in kept if isinstance(e, Dispatched) and e.operator == SUM and e.how == "call"]
+    around = kept[call.parent or 0]
+    assert "sum" in repr(around)
+    assert len([e for e in kept if e.parent == call.seq]) == len([e for e in EVENTS if _is_within(e, SUM)])
+
+
+def _is_within(event: AnyEvent, operator: str) -> bool:
+    around = None if event.parent is None else EVENTS[event.parent]
+    return isinstance(around, Dispatched) and (around.operator, around.how) == (operator, "call")
+
+
+def test_what_a_line_calls_is_kept_with_the_line() -> None:
+    line = next(e for e in EVENTS if isinstance(e, SourceLine) and e.caller is not None)
+    caller = EVENTS[line.caller or 0]
+    assert isinstance(caller, SourceLine)
+    kept = _kept(f"line=test_event_filter:{caller.line}")
+    _check_whole(kept)
+    assert ADD in _operators(kept)
+    assert SUM not in _operators(kept)
+    assert {e.line for e in kept if isinstance(e, SourceLine)} == {caller.line, line.line}
+
+
+def test_all_kinds_of_conditions_must_hold() -> None:
+    assert _operators(_kept("module=test_event_filter", "op=add")) == {ADD}
+    assert not _operators(_kept("module=elsewhere", "op=add"))
+    assert _operators(_kept("op=add,op=sum")) >= {ADD, SUM}
+
+
+def test_what_others_refer_to_is_always_kept() -> None:
+    kept = _kept("op=no_such_operator")
+    _check_whole(kept)
+    assert len(kept) == sum(isinstance(event, ALWAYS) for event in EVENTS)
+    assert any(isinstance(event, NameBound) for event in kept)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(EVENTS)), st.integers(0, 40)), min_size=1, max_size=4))
+def test_steps_are_kept_whatever_the_ranges(ranges: list[tuple[int, int]]) -> None:
+    steps = tuple((first, first + more) for first, more in ranges)
+    kept = list(EventFilter(Only(step=steps)).keep(EVENTS))
+    _check_whole(kept)
+    chosen = [event for event in EVENTS if any(a <= event.seq <= b for a, b in steps)]
+    assert len(kept) >= len(chosen)
+    assert [type(event) for event in chosen] == [type(event) for event in _without_others(kept, chosen)]
+
+
+def _without_others(kept: list[AnyEvent], chosen: list[AnyEvent]) -> list[AnyEvent]:
+    """Of the kept events those that were chosen, found in order."""
+    rest = iter(kept)
+    return [next(one for one in rest if _same(one, event)) for event in chosen]
+
+
+def _same(one: AnyEvent, other: AnyEvent) -> bool:
+    def facts(event: AnyEvent) -> list[object]:
+        places = {"seq", "parent", "caller"}
+        return [getattr(event, name) for name in event.__struct_fields__ if name not in places]
+
+    return type(one) is type(other) and facts(one) == facts(other)
+
+
+def test_a_filter_may_be_given_events_in_parts() -> None:
+    whole = _kept("op=sum,line=1-9999")
+    parts = EventFilter(read_only(["op=sum,line=1-9999"]))
+    assert [kept for event in EVENTS for kept in parts.keep([event])] == whole
+
+
+def test_a_recording_keeps_what_is_selected() -> None:
+    import dispatchviz.torch as torch
+
+    with record(only={"op": ["sum"]}) as trace:
+        (torch.ones(2) + 1).sum()
+    assert SUM in _operators(trace.events)
+    assert ADD not in _operators(trace.events)
+    _check_whole(trace.events)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("op", "--only op is no condition"),
+        ("", "--only with nothing is no condition"),
+        ("op=", "is no condition"),
+        ("kernel=x", "--only kernel=x is no condition"),
+        ("line=x", "x is no number and no range such as 3-7"),
+        ("line=a.py:", "nothing is no number"),
+        ("step=7-3", "--only step=7-3: the range ends before it begins"),
+        ("step=-3", "-3 is no number"),
+        ("op=add,,line=3", "--only with nothing is no condition"),
+    ],
+)
+def test_a_condition_that_means_nothing_is_refused(text: str, said: str) -> None:
+    with pytest.raises(DispatchvizError) as error:
+        read_only([text])
+    assert said in str(error.value)
+
+
+def test_conditions_may_be_given_in_python() -> None:
+    assert only_from({"op": "add", "line": [3, "7-9"]}) == read_only(["op=add", "line=3,line=7-9"])

@@ -1,0 +1,133 @@
+"""Trace files that were damaged or made on purpose: what is before the damage opens, and nothing is believed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import typing
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import field_types
+from dispatchviz.core.record.trace_file import Trace, TraceError
+from dispatchviz.core.record.trace_file.blocks import FRAME_SIZE, INDEX, block
+
+HEAD = b'{"format":2,"cuda":"","program":"x.py"}\n'
+LINES = tuple(b'["Boxed",%d,null,"aten::add",1]\n' % seq for seq in range(4))
+TRAILER = 20
+
+
+def opened(*lines: bytes) -> Trace:
+    return Trace.decoded(b"".join((HEAD, *lines)), "file")
+
+
+def test_every_number_of_an_event_has_bounds() -> None:
+    kinds = typing.get_args(ev.AnyEvent)
+    found = {kind.__name__: typing.get_type_hints(kind, include_extras=True) for kind in kinds}
+    plain = [f"{kind}.{name}" for kind, hints in found.items() for name, hint in hints.items() if _has_plain_int(hint)]
+    assert plain == []
+
+
+def _has_plain_int(hint: object) -> bool:
+    if typing.get_origin(hint) is typing.Annotated:
+        return False
+    return hint is int or any(map(_has_plain_int, typing.get_args(hint)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'["Dispatched",0,null,"call","aten::add",9223372036854775808,"CPU"]\n',
+        b'["Dispatched",0,null,"call","aten::add",4611686018427387904,"CPU"]\n',
+        b'["HistorySet",0,null,0,0,4294967296]\n',
+        b'["HistorySet",0,null,-1,0,0]\n',
+        b'["NameBound",0,null,"x",1e3]\n',
+        b'["TensorCreated",0,null,0,"new",[-1],[1],"torch.float32","cpu",1,0,false,false]\n',
+    ],
+)
+def test_a_value_out_of_bounds_is_shown_as_it_is(line: bytes) -> None:
+    trace = opened(line)
+    assert isinstance(trace[0], ev.Unknown)
+    assert "a value at step 0 that this version does not know" in trace.notice
+
+
+def test_the_largest_values_are_none() -> None:
+    key_set, output = (getattr(field_types, name).__metadata__[0].le for name in ("KeySet", "OutputNumber"))
+    trace = opened(
+        b'["Dispatched",0,null,"call","aten::add",%d,"CPU"]\n' % key_set,
+        b'["HistorySet",1,null,0,0,%d]\n' % output,
+        b'["NodeCreated",2,null,0,"AccumulateGrad",%d,0,1]\n' % (2**64 - 1),
+    )
+    assert not trace.notice
+    assert [type(event) for event in trace] == [ev.Dispatched, ev.HistorySet, ev.NodeCreated]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"\n", b"{\n", b"[" * 100_000 + b"\n", b"\xff\xfe\n", b'{"format":2}\n', b"9" * 5000 + b"\n", LINES[0]],
+    ids=["nothing", "blank", "brace", "deep", "no text", "no header", "digits", "out of order"],
+)
+def test_what_is_before_the_damage_opens(damage: bytes) -> None:
+    trace = opened(*LINES[:2], damage, *LINES[3:])
+    assert len(trace) == 2
+    assert trace.notice == "file is cut off: it opens up to step 1"
+
+
+def test_a_file_without_a_step_says_so() -> None:
+    trace = opened(b"\n")
+    assert (len(trace), trace.notice) == (0, "file is cut off: none of its steps can be read")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".dvtrace"])
+def test_lone_surrogates_are_kept(suffix: str) -> None:
+    head = b'{"format":2,"cuda":"","program":"\\udce4.py"}\n'
+    trace = Trace.decoded(head + b'["Boxed",0,null,"aten::\\ud800",1]\n', "file")
+    again = Trace.decoded(trace.encoded(suffix), "file")
+    assert (again.notice, list(again), again.header.program) == ("", list(trace), "\udce4.py")
+
+
+def test_what_unpacks_to_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatchviz.core.record.trace_file.reader.MOST_UNPACKED", 1 << 20)
+    file = tmp_path / "bomb.jsonl.gz"
+    file.write_bytes(gzip.compress(HEAD + b"0" * (5 << 20)))
+    with pytest.raises(TraceError, match="unpacks to more than 1 MB"):
+        Trace.load(file)
+
+
+def test_gzip_members_are_one_file() -> None:
+    raw = gzip.compress(HEAD + LINES[0]) + gzip.compress(b"".join(LINES[1:]))
+    assert [len(Trace.decoded(each, "file")) for each in (raw, raw[:-3], raw + b"junk")] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("name", ["folder", "pipe", "/dev/zero", "/dev/null", "missing", "loop"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.dvtrace"
+    match name:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "loop":
+            path.symlink_to(path)
+        case "/dev/zero" | "/dev/null":
+            path = Path(name)
+    with pytest.raises(TraceError) as error:
+        Trace.load(path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("wrong", [b"\x00\x00\x00\x7f", b"\xfe\xff\xff\xff", b"\xff\xff\xff\x7f"])
+def test_an_index_that_leads_out_of_the_trace_is_not_believed(wrong: bytes) -> None:
+    trace = opened(*LINES)
+    raw = trace.encoded(".dvtrace")
+    at = raw.rfind(INDEX)
+    index = raw[at + FRAME_SIZE : -TRAILER]
+    begin = 8 + int.from_bytes(index[:8], "little")
+    for place in range(begin, len(index) - 4, 4):
+        forged = block(INDEX, index[:place] + wrong + index[place + 4 :])
+        found = Trace.decoded(raw[:at] + forged + raw[-TRAILER:], "file")
+        assert all(0 <= end < len(found) for end in found.ends)
+        assert all(0 <= depth < len(found) for depth in found.depths)
+        assert list(found) == list(trace) or isinstance(found[0], ev.Unknown)

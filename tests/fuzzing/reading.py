@@ -1,0 +1,150 @@
+"""Everything that a reader can do with a file: open it, read the log, look at steps, search, draw, run commands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from dispatchviz.cli import main
+from dispatchviz.cli.input_source import load
+from dispatchviz.core.record.trace_file import Trace, TraceError
+from dispatchviz.explain.codegen.operator_at_step import operator_at
+from dispatchviz.render.graph.dot import drawing
+from dispatchviz.render.graph.graph_picture import backward_graph
+from dispatchviz.render.graph.svg import RenderError, svg
+from dispatchviz.render.log.text_log import text_log
+from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.tui.commands.moves import move
+from dispatchviz.tui.commands.sharing import no_graph
+from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.panes.step_rows import step_row
+from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
+from dispatchviz.tui.questions.filter_question import FilterQuestion
+from dispatchviz.tui.questions.search_question import SearchQuestion
+from dispatchviz.tui.screens.step_text_screen import step_text
+from dispatchviz.tui.session import Session
+
+MOVES = ("into", "over", "out", "out_back", "over_back", "resume", "resume_back", "caller", "callee", "last", "first")
+LONGEST_COMPLAINT = 600
+MOST_LINES = 3000
+"""Of a log: more would take a second."""
+
+
+class Complaint(Exception):
+    """A file was refused otherwise than in one line, or a command ended otherwise than it says."""
+
+
+def read(path: Path, random: Random, output: Path) -> str:
+    """Does it all, with the steps and the command that chance picks; returns how the file opened.
+
+    ``output`` is a folder for what commands write.
+    """
+    with quiet():
+        try:
+            trace = load(str(path))
+        except TraceError as error:
+            _check_line(str(error))
+            trace = None
+        if trace is None or random.random() < 0.25:
+            _command(path, random, output, opens=trace is not None)
+        if trace is None:
+            return "refused"
+        if trace.notice:
+            _check_line(trace.notice)
+        if len(trace):
+            _look(trace, random)
+    return "with a notice" if trace.notice else "whole"
+
+
+def _check_line(text: str) -> None:
+    if not text.strip() or "\n" in text.strip() or len(text) > LONGEST_COMPLAINT:
+        raise Complaint(f"not one line: {text[:1000]!r}")
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[io.TextIOWrapper]:
+    """Standard output and errors as a terminal's encoding would have them, kept to themselves."""
+    output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        yield errors
+
+
+def _look(trace: Trace, random: Random) -> None:
+    """Some of what a reader does, the costly parts less often."""
+    if random.random() < 0.5:
+        for _ in islice(text_log(trace), MOST_LINES):
+            pass
+    if random.random() < 0.2:
+        for _ in islice(torch_log(trace), MOST_LINES):
+            pass
+    session = Session(trace)
+    for at in {random.randrange(len(trace)), random.choice((0, len(trace) - 1))}:
+        _look_at(session, at, random)
+    if random.random() < 0.2:
+        _ask(session, random)
+    if random.random() < 0.4:
+        at, of = random.choice(((None, None), (None, "all"), (random.randrange(len(trace)), None)))
+        drawn = drawing(backward_graph(trace, at, of))
+        if random.random() < 0.005 and drawn.boxes < 100:
+            with contextlib.suppress(RenderError):
+                svg(drawn)
+
+
+def _look_at(session: Session, at: int, random: Random) -> None:
+    """The stepper's screen at a step, and where keys lead from there."""
+    trace, width = session.trace, random.choice((38, 60, 118))
+    session.cursor = session.cursor.goto(at)
+    Scene(session.cursor, 0).plan(*random.choice(((60, 16), (80, 24), (120, 40), (220, 70))))
+    for _, module in PANES.values():
+        rows_of(module)(trace, at, width)
+    for row in range(max(0, at - 5), min(len(trace), at + 5)):
+        step_row(session.cursor, row, width)
+    step_text(trace, at)
+    operator_at(trace, at)
+    no_graph(trace, at)
+    session.cursor = move(session, random.choice(MOVES)).cursor
+
+
+def _ask(session: Session, random: Random) -> None:
+    """The questions of the bottom line."""
+    query = random.choice(("add", "t1", "n2", "SourceLine", "x", "backward", "\0", "autograd cpu"))
+    SearchQuestion(session).typed(query)
+    session.cursor = FilterQuestion(session).answered(query).cursor
+    session.cursor = (
+        BreakpointQuestion(session).answered(random.choice(("add", "12", "NodeCreated", "CPU", "?"))).cursor
+    )
+    session.cursor = move(session, random.choice(MOVES)).cursor
+
+
+def _command(path: Path, random: Random, output: Path, opens: bool) -> None:
+    """A command on the file."""
+    made = output / f"made{random.choice(('.dot', '.jsonl', '.jsonl.gz'))}"
+    arguments = random.choice(
+        (
+            ["open", "--plain"],
+            ["open"],
+            ["open", "--plain", "--step", str(random.randrange(30))],
+            ["run", "--plain"],
+            ["trace"],
+            ["trace", "--format", "torch"],
+            ["trace", "--format", "jsonl"],
+            ["export", "-o", str(made)],
+            ["trace", "--save", str(output / "made.jsonl")],
+        )
+    )
+    with quiet() as errors:
+        status = main([*arguments, str(path)])
+        sys.stdout.flush()
+        errors.flush()
+        assert isinstance(errors.buffer, io.BytesIO)
+        said = errors.buffer.getvalue().decode().splitlines()
+    for line in said:
+        _check_line(line)
+    if status not in (0, 2) or len(said) > (1 if status == 0 else 2) or (status == 0 and not opens):
+        raise Complaint(f"status {status} of {arguments}, which opens: {opens}; it says {said}")

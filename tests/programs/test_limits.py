@@ -1,0 +1,63 @@
+"""``--limit``: so much of a program is recorded, and the program runs on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.record.trace_file import Trace
+from tests.cli.command import dispatchviz, script
+
+pytestmark = pytest.mark.long
+
+LOOP = "import torch\nx = torch.ones(2)\nfor i in range(200):\n    x = x + 1\nprint(x)\n"
+TRACED = ("trace", "-o", "/dev/null")
+
+
+@pytest.mark.parametrize("name", ["t.dvtrace", "t.jsonl", "t.jsonl.gz"])
+def test_so_many_events_are_in_the_file_and_the_program_ends_as_ever(name: str, tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP)
+    assert dispatchviz(*TRACED, "--save", name, program, cwd=tmp_path).status == 0  # an older one is replaced
+    ended = dispatchviz(*TRACED, "--save", name, "--limit", "500", program, cwd=tmp_path)
+    assert (ended.status, ended.out) == (0, "tensor([201., 201.])\n")
+    assert ended.err == (
+        "dispatchviz: the recording ended before step 500: the limit of 500 events is reached; the program ran on, "
+        f"what was recorded is in {tmp_path / name}\n"
+    )
+    assert len(Trace.load(tmp_path / name)) == 500
+    assert {path.name for path in tmp_path.iterdir()} == {"program.py", name}
+
+
+def test_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP)
+    limited = dispatchviz(*TRACED, "--save", "a.jsonl", "--limit", "1_000_000", program, cwd=tmp_path)
+    free = dispatchviz(*TRACED, "--save", "b.jsonl", program, cwd=tmp_path)
+    assert limited == free
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_a_size_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP.replace("200", "20000"))
+    ended = dispatchviz(*TRACED, "--save", "t.jsonl", "--limit", "100kB", program, cwd=tmp_path)
+    assert (ended.status, ended.out) == (0, "tensor([20001., 20001.])\n")
+    assert "the limit of 100,000 bytes is reached" in ended.err
+    assert 100_000 <= (tmp_path / "t.jsonl").stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1e6", "500 apples", "NaN"])
+def test_what_is_no_limit_is_refused_in_one_line(limit: str, tmp_path: Path) -> None:
+    ended = dispatchviz(*TRACED, f"--limit={limit}", script(tmp_path, LOOP), cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    means = "write a number of events (1000000) or a size (500MB, 2GiB), above 0"
+    assert ended.err == f"dispatchviz: --limit {limit} is no limit: {means}\n"
+
+
+@pytest.mark.parametrize("options", [("run", "--no-trace"), ("run", "--plain"), TRACED])
+def test_a_limit_of_what_is_not_recorded_is_refused(options: tuple[str, ...], tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP)
+    dispatchviz(*TRACED, "--save", "t.jsonl", program, cwd=tmp_path)
+    source = program if "--no-trace" in options else "t.jsonl"
+    ended = dispatchviz(*options, "--limit", "5", source, cwd=tmp_path)
+    assert ended.status == 2
+    assert ended.err.startswith("dispatchviz: --limit with ")

@@ -1,0 +1,200 @@
+"""A reader who does anything: random keys, answers, clicks, and sizes of the terminal, from a seed.
+
+    python -m tests.tui.random_keys --keys 20000 --seed 1
+
+A crash of the stepper is raised here, with the last actions; the same seed does the same again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from textual import events
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.tui.session import Session
+
+from .odd_answers import ODD_ANSWERS
+from .screens import Reader
+from .synthetic import awkward, big, forum, raising
+
+ENDS = ("q", "ctrl+q")
+"""Keys that end the stepper: another one is opened then."""
+
+SLOW = ("o",)
+"""A key that draws a picture, which is not what is tried here."""
+
+KEYS = tuple(key for entry in KEYMAP for key in entry.keys if key not in (*ENDS, *SLOW, "ctrl+p", "ctrl+z"))
+
+ASKING = ("colon", "slash", "b", "f", "m")
+
+OTHER_KEYS = (
+    *("x", "Z", "ä", "日", "j", "k", "9", "0", "space", "insert", "delete", "f5", "f12", "alt+x", "shift+up"),
+    *("ctrl+@", "ctrl+a", "ctrl+c", "ctrl+d", "ctrl+j", "ctrl+k", "ctrl+w", "ctrl+left", "ctrl+right"),
+)
+"""Keys that do nothing on the steps, or something only in a prompt."""
+
+CHARACTERS = {
+    key: character for character in map(chr, range(32, 127)) if (key := _character_to_key(character)) != character
+}
+"""What a key with a name writes."""
+
+SIZES = ((80, 24), (120, 40), (200, 60), (60, 15), (59, 15), (60, 14), (1, 1), (2, 50), (300, 3), (400, 120))
+
+REMEMBERED = 30
+"""How many of the last actions are told when one ends in a crash."""
+
+
+class Anyone:
+    """Does one random thing after the other to a stepper."""
+
+    def __init__(self, reader: Reader, chance: random.Random) -> None:
+        self._reader, self._chance = reader, chance
+        self.done: deque[str] = deque(maxlen=REMEMBERED)
+        self.keys = 0
+        self._acts: Mapping[Callable[[], object], int] = {
+            self.presses: 60,
+            self.answers: 20,
+            self.clicks: 6,
+            self.scrolls: 4,
+            self.resizes: 3,
+            self.presses_others: 5,
+            self.uses_the_palette: 1,
+            self.loses_focus: 1,
+        }
+
+    async def acts(self) -> None:
+        """Does one of these."""
+        await self._chance.choices(list(self._acts), list(self._acts.values()))[0]()  # type: ignore[misc]
+
+    async def presses(self) -> None:
+        """Some keys of the keymap."""
+        await self._press(*self._chance.choices(KEYS, k=self._chance.randint(1, 8)))
+
+    async def presses_others(self) -> None:
+        await self._press(*self._chance.choices(OTHER_KEYS, k=self._chance.randint(1, 4)))
+
+    async def answers(self) -> None:
+        """Opens a question and answers it, by keys or by pasting; leaves it in one way or another."""
+        await self._press("escape", self._chance.choice(ASKING))
+        text = self._chance.choice(ODD_ANSWERS)
+        if self._chance.random() < 0.3:
+            text += self._chance.choice(ODD_ANSWERS)
+        if len(text) < 40 and self._chance.random() < 0.6:
+            await self._press(*map(_character_to_key, text))
+        else:
+            self._note("pastes", text)
+            self._reader.app.post_message(events.Paste(text))
+            await self._answered()
+        for _ in range(self._chance.randint(0, 3)):
+            await self._press(self._chance.choice(("left", "backspace", "home", "end", "delete", "ctrl+w", "9", "-")))
+        await self._press(self._chance.choice(("enter", "enter", "enter", "escape", "ctrl+j", "tab")))
+
+    async def clicks(self) -> None:
+        width, height = self._reader.app.size
+        offset = self._chance.randrange(max(width, 1)), self._chance.randrange(max(height, 1))
+        self._note("clicks", str(offset))
+        await self._reader.pilot.click(offset=offset, times=self._chance.choice((1, 1, 2)))
+
+    async def scrolls(self) -> None:
+        width, height = self._reader.app.size
+        x, y = self._chance.randrange(max(width, 1)), self._chance.randrange(max(height, 1))
+        kind = self._chance.choice((events.MouseScrollUp, events.MouseScrollDown, events.MouseMove, events.MouseDown))
+        self._note(kind.__name__, f"{x},{y}")
+        for _ in range(self._chance.randint(1, 5)):
+            await self._reader.pilot._post_mouse_events([kind], offset=(x, y))
+
+    async def resizes(self) -> None:
+        size = self._chance.choice((*SIZES, (self._chance.randint(1, 250), self._chance.randint(1, 80))))
+        self._note("resizes", str(size))
+        await self._reader.pilot.resize_terminal(*size)
+
+    async def loses_focus(self) -> None:
+        for event in (events.AppBlur(), events.AppFocus()):
+            self._reader.app.post_message(event)
+        await self._answered()
+
+    async def uses_the_palette(self) -> None:
+        await self._press("escape", "ctrl+p")
+        await self._press(*map(_character_to_key, self._chance.choice(("the", "[/]", "sea", "col", "zzz", "--5"))))
+        await self._press(self._chance.choice(("enter", "escape", "down")), "escape", "escape")
+
+    async def _press(self, *keys: str) -> None:
+        self.keys += len(keys)
+        self._note("presses", " ".join(keys))
+        for key in keys:
+            self._reader.app.post_message(events.Key(key, CHARACTERS.get(key, key if len(key) == 1 else None)))
+        await self._answered()
+
+    async def _answered(self) -> None:
+        """Until the stepper has taken all that was sent, or is no more."""
+        done, app = asyncio.Event(), self._reader.app
+        app.call_later(done.set)
+        while not done.is_set() and app._running:
+            await asyncio.sleep(0)
+
+    def _note(self, what: str, text: str) -> None:
+        self.done.append(f"{what} {text[:60]!r}" + (f" of {len(text)}" if len(text) > 60 else ""))
+
+
+TRACES: Mapping[str, Callable[[], Trace]] = {
+    "forum": forum,
+    "raising": raising,
+    "brackets": lambda: awkward("[/] [a] f[N] \x1b[31m \u202e"),
+    "long text": lambda: awkward("word日本 " * 5_000),
+    "2,000 steps": lambda: big(2_000),
+}
+
+
+def tried(name: str, seed: int, keys: int, marks: str = "") -> int:
+    """Uses the stepper on a trace until so many keys are pressed; returns how many were. RuntimeError if it crashed."""
+    chance, pressed = random.Random(f"{name} {seed}"), 0
+    while pressed < keys:
+        pressed += asyncio.run(_one_session(TRACES[name](), chance, keys - pressed, marks, f"{name!r}, seed {seed}"))
+    return pressed
+
+
+async def _one_session(trace: Trace, chance: random.Random, keys: int, file: str, who: str) -> int:
+    app = StepperApp(Session(trace, None, file))
+    anyone: Anyone | None = None
+    try:
+        async with app.run_test(size=chance.choice(SIZES)) as pilot:
+            anyone = Anyone(Reader(app, pilot), chance)
+            await _begun(app, pilot)
+            while anyone.keys < keys and app._exit is False:
+                await anyone.acts()
+    except Exception as error:
+        actions = "\n  ".join(anyone.done if anyone else ())
+        raise RuntimeError(f"the stepper crashed on {who}: {error!r}\n  {actions}") from error
+    return anyone.keys + 1
+
+
+async def _begun(app: StepperApp, pilot: Pilot[None]) -> None:
+    while app.view.prompt is None:
+        await pilot.pause()
+
+
+def main() -> int:
+    """Tries all traces."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--keys", type=int, default=20_000, help="over all traces")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("trace", nargs="*", default=list(TRACES), help=", ".join(TRACES))
+    given = parser.parse_args()
+    for name in given.trace:
+        pressed = tried(name, given.seed, given.keys // len(given.trace))
+        print(f"{name}: {pressed:,} keys, no crash", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""Some hundreds of random keys, answers, clicks and sizes; ``python -m tests.tui.random_keys`` does 20,000."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.tui.cursor.breakpoints import breakpoint_named, refusal
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.questions.step_question import step_named
+
+from .odd_answers import ODD_ANSWERS
+from .random_keys import TRACES, tried
+from .screens import Reader, read
+from .synthetic import forum
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TRACES)
+def test_nothing_that_is_pressed_ends_the_stepper(name: str, tmp_path: Path) -> None:
+    assert tried(name, seed=1, keys=80, marks=str(tmp_path / "marks")) >= 80
+
+
+@pytest.mark.parametrize("text", ODD_ANSWERS, ids=lambda text: ascii(text[:20]))
+def test_odd_answers_are_steps_or_none(text: str) -> None:
+    cursor = Cursor(forum(), 5)
+    assert step_named(text, cursor) is None or cursor.goto(step_named(text, cursor) or 0).at in range(len(forum()))
+    assert breakpoint_named(text, forum()) is not None or len(refusal(text, forum())) < 400
+
+
+def test_what_is_no_number_of_ours_is_no_step() -> None:
+    cursor = Cursor(forum(), 5)
+    for text in ("--5", "+-1", "1e9", "٣٧", "³", "-50%", "", "+", "%"):
+        assert step_named(text, cursor) is None, text
+    assert step_named("-" + "9" * 5000, cursor) == 5 - 10**18
+    assert step_named("9" * 5000, cursor) == 10**18
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("keys", ["qs", "qss/abc\n", "q?", "qq", "?qsq", "q:5\n"])
+def test_keys_behind_the_one_that_quits_are_nobody_s(keys: str) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once(keys)
+
+    read(forum(), story)
