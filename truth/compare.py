@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
+import struct
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +23,26 @@ def close(one: Any, other: Any, rounding: float = 2e-6) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(close(a, b, rounding) for a, b in zip(one, other, strict=True))
     return type(one) is type(other) and bool(one == other)
+
+
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]\d+)?")
+HALF_ROUNDING = 4e-3
+
+
+def close_text(one: str, other: str) -> bool:
+    """Equal, the numbers that were printed within rounding; where all fit into half precision, within its rounding."""
+    if NUMBER.sub("", one) != NUMBER.sub("", other):
+        return False
+    numbers = [list(map(float, NUMBER.findall(text))) for text in (one, other)]
+    is_half = all(map(_fits_half, (*numbers[0], *numbers[1])))
+    return close(*numbers, HALF_ROUNDING if is_half else 2e-6)
+
+
+def _fits_half(number: float) -> bool:
+    try:
+        return struct.unpack("e", struct.pack("e", number))[0] == number
+    except OverflowError:
+        return False
 
 
 def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import torch
+
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 """Operators whose numbers are not compared."""
 
@@ -34,7 +36,11 @@ SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products 
 KNOWN: dict[str, tuple[Known, ...]] = {
     "complex": (Known(ANY, "Half|float16|complex32|ComplexHalf", "there is no complex32"),),
     "linalg.cond": (
-        Known("(function|out=) complex64.*", r"numbers of torch\.float32", "LAPACK builds round otherwise"),
+        Known(
+            "(function|out=) complex64.*|gradient float32",
+            r"numbers of torch\.float32",
+            "LAPACK builds round otherwise",
+        ),
     ),
     "matmul": (SUM_ORDER,),
     "matrix_exp": (Known(ANY, r"numbers of torch\.(float32|complex64)", "products are added up in another order"),),
@@ -45,6 +51,14 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "nn.functional.conv_transpose1d": (HALF,),
     "nn.functional.conv_transpose2d": (HALF,),
     "nn.functional.conv_transpose3d": (HALF,),
+    "nn.functional.gelu": tuple(
+        Known(f"out= {dtype}, other strides", "numbers of", "oneDNN has no such type on this processor")
+        for dtype, has_it in (
+            ("bfloat16", torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+            ("float16", torch.ops.mkldnn._is_mkldnn_fp16_supported()),
+        )
+        if not has_it
+    ),
     "nn.functional.scaled_dot_product_attention": (HALF,),
     "pow": (Known("gradient float32", "numbers of torch.float32", "last bits of logarithms, in sums that cancel"),),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
