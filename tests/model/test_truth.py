@@ -6,7 +6,7 @@ import copy
 import math
 
 from truth import records
-from truth.compare import close, difference
+from truth.compare import close, close_text, difference
 from truth.readable import graph_texts, log_texts
 
 FORUM = records.programs()["forum_cpu"]
