@@ -7,6 +7,7 @@ Not here: how events are made (``core/record``), running a whole script on the m
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,14 +36,17 @@ from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
 from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.machine_recorder import Recorder
+from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, read_limit
 from dispatchviz.core.record.trace_file import Header, TraceError
 from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.reader import opened
-from dispatchviz.core.record.trace_stream import NO_LIMIT, Limit, TraceStream
+from dispatchviz.core.record.trace_file.unindexed_file import Opened
+from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
+from dispatchviz.errors import DispatchvizError
 from dispatchviz.trace import Trace
 from dispatchviz.user_lines import ProgramEventBuilder
 from dispatchviz.variable_names import Names
@@ -455,15 +459,25 @@ class Recording(Trace):
         return {"header": complete, "events": events, "columns": columns, "notice": stopped or notice}
 
     @property
-    def events(self) -> tuple[AnyEvent, ...]:  # type: ignore[override]
+    def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
         """What was recorded so far."""
-        return tuple(self._source.events)
+        return tuple(self._source.events) if self._source.stream is None else self._in_file()[1]
 
     def __len__(self) -> int:
-        return len(self._source.events)
+        return len(self._so_far())
 
     def __getitem__(self, at: Any) -> Any:
-        return self._source.events[at]
+        return self._so_far()[at]
+
+    def _so_far(self) -> Sequence[AnyEvent]:
+        return self._source.events if self._source.stream is None else self._in_file()[1]
+
+    def _in_file(self) -> Opened:
+        """What a stream has written; ``header`` has what the file does not tell yet."""
+        stream = self._source.stream
+        assert stream is not None
+        stream.flush()
+        return opened(stream.path)
 
     @property
     def header(self) -> Header:
@@ -486,6 +500,8 @@ class Recording(Trace):
     @property
     def columns(self) -> Columns:
         """Of the events so far."""
+        if self._source.stream is not None:
+            return self._in_file()[3]
         from dispatchviz.core.record.trace_file.column_builder import columns_of
 
         return columns_of(self.events)
@@ -499,14 +515,24 @@ def _header(program: str, arguments: tuple[str, ...], sources: Mapping[str, str]
 
 
 @contextmanager
-def record(program: str = "", only: Mapping[str, object] | None = None) -> Iterator[Trace]:
+def record(
+    program: str = "",
+    only: Mapping[str, object] | None = None,
+    save: str | Path | None = None,
+    limit: int | str | None = None,
+) -> Iterator[Trace]:
     """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
 
     ``program`` is its name in headers; without it that is the file that the ``with`` is in. ``only`` keeps what it
     selects, in the end: ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, as ``--only`` does.
+    ``save`` is a file that the trace goes to while the block runs, of the kind that its suffix asks for, so that a
+    process that is killed leaves it and memory does not grow; until it is complete it is beside that name
+    (``run.part-4242.dvtrace``). ``limit`` is a number of events, or the size of the file (``"500MB"``), after which
+    nothing more is recorded; ``trace.notice`` then says so, as it does if the file cannot be written to the end.
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
-    recording is already running: recordings do not nest; DispatchvizError if ``only`` means nothing.
+    recording is already running: recordings do not nest; DispatchvizError if ``only`` or ``limit`` means nothing, or
+    the file cannot be written.
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
@@ -515,14 +541,33 @@ def record(program: str = "", only: Mapping[str, object] | None = None) -> Itera
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)
     trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept)
-    recorder.start(source)
+    with _in_file(trace, save, limit):
+        recorder.start(source)
+        try:
+            yield trace
+            if is_users(caller.f_code):
+                source.name_locals(caller)
+        except BaseException as error:
+            source.raised(error)
+            raise
+        finally:
+            recorder.stop(source)
+            trace.finish()
+
+
+@contextmanager
+def _in_file(trace: Recording, save: str | Path | None, limit: int | str | None) -> Iterator[None]:
+    """What the block records goes to a file: the one to save, or for a limit one that nobody sees."""
+    if save is None and limit is None:
+        yield
+        return
+    path = Path(tempfile.gettempdir(), "recording.dvtrace") if save is None else os.path.abspath(save)
+    at_most = read_limit(None if limit is None else str(limit))
     try:
-        yield trace
-        if is_users(caller.f_code):
-            source.name_locals(caller)
-    except BaseException as error:
-        source.raised(error)
-        raise
+        stream = trace.stream_to(path, at_most)
+    except OSError as error:
+        raise DispatchvizError(f"cannot write {path}: {error.strerror or error}") from None
+    try:
+        yield
     finally:
-        recorder.stop(source)
-        trace.finish()
+        (stream.discard if save is None else stream.keep)()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.terminal.support import can_run
@@ -18,18 +19,19 @@ def show(
     file: str = "",
     plain: bool = False,
     run_arguments: Sequence[str] | None = None,
+    followed: FollowedFile | None = None,
 ) -> None:
     """Opens the stepper, at ``step``; where it cannot open, or for ``plain``, prints the text log from there.
 
     ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
-    nothing does.
+    nothing does. ``followed``: where more of the trace comes from while it is recorded.
     """
     why_not = can_run()
     if why_not is None and not plain:
         with collector_waits():
             from dispatchviz.tui.app import show as open_stepper
 
-        open_stepper(trace, step, file, run_arguments)
+        open_stepper(trace, step, file, run_arguments, followed)
         return
     if why_not and not plain and sys.stdout.isatty():
         complain(f"the log instead of the stepper: {why_not}")

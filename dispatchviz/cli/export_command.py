@@ -72,6 +72,8 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
     metavar="NAME",
     help="Of a table: what stands in its column run, left out the name of the SCRIPT or of each TRACE.",
 )
+@options.only
+@options.limit
 @options.cuda
 @options.source
 @options.args
@@ -81,6 +83,8 @@ def command(
     folded: bool | None,
     expand: tuple[str, ...],
     run: str | None,
+    only: tuple[str, ...],
+    limit: str | None,
     cuda: str,
     source: str,
     more: tuple[str, ...],
@@ -98,7 +102,7 @@ def command(
     """
     from contextlib import suppress
 
-    from dispatchviz.cli.input_source import check_alone, check_no_arguments, trace_in
+    from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
     from dispatchviz.output import STANDARD_OUTPUT, TABLES, TRACES, check_export
     from dispatchviz.render.graph.svg import RenderError
 
@@ -107,6 +111,7 @@ def command(
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
+        alone("saved traces", only=only, limit=limit)
         _export_table((source, *more), output, run)
         return 0
 
@@ -116,14 +121,17 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
+        alone("a saved trace", only=only, limit=limit)
         write(trace)
         return 0
     from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
 
-    outcome = run_script(source, args, cuda, None, to_stderr=output == STANDARD_OUTPUT)
-    with kept(outcome, None), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
-        write(outcome.trace)
-    return conclude(outcome, output if suffix in TRACES and output != STANDARD_OUTPUT else None)
+    save = output if suffix in TRACES and output != STANDARD_OUTPUT else None
+    outcome = run_script(source, args, cuda, save, output == STANDARD_OUTPUT, only, limit)
+    with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
+        if save is None:
+            write(outcome.trace)
+    return conclude(outcome, save)
 
 
 def _export(

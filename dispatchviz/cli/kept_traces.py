@@ -7,14 +7,15 @@ that ends well leaves none behind unless ``--save`` asks for it.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from dispatchviz.core.record.trace_stream import NO_LIMIT, Limit, TraceStream
+from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
+from dispatchviz.core.record.trace_stream import TraceStream
+from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_files
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.process.early_end import Keeper
 from dispatchviz.recording import Recording
@@ -93,20 +94,9 @@ def places(program: str) -> Iterator[Path]:
 
 def _remove_parts(folder: Path) -> None:
     """Removes what recordings left that were killed more than a day ago."""
-    for part in folder.glob("*.part-*.dvtrace"):
-        process = re.search(r"\.part-(\d+)(?:-\d+)?\.", part.name)
-        if process and time.time() - part.stat().st_mtime > DAY and not _runs(int(process[1])):
+    for part in unfinished_files(folder, suffix=".dvtrace"):
+        if time.time() - part.stat().st_mtime > DAY and not is_being_written(part):
             part.unlink(missing_ok=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _cache_folder() -> Path:

@@ -8,9 +8,9 @@ from contextlib import contextmanager, nullcontext, suppress
 
 from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
 from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, places, streamed
-from dispatchviz.cli.limits import read_limit
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
+from dispatchviz.core.record.recording_limit import read_limit
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.output import save_trace
 from dispatchviz.process.early_end import Keeper, NoKeeper, finished_first

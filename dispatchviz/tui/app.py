@@ -11,6 +11,7 @@ import gc
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from threading import Thread
 from time import monotonic
@@ -26,9 +27,11 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
 from dispatchviz.tui.commands import moves
+from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
@@ -40,20 +43,26 @@ from dispatchviz.tui.widgets.rows_view import Goto
 from dispatchviz.tui.widgets.typed_keys import TypedKeys
 
 
-def show(trace: Trace, step: int | None = None, file: str = "", run_arguments: Sequence[str] | None = None) -> None:
+def show(
+    trace: Trace,
+    step: int | None = None,
+    file: str = "",
+    run_arguments: Sequence[str] | None = None,
+    followed: FollowedFile | None = None,
+) -> None:
     """Opens the stepper on a trace and returns when the reader quits.
 
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
     where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after
-    ``dispatchviz run``: empty if nothing does, None for no more than its file. The caller has checked
-    ``terminal.can_run`` before.
+    ``dispatchviz run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace
+    comes from while it is recorded. The caller has checked ``terminal.can_run`` before.
 
     Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
     if not len(trace):
         print_lines([f"{trace.header.program}: nothing was recorded, so there are no steps to show"])
         return
-    app = StepperApp(Session(trace, step, file, run_arguments))
+    app = StepperApp(Session(trace, step, file, run_arguments, followed))
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
         with ended_by_signals(app.end_soon):
@@ -90,6 +99,7 @@ class StepperApp(App[None]):
         """Why the screen closed, if that was a mistake of ours."""
         self._slice: Callable[[], Update] | None = None
         """The next slice of what is not done yet."""
+        self._following: Following | None = None
         self._shown = 0.0
         """When something was shown last."""
         self._loop_of_keys: asyncio.AbstractEventLoop | None = None
@@ -102,8 +112,16 @@ class StepperApp(App[None]):
         self._loop_of_keys = asyncio.get_running_loop()
         self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self.view.use_theme)
+        if self.session.followed is not None and not self.session.followed.over:
+            self._following = Following(self.session.followed)
+            self._following.start()
+            self.set_interval(INTERVAL, partial(self._show_grown, self._following))
         if terminal.is_there():
             self.set_interval(1, terminal.end_if_gone)  # else its input would be read for ever, at full speed
+
+    def on_unmount(self) -> None:
+        if self._following is not None:
+            self._following.stop()
 
     def end_soon(self) -> None:
         """Closes the screen as soon as what is being done is done; may be called at any moment."""
@@ -217,6 +235,14 @@ class StepperApp(App[None]):
             return False
         self._slice = None
         return True
+
+    def _show_grown(self, following: Following) -> None:
+        """Shows what has been recorded meanwhile; not while the reader types or looks at a text that is open."""
+        asked = self.view.prompt is None or self.view.prompt.question is not None
+        if asked or self._slice is not None or self.screen is not self.view or (trace := following.take()) is None:
+            return
+        update = self.session.grown(trace)
+        self.show(replace(update, note=update.note or self.view.scene.note))
 
     def _work(self, later: Callable[[], Line]) -> None:
         note = later()

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.trace_index.folded_steps import FOLDED
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.listed_steps import shown_at_first
 from dispatchviz.tui.cursor.saved_marks import Marks
-from dispatchviz.tui.cursor.step_search import Search
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.cursor.step_search import Search, more_hits
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.text.styled_line import Line, line
+
+FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
 
 
 @dataclass(frozen=True)
@@ -40,28 +44,63 @@ class Session:
     """One reader of one trace, which has at least one event."""
 
     def __init__(
-        self, trace: Trace, step: int | None = None, file: str = "", run_arguments: Sequence[str] | None = None
+        self,
+        trace: Trace,
+        step: int | None = None,
+        file: str = "",
+        run_arguments: Sequence[str] | None = None,
+        followed: FollowedFile | None = None,
     ) -> None:
-        self.trace = trace
+        self.followed = followed
+        """The file that the trace is read from while it is recorded; None of a trace that is complete."""
         self.file = file
         """The file that the trace is kept in; empty if there is none."""
         self.run_arguments = [trace.header.program] if run_arguments is None else run_arguments
         """What runs the program again, after ``dispatchviz run``; empty if nothing does. Without it, its file alone."""
-        self.marks = Marks(trace, file)
+        self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
         self.search = Search(trace)
-        self.cursor = self._first_cursor(step)
+        self.cursor = self._first_cursor(trace, step)
         self.is_drawing = False
         """A picture is being made in the background."""
 
-    def _first_cursor(self, step: int | None) -> Cursor:
+    @property
+    def trace(self) -> Trace:
+        """The one that the cursor is in."""
+        return self.cursor.trace
+
+    def grown(self, trace: Trace) -> Update:
+        """The cursor in a trace that has more events than its own; a remark if it is the last one."""
+        going_on = self.followed is not None and not self.followed.over
+        after = self.cursor.grown(trace, *_still_shown(self.cursor, trace), going_on)
+        query, self.search = self.search.query, Search(trace)
+        self.search.find(query, after.at)
+        if going_on:
+            return Update(after, FOLLOWING if after.follows else None)
+        key = key_of("jump('last')").first
+        end = f"; {key} goes to its end" if after.at != after.last_step else ""
+        return Update(after, line((f" The recording has ended after {len(trace)} steps{end}", "hint")))
+
+    def _first_cursor(self, trace: Trace, step: int | None) -> Cursor:
         """At ``step``, as near as there is one; without it at the first step, or the last if the program raised."""
-        last = len(self.trace) - 1
-        begin = last if step is None and isinstance(self.trace[-1], ProgramRaised) else step or 0
-        shown = shown_at_first(self.trace)
+        last = len(trace) - 1
+        begin = last if step is None and isinstance(trace[-1], ProgramRaised) else step or 0
+        shown = shown_at_first(trace)
         return Cursor(
-            self.trace,
+            trace,
             max(0, min(begin, last)),
             marks=frozenset(self.marks.names),
             shown=shown,
             filter_text=FOLDED if shown else "",
+            is_growing=self.followed is not None and not self.followed.over,
         )
+
+
+def _still_shown(cursor: Cursor, trace: Trace) -> tuple[Sequence[int] | None, str]:
+    """What the filter of a cursor lets through of a trace that has more events than its own."""
+    if cursor.filter_text == FOLDED or (cursor.shown is None and shown_at_first(cursor.trace) is None):
+        shown = shown_at_first(trace)
+        return shown, FOLDED if shown else ""
+    if cursor.shown is None:
+        return None, ""
+    more = more_hits(trace, cursor.filter_text, range(len(cursor.trace), len(trace)))
+    return [*cursor.shown, *more], cursor.filter_text

@@ -50,7 +50,7 @@ def test_what_is_no_limit_is_refused_in_one_line(limit: str, tmp_path: Path) -> 
     ended = dispatchviz(*TRACED, f"--limit={limit}", script(tmp_path, LOOP), cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     means = "write a number of events (1000000) or a size (500MB, 2GiB), above 0"
-    assert ended.err == f"dispatchviz: --limit {limit} is no limit: {means}\n"
+    assert ended.err == f"dispatchviz: the limit '{limit}' means nothing: {means}\n"
 
 
 @pytest.mark.parametrize("options", [("run", "--no-trace"), ("run", "--plain"), TRACED])
@@ -61,3 +61,17 @@ def test_a_limit_of_what_is_not_recorded_is_refused(options: tuple[str, ...], tm
     ended = dispatchviz(*options, "--limit", "5", source, cwd=tmp_path)
     assert ended.status == 2
     assert ended.err.startswith("dispatchviz: --limit with ")
+
+
+def test_export_records_no_more_either(tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP)
+    ended = dispatchviz("export", "--limit", "100", "-o", "t.dvtrace", program, cwd=tmp_path)
+    assert "the limit of 100 events is reached; the program ran on, what was recorded is in t.dvtrace" in ended.err
+    assert len(Trace.load(tmp_path / "t.dvtrace")) == 100
+    dispatchviz("export", "--only", "op=mul", "-o", "t.dvtrace", program, cwd=tmp_path)
+    dispatchviz(*TRACED, "--only", "op=mul", "--save", "u.dvtrace", program, cwd=tmp_path)
+    assert list(Trace.load(tmp_path / "t.dvtrace")) == list(Trace.load(tmp_path / "u.dvtrace"))
+    refused = dispatchviz("export", "--limit", "100", "-o", "x.svg", "t.dvtrace", cwd=tmp_path)
+    assert (refused.status, refused.err) == (
+        2, "dispatchviz: --limit with a saved trace would do nothing: leave one of them out\n",
+    )  # fmt: skip

@@ -77,9 +77,16 @@ def read(
     step: int | None = None,
 ) -> None:
     """Opens the stepper and lets ``story`` use it."""
+    read_session(Session(trace, step), story, size)
+
+
+def read_session(
+    session: Session, story: Callable[[Reader], Awaitable[None]], size: tuple[int, int] = (120, 40)
+) -> None:
+    """The same with a session that is there already."""
 
     async def run() -> None:
-        app = StepperApp(Session(trace, step))
+        app = StepperApp(session)
         async with app.run_test(size=size) as pilot:
             reader = Reader(app, pilot)
             while app.view.prompt is None:  # the first screen comes in parts

@@ -11,16 +11,19 @@ target before is replaced by a complete trace only.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dispatchviz.core.record.file_replacement import Replacement
+from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
 from dispatchviz.core.record.trace_file.writers import WRITERS, suffix_of
+from dispatchviz.core.record.unfinished_files import unfinished_name
 from dispatchviz.core.record.worker import Worker, without_collections
 
 if TYPE_CHECKING:
@@ -31,24 +34,6 @@ if TYPE_CHECKING:
 
 INTERVAL = 0.05
 """So many seconds after a note, at most, its events are in the file."""
-
-
-class Limit(NamedTuple):
-    """How much of a program is recorded."""
-
-    events: int | None = None
-    bytes: int | None = None
-
-    def reached(self, events: int, size: int) -> str:
-        """Which limit is reached; empty if none is."""
-        if self.events is not None and events >= self.events:
-            return f"the limit of {self.events:,} events is reached"
-        if self.bytes is not None and size >= self.bytes:
-            return f"the limit of {self.bytes:,} bytes is reached"
-        return ""
-
-
-NO_LIMIT = Limit()
 
 
 class TraceStream:
@@ -96,6 +81,7 @@ class TraceStream:
         self.complete = False
         """The index is written: there is nothing more to come."""
         self._worker = Worker(self._look, INTERVAL)
+        _streams.add(self)
 
     @property
     def events(self) -> int:
@@ -235,7 +221,19 @@ class TraceStream:
 def _part(path: str | Path, stem: str, suffix: str) -> Replacement:
     """A new file beside the target. One of that name may be left of a process that was killed: it stays as it is."""
     for attempt in count(1):
-        again = "" if attempt == 1 else f"-{attempt}"
         with suppress(FileExistsError):
-            return Replacement(path, f"{stem}.part-{os.getpid()}{again}{suffix}")
+            return Replacement(path, unfinished_name(stem, suffix, os.getpid(), attempt))
     raise AssertionError
+
+
+_streams: weakref.WeakSet[TraceStream] = weakref.WeakSet()
+
+
+def _give_up_all() -> None:
+    for stream in list(_streams):
+        if not stream.in_place:
+            stream.give_up()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_give_up_all)

@@ -30,7 +30,8 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
 def _position(cursor: Cursor) -> tuple[Span, ...]:
     direction = "backward" if runs_backward(cursor.trace, cursor.at) else "forward"
     step = f"{cursor.at}/{cursor.last_step}"
-    return ("  ", ""), (step, "hint"), (f"  depth {cursor.depth}  {direction}", "")
+    recording = (("  recording", "warning"),) if cursor.is_growing else ()
+    return ("  ", ""), (step, "hint"), *recording, (f"  depth {cursor.depth}  {direction}", "")
 
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:

@@ -69,6 +69,10 @@ class Cursor:
     """The steps that a filter lets through; moves pass over all others. None: every step."""
     filter_text: str = ""
     """The filter, as it was typed."""
+    is_growing: bool = False
+    """The trace is being recorded: there will be another one with more events."""
+    follows: bool = False
+    """The reader wanted to be at the end, and goes on to each new one."""
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -120,7 +124,9 @@ class Cursor:
         return self.toward(0)
 
     def last(self) -> Cursor:
-        return self.toward(self.last_step)
+        """To the end; of a trace that grows, to each new one."""
+        end = self.toward(self.last_step)
+        return replace(end, follows=True) if self.is_growing else end
 
     def caller(self) -> Cursor:
         """To the call around this event; ``callee`` comes back."""
@@ -148,6 +154,11 @@ class Cursor:
             return replace(self, shown=None, filter_text="")
         index = min(bisect_left(shown, self.at), len(shown) - 1)
         return replace(self.goto(shown[index]), shown=shown, filter_text=filter_text)
+
+    def grown(self, trace: Trace, shown: Sequence[int] | None, filter_text: str, is_growing: bool) -> Cursor:
+        """In a trace that has the same events and more, which a filter is given for."""
+        cursor = replace(self, trace=trace, shown=shown, filter_text=filter_text, is_growing=is_growing)
+        return cursor.last() if self.follows else cursor
 
     # -- facts --------------------------------------------------------------------------------------------------------
 
@@ -194,7 +205,7 @@ class Cursor:
         return self._at(self._let_through(self._inside(to)))
 
     def _at(self, to: int) -> Cursor:
-        return self if to == self.at else replace(self, at=to, came_from=self.at, below=())
+        return self if to == self.at else replace(self, at=to, came_from=self.at, below=(), follows=False)
 
     def _let_through(self, to: int) -> int:
         """The next step in the direction of a move that the filter does not hide, or the last one before its end."""

@@ -68,9 +68,8 @@ class Search:
         return self._left > 0
 
     def _search(self, stretch: int) -> None:
-        words, text = self._words, self._text
         steps = range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace)))
-        found = array("i", [at for at in steps if _has_all(text(at), words)])
+        found = array("i", _having_all(self._trace, steps, self._words))
         if found:
             self._hits[stretch] = found
         self._done[stretch] = True
@@ -131,9 +130,6 @@ class Search:
         known = [hit for hit in (named, labelled) if hit is not None]
         return (min if forward else max)(known) if known else None
 
-    def _text(self, at: int) -> str:
-        return f"{label(self._trace, at)} {type(self._trace[at]).__name__}".casefold()
-
 
 def all_hits(trace: Trace, query: str) -> Sequence[int]:
     """All steps that have every word, at once."""
@@ -144,8 +140,16 @@ def all_hits(trace: Trace, query: str) -> Sequence[int]:
     return search.hits()
 
 
-def _has_all(text: str, words: Sequence[str]) -> bool:
-    return all(word in text for word in words)
+def more_hits(trace: Trace, query: str, steps: range) -> list[int]:
+    """Those of some steps that have every word."""
+    return list(_having_all(trace, steps, query.casefold().split()))
+
+
+def _having_all(trace: Trace, steps: range, words: Sequence[str]) -> Iterator[int]:
+    for at in steps:
+        text = f"{label(trace, at)} {type(trace[at]).__name__}".casefold()
+        if all(word in text for word in words):
+            yield at
 
 
 def _has(steps: Sequence[int], step: int) -> bool:

@@ -15,8 +15,10 @@ from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.rows_view import Goto, RowsView
 
-NOTHING = (-1, 0)
-"""No step at no width."""
+Place = tuple[Trace | None, int, int]
+"""Trace, step, width."""
+
+NOTHING: Place = (None, -1, 0)
 
 AROUND = 4
 """Rows kept in sight above and below the one to look at."""
@@ -29,7 +31,7 @@ class PaneView(RowsView):
         super().__init__(number, title)
         self._make = make
         self._cursor: Cursor | None = None
-        self._made: tuple[tuple[int, int], list[Line]] = (NOTHING, [])
+        self._made: tuple[Place, list[Line]] = (NOTHING, [])
         self._wrapped: list[Line] = []
 
     def show(self, cursor: Cursor) -> None:
@@ -80,6 +82,6 @@ class PaneView(RowsView):
 
     def _rows_at(self, trace: Trace, at: int) -> list[Line]:
         width = self.port.row_width - GUTTER
-        if self._made[0] != (at, width):
-            self._made = (at, width), [cut_row(row) for row in self._make(trace, at, width)]
+        if self._made[0] != (trace, at, width):
+            self._made = (trace, at, width), [cut_row(row) for row in self._make(trace, at, width)]
         return self._made[1]

@@ -57,16 +57,22 @@ class Found:
     length: int
     checksum: int
 
+    @property
+    def end(self) -> int:
+        """Where the next one begins."""
+        return self.offset + self.length + -self.length % 8
 
-def scan(source: Source) -> Iterator[Found]:
-    """The blocks of a file, up to the first frame that is damaged; what is in them is not looked at."""
-    at = len(BEGIN)
+
+def scan(source: Source, at: int = len(BEGIN)) -> Iterator[Found]:
+    """The blocks of a file from an offset on, up to the first frame that is damaged; what is in them is not looked
+    at."""
     while len(raw := source.read_at(at, FRAME_SIZE)) == FRAME_SIZE:
         kind, events, length, checksum, frame_checksum = _FRAME.unpack(raw)
         if zlib.crc32(raw[:-4]) != frame_checksum:
             return
-        yield Found(kind, events, at + FRAME_SIZE, length, checksum)
-        at += FRAME_SIZE + length + -length % 8
+        found = Found(kind, events, at + FRAME_SIZE, length, checksum)
+        yield found
+        at = found.end
 
 
 # -- the index ---------------------------------------------------------------------------------------------------------

@@ -13,28 +13,28 @@ import select
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import msgspec
-
-from dispatchviz.core.record.events import AnyEvent, Unknown
-from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, MAGIC, SOURCES, read_index, scan
-from dispatchviz.core.record.trace_file.columns import Columns
-from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
-from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
+from dispatchviz.core.record.trace_file.blocks import BEGIN, MAGIC, read_index
+from dispatchviz.core.record.trace_file.event_lines import LONGEST, decode_header
+from dispatchviz.core.record.trace_file.header import Header, TraceError
 from dispatchviz.core.record.trace_file.stored_events import (
     EVENTS_PER_BLOCK,
-    Blocks,
     BytesSource,
     FileSource,
     Source,
     StoredEvents,
 )
-
-Opened = tuple[Header, Sequence[AnyEvent], str, Columns]
-"""Header, events, notice and columns of a trace."""
+from dispatchviz.core.record.trace_file.unindexed_file import (
+    BlockReading,
+    Opened,
+    Reading,
+    check_format,
+    header_in,
+)
+from dispatchviz.core.record.unfinished_files import unfinished_files
 
 MOST_UNPACKED = 1 << 27
 """So many bytes a compressed file may always unpack to; beyond them no more than ``RATIO`` times its own size."""
@@ -107,8 +107,7 @@ def _mapped(descriptor: int) -> Callable[[], memoryview]:
 def _part_beside(path: str | Path) -> str:
     """That there is an unfinished recording of that name, if there is one."""
     target = Path(path)
-    stem = target.name.split(".")[0]
-    found = sorted(target.parent.glob(f"{stem}.part-*")) if target.parent.is_dir() else []
+    found = unfinished_files(target.parent, target.name.split(".")[0])
     return f"; an unfinished recording of it is {found[-1]}" if found else ""
 
 
@@ -118,104 +117,29 @@ def _opened(source: Source, size: int, path: str | Path, mapped: Callable[[], me
         return _read_lines(_unpacked_file(source, size, path), path)
     if not begin.startswith(MAGIC):
         return _read_lines(source, path)
-    _check_format(int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little"), path)
+    check_format(int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little"), path)
     try:
         index = read_index(mapped())
     except (ValueError, KeyError, IndexError, OverflowError, RecursionError):  # msgspec's errors are ValueErrors
         return _read_blocks(source, path)
-    _check_format(index.header.format, path)
+    check_format(index.header.format, path)
     return index.header, StoredEvents(source, index.blocks, index.columns), "", index.columns
-
-
-def _check_format(number: int, path: str | Path) -> None:
-    if number > FORMAT:
-        raise TraceError(f"{path} has trace format {number}, this version reads up to {FORMAT}: update dispatchviz")
 
 
 # -- a file without an index -------------------------------------------------------------------------------------------
 
 
-class _Reading:
-    """What was read of a file so far."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder  # NumPy: not for what has an index
-
-        self._columns, self._blocks = ColumnBuilder(), Blocks()
-        self._not_understood: int | None = None
-
-    def add(self, raw: bytes, offset: int) -> bool:
-        """Takes whole lines of events, which are at an offset of the file; False if one is damaged."""
-        first = len(self._columns)
-        try:
-            events, good = decode_lines(raw, first), True
-        except LineError as error:
-            events, good = error.good, False
-            raw = b"".join(raw.splitlines(keepends=True)[: len(events)])
-        if events:
-            self._blocks.add(first, offset, len(raw), zlib.crc32(raw))
-            self._columns.extend(events)
-            self._look_for_unknown(events)
-        return good
-
-    def _look_for_unknown(self, events: Sequence[AnyEvent]) -> None:
-        if self._not_understood is None:
-            odd = (event.seq for event in events if isinstance(event, Unknown) and event.kind in KINDS)
-            self._not_understood = next(odd, None)
-
-    def result(self, header: Header | None, path: str | Path, whole: bool) -> Opened:
-        """The trace, with a notice if it ended before the file did. Raises TraceError if there was no header."""
-        if header is None:
-            raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header")
-        columns = self._columns.columns()
-        return header, StoredEvents(self._source, self._blocks, columns), self._notice(path, whole), columns
-
-    def _opens(self) -> str:
-        steps = len(self._columns)
-        return f"it opens up to step {steps - 1}" if steps else "none of its steps can be read"
-
-    def _notice(self, path: str | Path, whole: bool) -> str:
-        if not whole:
-            return f"{path} is cut off: {self._opens()}"
-        if self._not_understood is not None:
-            odd = self._not_understood
-            return f"{path} has a value at step {odd} that this version does not know: it is shown as it is"
-        return ""
-
-
 def _read_blocks(source: Source, path: str | Path) -> Opened:
-    """A ``.dvtrace`` file that was not completed, or whose index is damaged."""
-    reading, header, sources, good = _Reading(source), None, dict[str, str](), True
-    for found in scan(source):
-        raw = source.read_at(found.offset, found.length) if found.length <= LONGEST else b""
-        good = len(raw) == found.length and zlib.crc32(raw) == found.checksum and good
-        if not good:
-            break
-        if found.kind == HEADER:
-            header = _header(raw, path)
-        elif found.kind == SOURCES:
-            sources.update(_texts(raw))
-        elif found.kind == EVENTS:
-            good = reading.add(raw, found.offset)
-    if header is not None and sources:
-        header = msgspec.structs.replace(header, sources={**header.sources, **sources})
-    return reading.result(header, path, False)
-
-
-def _texts(raw: bytes) -> dict[str, str]:
-    try:
-        texts: dict[str, str] = decode_header(raw, dict[str, str])
-    except ValueError:
-        return {}
-    return texts
+    reading = BlockReading(source, path)
+    reading.read_on()
+    return reading.result()
 
 
 def _read_lines(source: Source, path: str | Path) -> Opened:
     """A ``.jsonl`` file."""
     lines = _lines(source)
     offset, first = next(lines, (0, b""))
-    header, reading, good = _header(first, path), _Reading(source), True
+    header, reading, good = header_in(first, path), Reading(source), True
     some, begin = list[bytes](), offset + len(first)
     for _, line in lines:
         if line.startswith(b"{"):
@@ -261,15 +185,6 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
         length += len(left)
     if length:
         yield at, b"".join(rest) if length <= LONGEST else TOO_LONG
-
-
-def _header(line: bytes, path: str | Path) -> Header:
-    try:
-        header: Header = decode_header(line, Header)
-    except ValueError:
-        raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header") from None
-    _check_format(header.format, path)
-    return header
 
 
 # -- what is compressed ------------------------------------------------------------------------------------------------

@@ -82,6 +82,10 @@ class Blocks:
             assert isinstance(column, array)
             column.append(value)
 
+    def copy(self) -> Blocks:
+        """Those that there are now."""
+        return Blocks(*(column[:] for column in self.columns()))
+
     def columns(self) -> tuple[Sequence[int], ...]:
         """All four."""
         return self.firsts, self.offsets, self.lengths, self.checksums

@@ -1,10 +1,10 @@
-"""What ``--limit`` means."""
+"""What ``--limit`` and ``record(limit=...)`` mean."""
 
 from __future__ import annotations
 
 import pytest
 
-from dispatchviz.cli.limits import Limit, read_limit
+from dispatchviz.core.record.recording_limit import Limit, read_limit
 from dispatchviz.errors import DispatchvizError
 
 
@@ -26,5 +26,5 @@ def test_a_limit_is_a_number_of_events_or_a_size(text: str | None, limit: Limit)
 
 @pytest.mark.parametrize("text", ["", "0", "-3", "many", "3 apples", "1.5GB", "0MB", "_", "9" * 30])
 def test_anything_else_is_refused_with_what_there_is(text: str) -> None:
-    with pytest.raises(DispatchvizError, match=r"is no limit: write a number of events \(1000000\) or a size"):
+    with pytest.raises(DispatchvizError, match=r"means nothing: write a number of events \(1000000\) or a size"):
         read_limit(text)

@@ -1,0 +1,53 @@
+"""A ``.dvtrace`` file of a program that runs, read as it grows."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+from dispatchviz.core.record.trace_file.blocks import Index, read_index
+from dispatchviz.core.record.trace_file.header import TraceError
+from dispatchviz.core.record.trace_file.stored_events import FileSource, StoredEvents
+from dispatchviz.core.record.trace_file.trace import Trace
+from dispatchviz.core.record.trace_file.unindexed_file import BlockReading
+from dispatchviz.core.record.unfinished_files import is_being_written
+
+
+class FollowedFile:
+    """Each look gives a trace: a value, which has all that was in the file then."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Raises TraceError if the file cannot be read."""
+        try:
+            self._source = FileSource(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+        except OSError as error:
+            raise TraceError(f"cannot read {path}: {error.strerror}") from None
+        self._reading, self._path = BlockReading(self._source, path), path
+        self.over = False
+        """The recording has ended, or whoever wrote it."""
+
+    def look(self) -> Trace | None:
+        """The trace so far; None if there is nothing new. Raises TraceError if the file is none."""
+        if self.over:
+            return None
+        is_written, before = is_being_written(self._path), len(self._reading)
+        self._reading.read_on()
+        if self._reading.at_index and (index := self._index()) is not None:
+            self.over = True
+            return Trace(index.header, StoredEvents(self._source, index.blocks, index.columns), "", index.columns)
+        if not is_written:
+            self.over = True
+            return Trace(*self._reading.result())
+        return self._so_far() if len(self._reading) > before else None
+
+    def _so_far(self) -> Trace:
+        header, events, _, columns = self._reading.result()
+        return Trace(header, events, "", columns)
+
+    def _index(self) -> Index | None:
+        """The index of a complete file; None while it is being written."""
+        try:
+            return read_index(memoryview(mmap.mmap(self._source.descriptor, 0, access=mmap.ACCESS_READ)))
+        except (ValueError, KeyError, IndexError, OverflowError, RecursionError):
+            return None

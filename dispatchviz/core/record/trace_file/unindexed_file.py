@@ -1,0 +1,142 @@
+"""Trace files without an index: lines and blocks, read one after the other as far as they are sound."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from dispatchviz.core.record.events import AnyEvent, Unknown
+from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, INDEX, SOURCES, scan
+from dispatchviz.core.record.trace_file.columns import Columns
+from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
+from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
+from dispatchviz.core.record.trace_file.stored_events import Blocks, Source, StoredEvents
+
+Opened = tuple[Header, Sequence[AnyEvent], str, Columns]
+"""Header, events, notice and columns of a trace."""
+
+
+class Reading:
+    """The events of a file without an index, as far as they were read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder  # NumPy: not for what has an index
+
+        self._columns, self._blocks = ColumnBuilder(), Blocks()
+        self._not_understood: int | None = None
+
+    def add(self, raw: bytes, offset: int) -> bool:
+        """Takes whole lines of events, which are at an offset of the file; False if one is damaged."""
+        first = len(self._columns)
+        try:
+            events, good = decode_lines(raw, first), True
+        except LineError as error:
+            events, good = error.good, False
+            raw = b"".join(raw.splitlines(keepends=True)[: len(events)])
+        if events:
+            self._blocks.add(first, offset, len(raw), zlib.crc32(raw))
+            self._columns.extend(events)
+            self._look_for_unknown(events)
+        return good
+
+    def _look_for_unknown(self, events: Sequence[AnyEvent]) -> None:
+        if self._not_understood is None:
+            odd = (event.seq for event in events if isinstance(event, Unknown) and event.kind in KINDS)
+            self._not_understood = next(odd, None)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def result(self, header: Header | None, path: str | Path, whole: bool) -> Opened:
+        """The trace, with a notice if it ended before the file did. Raises TraceError if there was no header."""
+        if header is None:
+            raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header")
+        columns = self._columns.columns()
+        return header, StoredEvents(self._source, self._blocks.copy(), columns), self._notice(path, whole), columns
+
+    def _opens(self) -> str:
+        steps = len(self._columns)
+        return f"it opens up to step {steps - 1}" if steps else "none of its steps can be read"
+
+    def _notice(self, path: str | Path, whole: bool) -> str:
+        if not whole:
+            return f"{path} is cut off: {self._opens()}"
+        if self._not_understood is not None:
+            odd = self._not_understood
+            return f"{path} has a value at step {odd} that this version does not know: it is shown as it is"
+        return ""
+
+
+class BlockReading:
+    """A ``.dvtrace`` file that was not completed, or whose index is damaged; it may grow while it is read."""
+
+    def __init__(self, source: Source, path: str | Path) -> None:
+        self._source, self._path = source, path
+        self._reading, self._sources = Reading(source), dict[str, str]()
+        self._header: Header | None = None
+        self._at = len(BEGIN)
+        """Where the first block begins that was not read."""
+        self._damaged = False
+        self.at_index = False
+        """There are no more events."""
+
+    def __len__(self) -> int:
+        return len(self._reading)
+
+    def read_on(self) -> None:
+        """Reads the whole blocks that are there and were not read, up to the first that is damaged. TraceError if
+        the header is of no trace."""
+        for found in () if self._damaged else scan(self._source, self._at):
+            self.at_index = found.kind == INDEX
+            if self.at_index:
+                return
+            raw = self._source.read_at(found.offset, found.length) if found.length <= LONGEST else b""
+            if len(raw) < found.length:  # it may be on its way
+                return
+            self._damaged = zlib.crc32(raw) != found.checksum or not self._take(found.kind, raw, found.offset)
+            if self._damaged:
+                return
+            self._at = found.end
+
+    def result(self) -> Opened:
+        """What was read so far, as a trace that is cut off. Raises TraceError if there was no header."""
+        header = self._header
+        if header is not None and self._sources:
+            header = msgspec.structs.replace(header, sources={**header.sources, **self._sources})
+        return self._reading.result(header, self._path, False)
+
+    def _take(self, kind: bytes, raw: bytes, offset: int) -> bool:
+        """Takes a block; False if events in it are damaged."""
+        if kind == HEADER:
+            self._header = header_in(raw, self._path)
+        elif kind == SOURCES:
+            self._sources.update(_texts(raw))
+        return kind != EVENTS or self._reading.add(raw, offset)
+
+
+def _texts(raw: bytes) -> dict[str, str]:
+    try:
+        texts: dict[str, str] = decode_header(raw, dict[str, str])
+    except ValueError:
+        return {}
+    return texts
+
+
+def header_in(line: bytes, path: str | Path) -> Header:
+    """The header that a line is. Raises TraceError if it is none, or of a later version."""
+    try:
+        header: Header = decode_header(line, Header)
+    except ValueError:
+        raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header") from None
+    check_format(header.format, path)
+    return header
+
+
+def check_format(number: int, path: str | Path) -> None:
+    """Raises TraceError for a format of a later version."""
+    if number > FORMAT:
+        raise TraceError(f"{path} has trace format {number}, this version reads up to {FORMAT}: update dispatchviz")

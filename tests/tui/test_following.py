@@ -1,0 +1,219 @@
+"""The stepper on a recording that goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.followed_file import FollowedFile
+from dispatchviz.core.record.unfinished_files import unfinished_name
+from dispatchviz.tui.session import Session
+
+from .screens import Reader, read_session
+from .test_real_terminal import Terminal
+
+PARTS = (0.25, 0.5, 0.75, 1.0)
+
+
+class Growing:
+    """A file that has more of a recording each time."""
+
+    def __init__(self, folder: Path) -> None:
+        with dispatchviz.record(save=folder / "whole.dvtrace") as self.whole:
+            x = torch.ones(2, requires_grad=True)
+            for turn in range(60):
+                (x * 2).sum().backward()
+                if turn == 20:
+                    str(x)
+        self._raw = (folder / "whole.dvtrace").read_bytes()
+        self.part = folder / unfinished_name("t", ".dvtrace", os.getpid())
+        self.grow(PARTS[0])
+        self.file = FollowedFile(self.part)
+
+    def grow(self, share: float) -> None:
+        """The file has so much of it."""
+        self.part.write_bytes(self._raw[: int(len(self._raw) * share)])
+
+    def session(self) -> Session:
+        trace = self.file.look()
+        assert trace is not None
+        return Session(trace, file=str(self.part), followed=self.file)
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Growing:
+    return Growing(tmp_path)
+
+
+def test_the_step_stays_and_more_comes(growing: Growing) -> None:
+    async def reads(reader: Reader) -> None:
+        session = reader.app.session
+        await reader.press("s", "s")
+        assert "recording" in reader.text
+        before, at = len(session.trace), reader.at
+        for share in PARTS[1:]:
+            growing.grow(share)
+            await reader.until(lambda before=before: len(session.trace) > before)
+            before = len(session.trace)
+            assert reader.at == at
+        await reader.until(lambda: growing.file.over and len(session.trace) == len(growing.whole))
+        await reader.until(lambda: "The recording has ended after" in reader.text)
+        assert f"{at}/{len(growing.whole) - 1}" in reader.text
+        assert "  recording" not in reader.text
+
+    read_session(growing.session(), reads)
+
+
+def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Growing) -> None:
+    async def reads(reader: Reader) -> None:
+        session = reader.app.session
+        await reader.press("G")
+        before = len(session.trace)
+        growing.grow(PARTS[1])
+        await reader.until(lambda: len(session.trace) > before)
+        assert reader.at == len(session.trace) - 1
+        await reader.press("S")
+        at, before = reader.at, len(session.trace)
+        growing.grow(PARTS[2])
+        await reader.until(lambda: len(session.trace) > before)
+        assert reader.at == at
+
+    read_session(growing.session(), reads)
+
+
+def test_a_filter_lets_through_of_what_comes_what_it_would_of_the_whole(growing: Growing) -> None:
+    async def reads(reader: Reader) -> None:
+        session = reader.app.session
+        await reader.press("f", *"Dispatched", "enter")
+        await reader.until(lambda: session.cursor.filter_text == "Dispatched")
+        growing.grow(1.0)
+        await reader.until(lambda: len(session.trace) == len(growing.whole))
+        shown = list(session.cursor.shown or ())
+        assert shown == [event.seq for event in growing.whole if type(event).__name__ == "Dispatched"]
+
+    read_session(growing.session(), reads)
+
+
+def test_printing_that_comes_later_is_folded_as_in_the_whole(growing: Growing) -> None:
+    session = growing.session()
+    assert session.cursor.shown is None
+    growing.grow(1.0)
+    trace = growing.file.look()
+    assert trace is not None
+    session.cursor = session.grown(trace).cursor
+    opened = Session(growing.whole)
+    assert list(session.cursor.shown or ()) == list(opened.cursor.shown or ())
+    assert session.cursor.filter_text == opened.cursor.filter_text == "all but printing"
+
+
+def test_a_search_finds_what_came_later(growing: Growing) -> None:
+    session = growing.session()
+    session.search.find("accumulategrad")
+    growing.grow(1.0)
+    trace = growing.file.look()
+    assert trace is not None
+    session.cursor = session.grown(trace).cursor
+    while session.search.go_on():
+        pass
+    again = Session(growing.whole)
+    again.search.find("accumulategrad")
+    while again.search.go_on():
+        pass
+    assert list(session.search.hits()) == list(again.search.hits())
+
+
+def test_nothing_moves_while_the_reader_types(growing: Growing) -> None:
+    async def reads(reader: Reader) -> None:
+        before = len(reader.app.session.trace)
+        await reader.press("slash", "m")
+        growing.grow(1.0)
+        await reader.until(lambda: growing.file.over)
+        assert len(reader.app.session.trace) == before
+        await reader.press("escape")
+        await reader.until(lambda: len(reader.app.session.trace) == len(growing.whole))
+
+    read_session(growing.session(), reads)
+
+
+SLOW = """\
+import sys, time, torch
+print("terminal:", sys.stdout.isatty(), "keys:", sys.stdin.read(), flush=True)
+x = torch.ones(2, requires_grad=True)
+for turn in range({turns}):
+    (x * 2).sum().backward()
+    time.sleep(0.01)
+print("the program's last words")
+sys.exit(3)
+"""
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Terminal]]:
+    opened: list[Terminal] = []
+
+    def begin(*command: str) -> Terminal:
+        opened.append(Terminal(*command))
+        return opened[-1]
+
+    yield begin
+    for terminal in opened:
+        terminal.close()
+
+
+needs_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+
+
+@needs_a_terminal
+@pytest.mark.long
+def test_a_program_is_followed_and_its_output_and_status_are_its_own(
+    start: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW.format(turns=100))
+    stepper = start("run", "--follow", "--save", str(tmp_path / "t.dvtrace"), str(tmp_path / "slow.py"))
+    stepper.wait_for("  recording")
+    stepper.wait_for("The recording has ended after")
+    assert b"last words" not in stepper.seen
+    stepper.type("q")
+    stepper.wait_for("terminal: False keys: ")
+    stepper.wait_for("the program's last words")
+    assert stepper.ended() == 3
+    assert len(Trace.load(tmp_path / "t.dvtrace")) > 1000
+
+
+@needs_a_terminal
+@pytest.mark.long
+def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW.format(turns=100_000))
+    stepper = start("run", "--follow", "--save", str(tmp_path / "t.dvtrace"), str(tmp_path / "slow.py"))
+    stepper.wait_for("  recording")
+    stepper.type("q")
+    stepper.wait_for("terminal: False keys: ")
+    stepper.type("\x03")
+    stepper.wait_for("KeyboardInterrupt")
+    stepper.wait_for("interrupted (the trace is kept:")
+    assert stepper.ended() == -2
+    assert len(Trace.load(tmp_path / "t.dvtrace")) > 100
+
+
+@needs_a_terminal
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--plain",), "--follow opens the stepper, which does not open here: with --plain"),
+        (("--save", "t.jsonl"), "cannot follow what is written to t.jsonl: with --follow the name ends in .dvtrace"),
+    ],
+)
+def test_what_cannot_be_followed_is_said(
+    options: tuple[str, ...], why: str, start: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW.format(turns=1))
+    refused = start("run", "--follow", *options, str(tmp_path / "slow.py"))
+    refused.wait_for(why)
+    assert refused.ended() == 2
