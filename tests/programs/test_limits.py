@@ -66,7 +66,7 @@ def test_a_limit_of_what_is_not_recorded_is_refused(options: tuple[str, ...], tm
 def test_export_records_no_more_either(tmp_path: Path) -> None:
     program = script(tmp_path, LOOP)
     ended = dispatchviz("export", "--limit", "100", "-o", "t.dvtrace", program, cwd=tmp_path)
-    assert "the limit of 100 events is reached; the program ran on, what was recorded is in t.dvtrace" in ended.err
+    assert "the limit of 100 events is reached; the program ran on, what was recorded is in " in ended.err
     assert len(Trace.load(tmp_path / "t.dvtrace")) == 100
     dispatchviz("export", "--only", "op=mul", "-o", "t.dvtrace", program, cwd=tmp_path)
     dispatchviz(*TRACED, "--only", "op=mul", "--save", "u.dvtrace", program, cwd=tmp_path)
