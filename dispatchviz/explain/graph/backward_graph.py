@@ -21,11 +21,11 @@ from dispatchviz.explain.graph.graph_node import (
     NO_NUMBER,
     GraphEdge,
     GraphNode,
-    NodeOutline,
     State,
     graph_node,
-    node_outline,
 )
+from dispatchviz.explain.graph.node_outline import NodeOutline, Outlines
+from dispatchviz.explain.graph.node_structures import NodeStructure
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 
@@ -227,7 +227,7 @@ class _Nodes(Mapping[int, GraphNode]):
     def outline(self, number: int) -> NodeOutline:
         """A Node without its tensors."""
         if number not in self._outlined:
-            self._outlined[number] = self._memory.outline(self._known, number, self._at)
+            self._outlined[number] = self._memory.outlines(self._known).outline(number, self._at)
         return self._outlined[number]
 
 
@@ -236,7 +236,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[int, int], GraphNode] = {}
-        self._outlines: dict[tuple[int, int], NodeOutline] = {}
+        self._outlines: Outlines | None = None
         self._wirings: dict[tuple[int, int, int], Wiring] = {}
 
     def node(self, trace: Trace, known: GraphHistory, number: int, at: int) -> GraphNode:
@@ -246,19 +246,17 @@ class _Memory:
             found = self._nodes[key] = graph_node(trace, number, known.entries(number, at), key[1], known.order)
         return found
 
-    def outline(self, known: GraphHistory, number: int, at: int) -> NodeOutline:
-        key = number, known.last_change(number, at)
-        found = self._outlines.get(key)
-        if found is None:
-            found = self._outlines[key] = node_outline(number, known.entries(number, at), known.order)
-        return found
+    def outlines(self, known: GraphHistory) -> Outlines:
+        if self._outlines is None:
+            self._outlines = Outlines(known)
+        return self._outlines
 
     def wired_part(self, known: GraphHistory, at: int, nodes: Iterable[int]) -> tuple[Wiring, set[int]]:
         """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them."""
-        part = {number: self.outline(known, number, at) for number in nodes if known.events.first(number) <= at}
-        targets = {edge[0] for outline in part.values() for edge in outline.edges if edge} - part.keys()
+        part = {number: known.structures.structure(number, at) for number in nodes if known.events.first(number) <= at}
+        targets = {edge[0] for structure in part.values() for edge in structure.edges if edge} - part.keys()
         leaves = {number for number in targets & known.leaves if known.events.first(number) <= at}
-        return _wired([*(self.outline(known, number, at) for number in sorted(leaves)), *part.values()]), leaves
+        return _wired([*(known.structures.structure(number, at) for number in sorted(leaves)), *part.values()]), leaves
 
     def wiring(self, known: GraphHistory, at: int, choice: Choice) -> Wiring:
         backward, after = choice
@@ -266,10 +264,18 @@ class _Memory:
         if key not in self._wirings:
             if len(self._wirings) == KEPT:
                 self._wirings.clear()
-            found = reached(_starts(backward) if backward else known.seen_between(after, at), known.targets)
-            seen = sorted((step, number) for number in found if (step := known.events.first(number)) <= at)
-            self._wirings[key] = _wired(self.outline(known, number, at) for _, number in seen)
+            self._wirings[key] = _wired(_structures(known, at, choice))
         return self._wirings[key]
+
+
+def _structures(known: GraphHistory, at: int, choice: Choice) -> Iterator[NodeStructure]:
+    """The Nodes of a graph in the order in which they were made."""
+    backward, after = choice
+    starts = _starts(backward) if backward else known.seen_between(after, at)
+    known.structures.load({*backward.nodes, *starts} if backward else starts)
+    found = reached(starts, known.targets)
+    seen = sorted((step, number) for number in found if (step := known.events.first(number)) <= at)
+    return (known.structures.structure(number, at) for _, number in seen)
 
 
 _memories: WeakKeyDictionary[Trace, _Memory] = WeakKeyDictionary()
@@ -284,7 +290,7 @@ def _starts(backward: Backward) -> list[int]:
     return [*(node for node, _ in backward.event.roots), *backward.ran]
 
 
-def _wired(nodes: Iterable[NodeOutline]) -> Wiring:
+def _wired(nodes: Iterable[NodeStructure]) -> Wiring:
     """Puts Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
     members = {node.number: node for node in nodes}
     targets = {number: [edge[0] for edge in node.edges if edge] for number, node in members.items()}
@@ -303,7 +309,7 @@ def _wired(nodes: Iterable[NodeOutline]) -> Wiring:
     return Wiring(tuple(order), {number: uses[number] for number in order})
 
 
-def _unused_rank(node: NodeOutline) -> int:
+def _unused_rank(node: NodeStructure) -> int:
     """An AccumulateGrad that no edge leads to yet is about to be used by the Node made before it: it comes last."""
     return 1 if node.sequence_nr == NO_NUMBER else -node.sequence_nr
 

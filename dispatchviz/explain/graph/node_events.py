@@ -189,6 +189,14 @@ class NodeEvents:
         return None if step is None else self.columns.nodes[step]
 
     @cached_property
+    def leaf_nodes(self) -> dict[int, int]:
+        """Node that accumulates a leaf's gradient to the step at which it was made for one."""
+        nodes, found = self.columns.nodes, dict[int, int]()
+        for step in self.of_kind(ev.AccumulatorMade):
+            found.setdefault(nodes[step], step)
+        return found
+
+    @cached_property
     def accumulators(self) -> dict[int, int]:
         """Leaf to the latest Node that accumulates its gradient."""
         tensors, nodes = self.columns.tensors, self.columns.nodes

@@ -1,0 +1,90 @@
+"""A Node without its tensors: enough to order and to fold a graph of many thousand.
+
+How far the engine is with it is told by the kinds of its steps alone; no event of the engine is decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import itemgetter
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.graph_history import Awaits, GraphHistory, Mark
+from dispatchviz.explain.graph.graph_node import State
+from dispatchviz.explain.trace_index.display_names import plain_node
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutline:
+    """What of a Node is known without looking at tensors."""
+
+    number: int
+    name: str
+    sequence_nr: int
+    edges: tuple[tuple[int, int] | None, ...]
+    """The number of the Node that each leads to, and its input_nr."""
+    state: State
+    order: int | None
+    has_leaf: bool
+
+
+Happened = tuple[int, int | Awaits | Mark]
+"""A step, and the code of its kind, or what happened there without an event."""
+
+STATES = {
+    ev.NodeQueued: State.QUEUED,
+    ev.NodeSkipped: State.PRUNED,
+    ev.NodeStarted: State.RUNNING,
+    ev.NodeFinished: State.DONE,
+    ev.GradientCaptured: State.CAPTURED,
+}
+"""How far the engine is with a Node after an event of a kind, as a rule."""
+
+MARKED = {Mark.PRUNED: State.PRUNED, Mark.FAILED: State.FAILED}
+
+
+class Outlines:
+    """What makes those of a trace."""
+
+    def __init__(self, known: GraphHistory) -> None:
+        self._known, self._kinds = known, known.events.columns.kinds
+        code = known.events.columns.code
+        self._states: dict[object, State] = {**{code(kind): state for kind, state in STATES.items()}, **MARKED}
+        self._queued, self._skipped = code(ev.NodeQueued), code(ev.NodeSkipped)
+        self._started, self._finished = code(ev.NodeStarted), code(ev.NodeFinished)
+
+    def outline(self, number: int, at: int) -> NodeOutline:
+        """A Node as of a step."""
+        structure = self._known.structures.structure(number, at)
+        state, started = self._state(number, at)
+        return NodeOutline(
+            number,
+            plain_node(structure.name) or "Node",
+            structure.sequence_nr,
+            structure.edges,
+            state,
+            None if started is None else self._known.order(started),
+            self._known.events.leaf_nodes.get(number, at + 1) <= at,
+        )
+
+    def _state(self, node: int, at: int) -> tuple[State, int | None]:
+        """How far the engine is with it; and at which step it ran, in the latest backward that came to it."""
+        state, started = State.CREATED, None
+        for step, what in self._happened(node, at):
+            if what == self._started:
+                state, started = State.RUNNING, step
+            elif what == self._queued or what is Mark.PRUNED or isinstance(what, Awaits):
+                state, started = self._states.get(what, State.WAITING), None
+            elif what == self._finished and self._known.events.released.get(node, step) < step:
+                state = State.RELEASED
+            elif what != self._skipped or state is not State.CAPTURED:
+                state = self._states[what]
+        return state, started
+
+    def _happened(self, node: int, at: int) -> Iterable[Happened]:
+        """What changes the state, in order: the steps since it last ran, and what has no event of its own."""
+        kinds, marks = self._kinds, self._known.marks(node, at)
+        found: list[Happened] = [(step, kinds[step]) for step in reversed(self._known.events.latest(node, at))]
+        found = [each for each in found if each[1] in self._states]
+        return sorted([*found, *marks], key=itemgetter(0)) if marks else found
