@@ -28,6 +28,11 @@ class Backward:
         return self._known.own(self.event.seq, ev.NodeStarted)
 
     @cached_property
+    def places(self) -> dict[int, int]:
+        """The step at which it started a Node to that Node's place in the order, from 1."""
+        return {step: place for place, step in enumerate(self.starts, 1)}
+
+    @cached_property
     def ran(self) -> list[int]:
         """The Nodes that it started, in order."""
         return [self._events.columns.nodes[step] for step in self.starts]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -63,6 +63,8 @@ class GraphHistory:
         self._irregular: dict[int, list[Marked]] = defaultdict(list)
         """Node to what irregular backwards did to it, of those that have been looked at."""
         self._marked: tuple[tuple[int, int], list[Marked]] = (-1, -1), []
+        self._places: Mapping[int, int] = {}
+        """Of the backward that was asked for last, which is nearly always the next one, too."""
         self._counting: tuple[int, list[Backward]] = -1, []
         self._started, self._finished = map(trace.columns.code, (ev.NodeStarted, ev.NodeFinished))
         self._looked_at = 0
@@ -143,8 +145,10 @@ class GraphHistory:
 
     def order(self, started: int) -> int | None:
         """The position of a NodeStarted in its backward, from 1."""
-        backward = next(self.backwards.under_way(started), None)
-        return None if backward is None else bisect_right(backward.starts, started)
+        if started not in self._places:
+            backward = next(self.backwards.under_way(started), None)
+            self._places = {} if backward is None else backward.places
+        return self._places.get(started)
 
     @cached_property
     def leaves(self) -> frozenset[int]:
@@ -187,6 +191,11 @@ class GraphHistory:
             latest = [*latest, released]
         return ((step, self.events.events[step]) for step in latest)
 
+    def may_be_marked(self, after: int, at: int) -> bool:
+        """Whether something without an event may have happened to a Node between two steps."""
+        counted = (backward.counted[-1].seq for backward in self._counting_at(at))
+        return self._is_irregular_at(at) or any(after < step for step in counted)
+
     def _found_marks(self, node: int, at: int) -> Iterator[Marked]:
         for backward in self._counting_at(at):
             if node in backward.counts and self.events.first(node) < (counted := backward.counted[-1].seq):
@@ -213,6 +222,10 @@ class GraphHistory:
 
     def _is_irregular(self, start: int) -> bool:
         return start in self._irregular_starts
+
+    def _is_irregular_at(self, at: int) -> bool:
+        """Whether a backward of which not all Nodes run has begun."""
+        return bool(self.backwards.irregular) and self.backwards.irregular[0] <= at
 
     @cached_property
     def _irregular_starts(self) -> frozenset[int]:

@@ -5,9 +5,10 @@ How far the engine is with it is told by the kinds of its steps alone; no event 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.graph_history import Awaits, GraphHistory, Mark
@@ -15,8 +16,7 @@ from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.explain.trace_index.display_names import plain_node
 
 
-@dataclass(frozen=True, slots=True)
-class NodeOutline:
+class NodeOutline(NamedTuple):
     """What of a Node is known without looking at tensors."""
 
     number: int
@@ -53,6 +53,7 @@ class Outlines:
         self._states: dict[object, State] = {**{code(kind): state for kind, state in STATES.items()}, **MARKED}
         self._queued, self._skipped = code(ev.NodeQueued), code(ev.NodeSkipped)
         self._started, self._finished = code(ev.NodeStarted), code(ev.NodeFinished)
+        self._without_state = frozenset(range(256)) - self._states.keys()
 
     def outline(self, number: int, at: int) -> NodeOutline:
         """A Node as of a step."""
@@ -70,6 +71,24 @@ class Outlines:
 
     def _state(self, node: int, at: int) -> tuple[State, int | None]:
         """How far the engine is with it; and at which step it ran, in the latest backward that came to it."""
+        return self._settled(node, at) or self._followed(node, at)
+
+    def _settled(self, node: int, at: int) -> tuple[State, int] | None:
+        """Of a Node that has run, with nothing after that; nearly all are, and they are seen to be so at once."""
+        known, kinds, steps = self._known, self._kinds, self._known.events.steps(node)
+        place = bisect_right(steps, at) - 1
+        while place >= 0 and kinds[steps[place]] in self._without_state:
+            place -= 1
+        if place < 0 or kinds[finished := steps[place]] != self._finished or known.may_be_marked(finished, at):
+            return None
+        while place >= 0 and kinds[steps[place]] != self._started:
+            place -= 1
+        if place < 0 or known.events.columns.parents[finished] != steps[place]:
+            return None
+        state = State.RELEASED if known.events.released.get(node, finished) < finished else State.DONE
+        return state, steps[place]
+
+    def _followed(self, node: int, at: int) -> tuple[State, int | None]:
         state, started = State.CREATED, None
         for step, what in self._happened(node, at):
             if what == self._started:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file.stored_events import some_events
@@ -28,8 +28,7 @@ class _Made:
     edges: list[ev.EdgesCollected] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeStructure:
+class NodeStructure(NamedTuple):
     """One Node as of a step."""
 
     number: int
@@ -67,7 +66,8 @@ class NodeStructures:
 
     def structure(self, node: int, at: int) -> NodeStructure:
         """A Node as of a step."""
-        named, edges = _last(self._made(node).named, at), self.edges(node, at)
+        made = self._made(node)
+        named, edges = _last(made.named, at), _last(made.edges, at)
         name, sequence_nr = ("", 0) if named is None else (named.name, named.sequence_nr)
         return NodeStructure(node, name, sequence_nr, () if edges is None else edges.edges)
 
@@ -80,9 +80,11 @@ class NodeStructures:
         return self._made(node).edges
 
     def _made(self, node: int) -> _Made:
-        if node not in self._known:
+        made = self._known.get(node)
+        if made is None:
             self.load((node,))
-        return self._known[node]
+            made = self._known[node]
+        return made
 
     def _making(self, node: int) -> list[int]:
         """The steps of its events; an AccumulateGrad that thousands of gradients arrive at has thousands of steps."""
@@ -95,4 +97,6 @@ class NodeStructures:
 
 
 def _last(events: Sequence[E], at: int) -> E | None:
+    if events and events[-1].seq <= at:
+        return events[-1]
     return next((event for event in reversed(events) if event.seq <= at), None)
