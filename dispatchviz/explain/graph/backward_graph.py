@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
@@ -28,6 +29,9 @@ from dispatchviz.explain.graph.node_outline import NodeOutline, Outlines
 from dispatchviz.explain.graph.node_structures import NodeStructure
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 EVERYTHING = "all"
 """Asks ``backward_graph`` for every Node of the trace."""
@@ -127,27 +131,31 @@ def part_around(trace: Trace, at: int, most: int) -> Part:
     choice = _choice(known, at, None)
     there = choice[0].by_age if choice[0] else known.seen_between(choice[1], at)
     if len(there) <= 2 * most:
-        return _cut(backward_graph(trace, at), most)
+        return _cut(trace, backward_graph(trace, at), most)
     highlight = _nearest(trace, known, at)
     middle = there.index(highlight) if highlight in there else len(there)
-    first = max(0, min(middle - most // 2, len(there) - most))
-    wiring, leaves = _memory(trace).wired_part(known, at, there[first : first + most])
-    uses = choice[0].counts if choice[0] else wiring.uses
-    whole = Wiring(wiring.order, {number: uses.get(number, wiring.uses[number]) for number in wiring.order})
+    first = _first(middle, len(there), most)
+    shown = there[first : first + most]
+    wiring, leaves = _memory(trace).wired_part(known, at, choice, (first, most), shown)
     earlier = first - len(leaves & set(there[:first]))
-    return Part(len(there) - most - first, _graph(trace, at, choice, whole), earlier)
+    return Part(len(there) - len(shown) - first, _graph(trace, at, choice, wiring), earlier)
 
 
-def _cut(graph: BackwardGraph, most: int) -> Part:
+def _first(middle: int, count: int, most: int) -> int:
+    """Where a part of some ``most`` begins. It moves on by a quarter of itself: what is drawn then stays mostly."""
+    first = max(0, min(middle - most // 2, count - most))
+    by = max(most // 4, 1)
+    return -(-first // by) * by
+
+
+def _cut(trace: Trace, graph: BackwardGraph, most: int) -> Part:
     order = graph.wiring.order
     if len(order) <= most:
         return Part(0, graph, 0)
-    middle = 0 if graph.highlight is None else order.index(graph.highlight)
-    first = max(0, min(middle - most // 2, len(order) - most))
-    shown = order[first : first + most]
-    wiring = Wiring(shown, {number: graph.wiring.uses[number] for number in shown})
-    part = replace(graph, nodes={number: graph[number] for number in shown}, wiring=wiring)
-    return Part(first, part, len(order) - most - first)
+    first = _first(0 if graph.highlight is None else order.index(graph.highlight), len(order), most)
+    wiring = _memory(trace).cut(graph.wiring, first, most)
+    part = replace(graph, nodes={number: graph[number] for number in wiring.order}, wiring=wiring)
+    return Part(first, part, len(order) - len(wiring.order) - first)
 
 
 def _graph(trace: Trace, step: int, choice: Choice, wiring: Wiring) -> BackwardGraph:
@@ -237,7 +245,9 @@ class _Memory:
     def __init__(self) -> None:
         self._nodes: dict[tuple[int, int], GraphNode] = {}
         self._outlines: Outlines | None = None
-        self._wirings: dict[tuple[int, int, int], Wiring] = {}
+        self._wirings: dict[tuple[int, ...], Wiring] = {}
+        self._parts: dict[tuple[int, ...], tuple[Wiring, set[int]]] = {}
+        self._cuts: WeakKeyDictionary[Wiring, dict[tuple[int, int], Wiring]] = WeakKeyDictionary()
 
     def node(self, trace: Trace, known: GraphHistory, number: int, at: int) -> GraphNode:
         key = number, known.last_entry(number, at)
@@ -251,21 +261,53 @@ class _Memory:
             self._outlines = Outlines(known)
         return self._outlines
 
-    def wired_part(self, known: GraphHistory, at: int, nodes: Iterable[int]) -> tuple[Wiring, set[int]]:
-        """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them."""
-        part = {number: known.structures.structure(number, at) for number in nodes if known.events.first(number) <= at}
-        targets = {edge[0] for structure in part.values() for edge in structure.edges if edge} - part.keys()
-        leaves = {number for number in targets & known.leaves if known.events.first(number) <= at}
-        return _wired([*(known.structures.structure(number, at) for number in sorted(leaves)), *part.values()]), leaves
-
     def wiring(self, known: GraphHistory, at: int, choice: Choice) -> Wiring:
-        backward, after = choice
-        key = backward.event.seq if backward else -1, after, known.structure(at)
-        if key not in self._wirings:
-            if len(self._wirings) == KEPT:
-                self._wirings.clear()
-            self._wirings[key] = _wired(_structures(known, at, choice))
-        return self._wirings[key]
+        """All Nodes of a graph, in order."""
+        key = *_graph_key(choice), known.structure(at)
+        return self._wirings.get(key) or _kept(self._wirings, key, _wired(_structures(known, at, choice)))
+
+    def wired_part(
+        self, known: GraphHistory, at: int, choice: Choice, where: tuple[int, int], nodes: Iterable[int]
+    ) -> tuple[Wiring, set[int]]:
+        """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them.
+
+        ``where`` they are among the Nodes of the graph.
+        """
+        key = *_graph_key(choice), known.structure(at), *where
+        return self._parts.get(key) or _kept(self._parts, key, _wired_part(known, at, choice[0], nodes))
+
+    def cut(self, whole: Wiring, first: int, most: int) -> Wiring:
+        """Some Nodes of a graph that has been put in order."""
+        parts = self._cuts.setdefault(whole, {})
+        if (first, most) not in parts:
+            shown = whole.order[first : first + most]
+            parts[first, most] = Wiring(shown, {number: whole.uses[number] for number in shown})
+        return parts[first, most]
+
+
+def _graph_key(choice: Choice) -> tuple[int, int]:
+    return choice[0].event.seq if choice[0] else -1, choice[1]
+
+
+def _kept(known: dict[K, V], key: K, value: V) -> V:
+    """Remembers a value, and of many no more than so many."""
+    if len(known) >= KEPT:
+        known.clear()
+    known[key] = value
+    return value
+
+
+def _wired_part(
+    known: GraphHistory, at: int, backward: Backward | None, nodes: Iterable[int]
+) -> tuple[Wiring, set[int]]:
+    there = [number for number in nodes if known.events.first(number) <= at]
+    known.structures.load(there)
+    part = {number: known.structures.structure(number, at) for number in there}
+    targets = {edge[0] for structure in part.values() for edge in structure.edges if edge} - part.keys()
+    leaves = {number for number in targets & known.leaves if known.events.first(number) <= at}
+    wiring = _wired([*(known.structures.structure(number, at) for number in sorted(leaves)), *part.values()])
+    uses = backward.counts if backward else wiring.uses
+    return Wiring(wiring.order, {number: uses.get(number, wiring.uses[number]) for number in wiring.order}), leaves
 
 
 def _structures(known: GraphHistory, at: int, choice: Choice) -> Iterator[NodeStructure]:
