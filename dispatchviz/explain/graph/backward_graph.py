@@ -132,13 +132,12 @@ def part_around(trace: Trace, at: int, most: int) -> Part:
     there = choice[0].by_age if choice[0] else known.seen_between(choice[1], at)
     if len(there) <= 2 * most:
         return _cut(trace, backward_graph(trace, at), most)
-    highlight = _nearest(trace, known, at)
-    middle = there.index(highlight) if highlight in there else len(there)
-    first = _first(middle, len(there), most)
-    shown = there[first : first + most]
+    place = there.place(_nearest(trace, known, at))
+    first = _first(len(there) if place is None else place, len(there), most)
+    shown = there.between(first, first + most)
     wiring, leaves = _memory(trace).wired_part(known, at, choice, (first, most), shown)
-    earlier = first - len(leaves & set(there[:first]))
-    return Part(len(there) - len(shown) - first, _graph(trace, at, choice, wiring), earlier)
+    earlier = sum((place := there.place(leaf)) is not None and place < first for leaf in leaves)
+    return Part(len(there) - len(shown) - first, _graph(trace, at, choice, wiring), first - earlier)
 
 
 def _first(middle: int, count: int, most: int) -> int:

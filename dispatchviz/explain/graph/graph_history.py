@@ -20,6 +20,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward, Backwards
 from dispatchviz.explain.graph.node_events import NodeEvents
 from dispatchviz.explain.graph.node_structures import NodeStructures
+from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
@@ -130,12 +131,12 @@ class GraphHistory:
         steps = self.events.life(node)
         return map(self.events.events.__getitem__, steps[bisect_right(steps, at) :])
 
-    def seen_between(self, after: int, until: int) -> list[int]:
+    def seen_between(self, after: int, until: int) -> NodesByAge:
         """The Nodes first seen after one step, up to and including another."""
         if not self.events.begun(until):
-            return []
+            return NodesByAge.of(())
         steps, nodes = self.events.seen
-        return nodes[bisect_right(steps, after) : bisect_right(steps, until)]
+        return nodes.between(bisect_right(steps, after), bisect_right(steps, until))
 
     def structure(self, at: int) -> int:
         """A number that grows whenever a Node or its edges come into being."""

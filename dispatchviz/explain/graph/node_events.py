@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -147,13 +148,13 @@ class NodeEvents:
         return found
 
     @cached_property
-    def seen(self) -> tuple[list[int], list[int]]:
+    def seen(self) -> tuple[list[int], NodesByAge]:
         """All Nodes in the order in which something first happened to them: the steps, the Nodes."""
         groups, kinds = self.columns.of_node, self.columns.kinds
         begun = zip(map(groups.steps.__getitem__, groups.begins), groups.numbers, strict=True)
         firsts = [(step, node) if kinds[step] in self._life else self._first(node) for step, node in begun]
         found = sorted(first for first in firsts if first[0] >= 0)
-        return [step for step, _ in found], [node for _, node in found]
+        return [step for step, _ in found], NodesByAge.of([node for _, node in found])
 
     def _first(self, node: int) -> tuple[int, int]:
         return next(iter(self.life(node)), -1), node
