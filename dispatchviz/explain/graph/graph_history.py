@@ -192,10 +192,11 @@ class GraphHistory:
             latest = [*latest, released]
         return ((step, self.events.events[step]) for step in latest)
 
-    def may_be_marked(self, after: int, at: int) -> bool:
-        """Whether something without an event may have happened to a Node between two steps."""
-        counted = (backward.counted[-1].seq for backward in self._counting_at(at))
-        return self._is_irregular_at(at) or any(after < step for step in counted)
+    def last_mark(self, at: int) -> int:
+        """The last step up to ``at`` at which a backward may have marked a Node that had run before."""
+        if self.backwards.irregular and self.backwards.irregular[0] <= at:
+            return at
+        return max((backward.counted[-1].seq for backward in self._counting_at(at)), default=-1)
 
     def _found_marks(self, node: int, at: int) -> Iterator[Marked]:
         for backward in self._counting_at(at):
@@ -223,10 +224,6 @@ class GraphHistory:
 
     def _is_irregular(self, start: int) -> bool:
         return start in self._irregular_starts
-
-    def _is_irregular_at(self, at: int) -> bool:
-        """Whether a backward of which not all Nodes run has begun."""
-        return bool(self.backwards.irregular) and self.backwards.irregular[0] <= at
 
     @cached_property
     def _irregular_starts(self) -> frozenset[int]:

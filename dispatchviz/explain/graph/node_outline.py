@@ -53,6 +53,7 @@ class Outlines:
         self._states: dict[object, State] = {**{code(kind): state for kind, state in STATES.items()}, **MARKED}
         self._queued, self._skipped = code(ev.NodeQueued), code(ev.NodeSkipped)
         self._started, self._finished = code(ev.NodeStarted), code(ev.NodeFinished)
+        self._marked = -1, -1
         self._without_state = frozenset(range(256)) - self._states.keys()
 
     def outline(self, number: int, at: int) -> NodeOutline:
@@ -79,7 +80,7 @@ class Outlines:
         place = bisect_right(steps, at) - 1
         while place >= 0 and kinds[steps[place]] in self._without_state:
             place -= 1
-        if place < 0 or kinds[finished := steps[place]] != self._finished or known.may_be_marked(finished, at):
+        if place < 0 or kinds[finished := steps[place]] != self._finished or finished <= self._last_mark(at):
             return None
         while place >= 0 and kinds[steps[place]] != self._started:
             place -= 1
@@ -87,6 +88,11 @@ class Outlines:
             return None
         state = State.RELEASED if known.events.released.get(node, finished) < finished else State.DONE
         return state, steps[place]
+
+    def _last_mark(self, at: int) -> int:
+        if self._marked[0] != at:
+            self._marked = at, self._known.last_mark(at)
+        return self._marked[1]
 
     def _followed(self, node: int, at: int) -> tuple[State, int | None]:
         state, started = State.CREATED, None
