@@ -1,4 +1,4 @@
-"""The garbage collector while modules are imported: it waits.
+"""The garbage collector while modules are imported, or while a big graph is made: it waits.
 
 An import makes some hundred thousand objects, nearly all of which stay until the process ends. With its usual
 thresholds the collector goes through them again and again while they are made, and finds nothing.

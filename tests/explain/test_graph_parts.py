@@ -55,5 +55,22 @@ def test_users_outside_the_part_are_counted(long: Trace) -> None:
     assert {node: whole.wiring.uses[node] for node in part.wiring.order} == dict(part.wiring.uses)
 
 
+@pytest.mark.parametrize("most", [20, 40])
+def test_what_is_drawn_stays_while_the_node_is_near_its_middle(long: Trace, most: int) -> None:
+    """A graph of 61 Nodes: for a part of 20 it is not put in order as a whole, for one of 40 it is."""
+    start, end = long.steps_of(ev.BackwardStarted)[0], len(long)
+    parts = [part_around(long, at, most) for at in range(start, end)]
+    assert len({id(part.graph.wiring) for part in parts}) <= (LENGTH - most) // (most // 4) + 2
+    assert all(len(part.graph) >= most * 3 // 4 for part in parts)
+    assert all(part.graph.highlight is not None for part in parts)
+
+
+def test_a_part_grows_with_its_program(long: Trace) -> None:
+    for at in long.steps_of(ev.EdgesCollected)[40:]:
+        wirings = [part_around(long, step, 10).graph.wiring for step in (at - 1, at, at + 1)]
+        assert wirings[0] is not wirings[1] is wirings[2]
+        assert backward_graph(long, at).highlight in wirings[1].uses
+
+
 def _leaves(part: BackwardGraph) -> set[int]:
     return {outline.number for outline in part.outlines() if outline.has_leaf}

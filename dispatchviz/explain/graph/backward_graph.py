@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
@@ -21,13 +22,16 @@ from dispatchviz.explain.graph.graph_node import (
     NO_NUMBER,
     GraphEdge,
     GraphNode,
-    NodeOutline,
     State,
     graph_node,
-    node_outline,
 )
+from dispatchviz.explain.graph.node_outline import NodeOutline, Outlines
+from dispatchviz.explain.graph.node_structures import NodeStructure
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 EVERYTHING = "all"
 """Asks ``backward_graph`` for every Node of the trace."""
@@ -127,27 +131,30 @@ def part_around(trace: Trace, at: int, most: int) -> Part:
     choice = _choice(known, at, None)
     there = choice[0].by_age if choice[0] else known.seen_between(choice[1], at)
     if len(there) <= 2 * most:
-        return _cut(backward_graph(trace, at), most)
-    highlight = _nearest(trace, known, at)
-    middle = there.index(highlight) if highlight in there else len(there)
-    first = max(0, min(middle - most // 2, len(there) - most))
-    wiring, leaves = _memory(trace).wired_part(known, at, there[first : first + most])
-    uses = choice[0].counts if choice[0] else wiring.uses
-    whole = Wiring(wiring.order, {number: uses.get(number, wiring.uses[number]) for number in wiring.order})
-    earlier = first - len(leaves & set(there[:first]))
-    return Part(len(there) - most - first, _graph(trace, at, choice, whole), earlier)
+        return _cut(trace, backward_graph(trace, at), most)
+    place = there.place(_nearest(trace, known, at))
+    first = _first(len(there) if place is None else place, len(there), most)
+    shown = there.between(first, first + most)
+    wiring, leaves = _memory(trace).wired_part(known, at, choice, (first, most), shown)
+    earlier = sum((place := there.place(leaf)) is not None and place < first for leaf in leaves)
+    return Part(len(there) - len(shown) - first, _graph(trace, at, choice, wiring), first - earlier)
 
 
-def _cut(graph: BackwardGraph, most: int) -> Part:
+def _first(middle: int, count: int, most: int) -> int:
+    """Where a part of some ``most`` begins. It moves on by a quarter of itself: what is drawn then stays mostly."""
+    first = max(0, min(middle - most // 2, count - most))
+    by = max(most // 4, 1)
+    return -(-first // by) * by
+
+
+def _cut(trace: Trace, graph: BackwardGraph, most: int) -> Part:
     order = graph.wiring.order
     if len(order) <= most:
         return Part(0, graph, 0)
-    middle = 0 if graph.highlight is None else order.index(graph.highlight)
-    first = max(0, min(middle - most // 2, len(order) - most))
-    shown = order[first : first + most]
-    wiring = Wiring(shown, {number: graph.wiring.uses[number] for number in shown})
-    part = replace(graph, nodes={number: graph[number] for number in shown}, wiring=wiring)
-    return Part(first, part, len(order) - most - first)
+    first = _first(0 if graph.highlight is None else order.index(graph.highlight), len(order), most)
+    wiring = _memory(trace).cut(graph.wiring, first, most)
+    part = replace(graph, nodes={number: graph[number] for number in wiring.order}, wiring=wiring)
+    return Part(first, part, len(order) - len(wiring.order) - first)
 
 
 def _graph(trace: Trace, step: int, choice: Choice, wiring: Wiring) -> BackwardGraph:
@@ -227,7 +234,7 @@ class _Nodes(Mapping[int, GraphNode]):
     def outline(self, number: int) -> NodeOutline:
         """A Node without its tensors."""
         if number not in self._outlined:
-            self._outlined[number] = self._memory.outline(self._known, number, self._at)
+            self._outlined[number] = self._memory.outlines(self._known).outline(number, self._at)
         return self._outlined[number]
 
 
@@ -236,8 +243,10 @@ class _Memory:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[int, int], GraphNode] = {}
-        self._outlines: dict[tuple[int, int], NodeOutline] = {}
-        self._wirings: dict[tuple[int, int, int], Wiring] = {}
+        self._outlines: Outlines | None = None
+        self._wirings: dict[tuple[int, ...], Wiring] = {}
+        self._parts: dict[tuple[int, ...], tuple[Wiring, set[int]]] = {}
+        self._cuts: WeakKeyDictionary[Wiring, dict[tuple[int, int], Wiring]] = WeakKeyDictionary()
 
     def node(self, trace: Trace, known: GraphHistory, number: int, at: int) -> GraphNode:
         key = number, known.last_entry(number, at)
@@ -246,30 +255,68 @@ class _Memory:
             found = self._nodes[key] = graph_node(trace, number, known.entries(number, at), key[1], known.order)
         return found
 
-    def outline(self, known: GraphHistory, number: int, at: int) -> NodeOutline:
-        key = number, known.last_change(number, at)
-        found = self._outlines.get(key)
-        if found is None:
-            found = self._outlines[key] = node_outline(number, known.entries(number, at), known.order)
-        return found
-
-    def wired_part(self, known: GraphHistory, at: int, nodes: Iterable[int]) -> tuple[Wiring, set[int]]:
-        """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them."""
-        part = {number: self.outline(known, number, at) for number in nodes if known.events.first(number) <= at}
-        targets = {edge[0] for outline in part.values() for edge in outline.edges if edge} - part.keys()
-        leaves = {number for number in targets & known.leaves if known.events.first(number) <= at}
-        return _wired([*(self.outline(known, number, at) for number in sorted(leaves)), *part.values()]), leaves
+    def outlines(self, known: GraphHistory) -> Outlines:
+        if self._outlines is None:
+            self._outlines = Outlines(known)
+        return self._outlines
 
     def wiring(self, known: GraphHistory, at: int, choice: Choice) -> Wiring:
-        backward, after = choice
-        key = backward.event.seq if backward else -1, after, known.structure(at)
-        if key not in self._wirings:
-            if len(self._wirings) == KEPT:
-                self._wirings.clear()
-            found = reached(_starts(backward) if backward else known.seen_between(after, at), known.targets)
-            seen = sorted((step, number) for number in found if (step := known.events.first(number)) <= at)
-            self._wirings[key] = _wired(self.outline(known, number, at) for _, number in seen)
-        return self._wirings[key]
+        """All Nodes of a graph, in order."""
+        key = *_graph_key(choice), known.structure(at)
+        return self._wirings.get(key) or _kept(self._wirings, key, _wired(_structures(known, at, choice)))
+
+    def wired_part(
+        self, known: GraphHistory, at: int, choice: Choice, where: tuple[int, int], nodes: Iterable[int]
+    ) -> tuple[Wiring, set[int]]:
+        """Some Nodes and the leaves that they lead to, in order; and those leaves that are not among them.
+
+        ``where`` they are among the Nodes of the graph.
+        """
+        key = *_graph_key(choice), known.structure(at), *where
+        return self._parts.get(key) or _kept(self._parts, key, _wired_part(known, at, choice[0], nodes))
+
+    def cut(self, whole: Wiring, first: int, most: int) -> Wiring:
+        """Some Nodes of a graph that has been put in order."""
+        parts = self._cuts.setdefault(whole, {})
+        if (first, most) not in parts:
+            shown = whole.order[first : first + most]
+            parts[first, most] = Wiring(shown, {number: whole.uses[number] for number in shown})
+        return parts[first, most]
+
+
+def _graph_key(choice: Choice) -> tuple[int, int]:
+    return choice[0].event.seq if choice[0] else -1, choice[1]
+
+
+def _kept(known: dict[K, V], key: K, value: V) -> V:
+    """Remembers a value, and of many no more than so many."""
+    if len(known) >= KEPT:
+        known.clear()
+    known[key] = value
+    return value
+
+
+def _wired_part(
+    known: GraphHistory, at: int, backward: Backward | None, nodes: Iterable[int]
+) -> tuple[Wiring, set[int]]:
+    there = [number for number in nodes if known.events.first(number) <= at]
+    known.structures.load(there)
+    part = {number: known.structures.structure(number, at) for number in there}
+    targets = {edge[0] for structure in part.values() for edge in structure.edges if edge} - part.keys()
+    leaves = {number for number in targets & known.leaves if known.events.first(number) <= at}
+    wiring = _wired([*(known.structures.structure(number, at) for number in sorted(leaves)), *part.values()])
+    uses = backward.counts if backward else wiring.uses
+    return Wiring(wiring.order, {number: uses.get(number, wiring.uses[number]) for number in wiring.order}), leaves
+
+
+def _structures(known: GraphHistory, at: int, choice: Choice) -> Iterator[NodeStructure]:
+    """The Nodes of a graph in the order in which they were made."""
+    backward, after = choice
+    starts = _starts(backward) if backward else known.seen_between(after, at)
+    known.structures.load({*backward.nodes, *starts} if backward else starts)
+    found = reached(starts, known.targets)
+    seen = sorted((step, number) for number in found if (step := known.events.first(number)) <= at)
+    return (known.structures.structure(number, at) for _, number in seen)
 
 
 _memories: WeakKeyDictionary[Trace, _Memory] = WeakKeyDictionary()
@@ -284,7 +331,7 @@ def _starts(backward: Backward) -> list[int]:
     return [*(node for node, _ in backward.event.roots), *backward.ran]
 
 
-def _wired(nodes: Iterable[NodeOutline]) -> Wiring:
+def _wired(nodes: Iterable[NodeStructure]) -> Wiring:
     """Puts Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
     members = {node.number: node for node in nodes}
     targets = {number: [edge[0] for edge in node.edges if edge] for number, node in members.items()}
@@ -303,7 +350,7 @@ def _wired(nodes: Iterable[NodeOutline]) -> Wiring:
     return Wiring(tuple(order), {number: uses[number] for number in order})
 
 
-def _unused_rank(node: NodeOutline) -> int:
+def _unused_rank(node: NodeStructure) -> int:
     """An AccumulateGrad that no edge leads to yet is about to be used by the Node made before it: it comes last."""
     return 1 if node.sequence_nr == NO_NUMBER else -node.sequence_nr
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.node_events import NodeEvents
+from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 
 Targets = Callable[[int], Iterable[int]]
 """The Nodes that the edges of a Node lead to."""
@@ -26,6 +27,11 @@ class Backward:
     def starts(self) -> list[int]:
         """The steps at which it started a Node."""
         return self._known.own(self.event.seq, ev.NodeStarted)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The step at which it started a Node to that Node's place in the order, from 1."""
+        return {step: place for place, step in enumerate(self.starts, 1)}
 
     @cached_property
     def ran(self) -> list[int]:
@@ -58,10 +64,10 @@ class Backward:
         return {*(node for node, _ in self.event.roots), *self.counts}
 
     @cached_property
-    def by_age(self) -> list[int]:
+    def by_age(self) -> NodesByAge:
         """All Nodes that it is about, the oldest first."""
         there = {*self.nodes, *self.ran, *self.pruned}
-        return [node for _, node in sorted((self._events.first(node), node) for node in there)]
+        return NodesByAge.of([node for _, node in sorted((self._events.first(node), node) for node in there)])
 
     @cached_property
     def needed(self) -> set[int]:

@@ -38,7 +38,7 @@ def fold_graph(graph: BackwardGraph, most: int, expand: Iterable[str] = ()) -> F
     Raises DispatchvizError for a name that fits none.
     """
     places = {number: at for at, number in enumerate(fold_order(graph))}
-    return fold(links_of(graph), most, {places[number] for number in selected_nodes(graph, expand)})
+    return fold(_links(graph, places), most, {places[number] for number in selected_nodes(graph, expand)})
 
 
 def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
@@ -53,8 +53,11 @@ def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
 
 def links_of(graph: BackwardGraph) -> Links:
     """The structure of a graph, in that order."""
-    outlines = [graph.outline(number) for number in fold_order(graph)]
-    places = {node.number: at for at, node in enumerate(outlines)}
+    return _links(graph, {number: at for at, number in enumerate(fold_order(graph))})
+
+
+def _links(graph: BackwardGraph, places: Mapping[int, int]) -> Links:
+    outlines = [graph.outline(number) for number in places]
     return Links([node.name for node in outlines], [[_link(edge, places) for edge in node.edges] for node in outlines])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -19,6 +19,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward, Backwards
 from dispatchviz.explain.graph.node_events import NodeEvents
+from dispatchviz.explain.graph.node_structures import NodeStructures
+from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
@@ -41,6 +43,9 @@ Happening = ev.AnyEvent | Awaits | Mark
 Entry = tuple[int, Happening]
 """A step, and what happened to a Node there."""
 
+Marked = tuple[int, Awaits | Mark]
+"""The same for what has no event."""
+
 KEPT = 65_536
 """Of so many Nodes it is kept how they were made."""
 
@@ -50,14 +55,19 @@ class GraphHistory:
 
     def __init__(self, trace: Trace) -> None:
         self.events = NodeEvents(trace)
+        self.structures = NodeStructures(self.events)
         self.backwards = Backwards(self.events, self._targets_at)
         self._index: Index = index(trace)
         self._kept: dict[int, tuple[list[Entry], list[int]]] = {}
         """Node to how it was made, and to the steps at which what it shows gets another name."""
         self._renaming_steps: dict[int, list[int]] = {}
-        self._irregular: dict[int, list[Entry]] = defaultdict(list)
+        self._irregular: dict[int, list[Marked]] = defaultdict(list)
         """Node to what irregular backwards did to it, of those that have been looked at."""
-        self._marked: tuple[tuple[int, int], list[Entry]] = (-1, -1), []
+        self._marked: tuple[tuple[int, int], list[Marked]] = (-1, -1), []
+        self._places: Mapping[int, int] = {}
+        """Of the backward that was asked for last, which is nearly always the next one, too."""
+        self._counting: tuple[int, list[Backward]] = -1, []
+        self._started, self._finished = map(trace.columns.code, (ev.NodeStarted, ev.NodeFinished))
         self._looked_at = 0
         """How many of them."""
 
@@ -75,11 +85,11 @@ class GraphHistory:
 
     def entries(self, node: int, at: int) -> list[Entry]:
         """What of a Node's life still shows at a step, in order: how it was made, and what came to it last."""
-        return sorted([*self._made_until(node, at), *self._latest(node, at), *self._marks(node, at)], key=_step)
+        return sorted([*self._made_until(node, at), *self._latest(node, at), *self.marks(node, at)], key=_step)
 
     def last_change(self, node: int, at: int) -> int:
         """The step up to which something happened to a Node."""
-        return max(self.events.last(node, at), *(step for step, _ in self._marks(node, at)), -1)
+        return max(self.events.last(node, at), *(step for step, _ in self.marks(node, at)), -1)
 
     def last_entry(self, node: int, at: int) -> int:
         """As ``last_change``; what it shows may also have got another name."""
@@ -87,10 +97,15 @@ class GraphHistory:
         position = bisect_right(renamed, at)
         return max(self.last_change(node, at), renamed[position - 1] if position else -1)
 
+    def marks(self, node: int, at: int) -> list[Marked]:
+        """What has no event of its own, as far as it can show; what was asked last is nearly always asked again."""
+        if self._marked[0] != (node, at):
+            self._marked = (node, at), list(self._found_marks(node, at))
+        return self._marked[1]
+
     def edges(self, node: int, at: int) -> ev.EdgesCollected | None:
         """A Node's edges as of a step."""
-        made = self.events.of_node(node, ev.EdgesCollected)
-        return next((event for event in reversed(made) if event.seq <= at), None)
+        return self.structures.edges(node, at)
 
     def targets(self, node: int) -> Iterable[int]:
         """The Nodes that the edges of a Node lead to in the end."""
@@ -98,7 +113,7 @@ class GraphHistory:
 
     def target(self, node: int, edge: int) -> int | None:
         """The Node that one edge of a Node leads to in the end."""
-        made = self.events.of_node(node, ev.EdgesCollected)
+        made = self.structures.all_edges(node)
         found = (event.edges[edge] for event in reversed(made) if edge < len(event.edges))
         return next((end[0] for end in found if end), None)
 
@@ -116,12 +131,12 @@ class GraphHistory:
         steps = self.events.life(node)
         return map(self.events.events.__getitem__, steps[bisect_right(steps, at) :])
 
-    def seen_between(self, after: int, until: int) -> list[int]:
+    def seen_between(self, after: int, until: int) -> NodesByAge:
         """The Nodes first seen after one step, up to and including another."""
         if not self.events.begun(until):
-            return []
+            return NodesByAge.of(())
         steps, nodes = self.events.seen
-        return nodes[bisect_right(steps, after) : bisect_right(steps, until)]
+        return nodes.between(bisect_right(steps, after), bisect_right(steps, until))
 
     def structure(self, at: int) -> int:
         """A number that grows whenever a Node or its edges come into being."""
@@ -131,8 +146,10 @@ class GraphHistory:
 
     def order(self, started: int) -> int | None:
         """The position of a NodeStarted in its backward, from 1."""
-        backward = next(self.backwards.under_way(started), None)
-        return None if backward is None else bisect_right(backward.starts, started)
+        if started not in self._places:
+            backward = next(self.backwards.under_way(started), None)
+            self._places = {} if backward is None else backward.places
+        return self._places.get(started)
 
     @cached_property
     def leaves(self) -> frozenset[int]:
@@ -175,29 +192,32 @@ class GraphHistory:
             latest = [*latest, released]
         return ((step, self.events.events[step]) for step in latest)
 
-    def _marks(self, node: int, at: int) -> list[Entry]:
-        """What has no event of its own, as far as it can show; what was asked last is nearly always asked again."""
-        if self._marked[0] != (node, at):
-            self._marked = (node, at), list(self._found_marks(node, at))
-        return self._marked[1]
+    def last_mark(self, at: int) -> int:
+        """The last step up to ``at`` at which a backward may have marked a Node that had run before."""
+        if self.backwards.irregular and self.backwards.irregular[0] <= at:
+            return at
+        return max((backward.counted[-1].seq for backward in self._counting_at(at)), default=-1)
 
-    def _found_marks(self, node: int, at: int) -> Iterator[Entry]:
-        for backward in self.backwards.under_way(at):
-            if node in backward.counts and not self._is_irregular(backward.event.seq):
-                counted = backward.counted[-1].seq
-                if self.events.first(node) < counted <= at:
-                    yield counted, Awaits(backward.counts[node])
+    def _found_marks(self, node: int, at: int) -> Iterator[Marked]:
+        for backward in self._counting_at(at):
+            if node in backward.counts and self.events.first(node) < (counted := backward.counted[-1].seq):
+                yield counted, Awaits(backward.counts[node])
         yield from self._failed(self.events.latest(node, at), at)
         yield from self._irregular_until(node, at)
 
-    def _failed(self, latest: Sequence[int], at: int) -> Iterator[Entry]:
+    def _counting_at(self, at: int) -> list[Backward]:
+        """Those under way that run all Nodes that they have counted."""
+        if self._counting[0] != at:
+            found = (each for each in self.backwards.under_way(at) if not self._is_irregular(each.event.seq))
+            self._counting = at, [each for each in found if each.counted and each.counted[-1].seq <= at]
+        return self._counting[1]
+
+    def _failed(self, latest: Sequence[int], at: int) -> Iterator[Marked]:
         """Where a NodeStarted ended that no NodeFinished is within."""
         columns = self.events.columns
-        started, finished = columns.code(ev.NodeStarted), columns.code(ev.NodeFinished)
-        if latest and columns.kinds[latest[-1]] == started:
-            start = latest[-1]
-            over = any(columns.kinds[step] == finished and columns.parents[step] == start for step in latest)
-            if not over and columns.ends[start] < at:
+        if latest and columns.kinds[start := latest[-1]] == self._started and columns.ends[start] < at:
+            inside = (step for step in latest if columns.kinds[step] == self._finished)
+            if not any(columns.parents[step] == start for step in inside):
                 yield columns.ends[start] + 1, Mark.FAILED
 
     # -- backwards of which not all Nodes run -------------------------------------------------------------------------
@@ -209,7 +229,7 @@ class GraphHistory:
     def _irregular_starts(self) -> frozenset[int]:
         return frozenset(self.backwards.irregular)
 
-    def _irregular_until(self, node: int, at: int) -> list[Entry]:
+    def _irregular_until(self, node: int, at: int) -> list[Marked]:
         starts = self.backwards.irregular
         while self._looked_at < len(starts) and starts[self._looked_at] <= at:
             self._look_at(self.backwards.get(starts[self._looked_at]))

@@ -129,28 +129,6 @@ MOST_INPUTS = 1024
 """Of a Node with more inputs the first ones are listed: their numbers may have gaps of any size."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeOutline:
-    """What of a Node is known without looking at tensors: enough to order and to fold a graph of many thousand."""
-
-    number: int
-    name: str
-    sequence_nr: int
-    edges: tuple[tuple[int, int] | None, ...]
-    """The number of the Node that each leads to, and its input_nr."""
-    state: State
-    order: int | None
-    has_leaf: bool
-
-
-def node_outline(number: int, entries: Sequence[Entry], order: Order) -> NodeOutline:
-    """The outline of ``graph_node``."""
-    life = _Life(order)
-    for _, event in entries:
-        life.follow(event)
-    return life.outline(number)
-
-
 def graph_node(trace: Trace, number: int, entries: Sequence[Entry], at: int, order: Order) -> GraphNode:
     """The Node as its entries leave it, with the names as of step ``at``."""
     life = _Life(order)
@@ -216,7 +194,8 @@ class _Life:
                 self._state, self._device, self._started = State.QUEUED, event.device, None
             case ev.NodeStarted():
                 self._state, self._device, self._started = State.RUNNING, event.device, event.seq
-                self._name, self._sequence_nr = event.name, event.sequence_nr
+                if self._created is None:
+                    self._name, self._sequence_nr = event.name, event.sequence_nr
             case ev.NodeFinished():
                 self._state = State.RELEASED if self._released else State.DONE
             case ev.GradientCaptured():
@@ -226,18 +205,6 @@ class _Life:
 
     def _place(self) -> int | None:
         return None if self._started is None else self._order(self._started)
-
-    def outline(self, number: int) -> NodeOutline:
-        """The value without tensors."""
-        return NodeOutline(
-            number,
-            plain_node(self._name) or "Node",
-            self._sequence_nr,
-            () if self._edges is None else self._edges.edges,
-            self._state,
-            self._place(),
-            self._leaf is not None,
-        )
 
     def node(self, trace: Trace, number: int, at: int) -> GraphNode:
         """The value, with the names as of step ``at``."""

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.nodes_by_age import NodesByAge
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -39,7 +40,10 @@ MENTIONS = (ev.VariableNotSaved, ev.FormulaSkipped, ev.HookRan, ev.AnomalyFound,
 """These are about a Node and leave it as it is."""
 
 KEPT = 1024
-"""Of so many Nodes, each as of a step, it is kept what the engine did with them; of so many which steps they have."""
+"""Of so many Nodes, each as of a step, it is kept what the engine did with them."""
+
+STEPS_KEPT = 65_536
+"""Of so many Nodes it is kept which steps they have."""
 
 
 class NodeEvents:
@@ -49,6 +53,7 @@ class NodeEvents:
         self.events, self.columns = trace.events, trace.columns
         self._life, self._about = self._codes(LIFE), self._codes((*LIFE, *MENTIONS))
         self._making = self._codes(MAKING)
+        self._run = self._life - self._making
         self._started, self._met = map(self.columns.code, (ev.NodeStarted, ev.DependencyMet))
 
         self._latest: dict[tuple[int, int], list[int]] = {}
@@ -61,7 +66,7 @@ class NodeEvents:
         """The steps of all events that have a Node."""
         found = self._steps.get(node)
         if found is None:
-            if len(self._steps) >= KEPT:
+            if len(self._steps) >= STEPS_KEPT:
                 self._steps.clear()
             found = self._steps[node] = self.columns.of_node.get(node, ())
         return found
@@ -102,7 +107,11 @@ class NodeEvents:
 
     def last(self, node: int, at: int) -> int:
         """The last step up to which something happened to a Node; -1 if nothing did."""
-        return next(self._backwards(node, at), -1)
+        kinds, life, steps = self.columns.kinds, self._life, self.steps(node)
+        place = bisect_right(steps, at) - 1
+        while place >= 0 and kinds[steps[place]] not in life:
+            place -= 1
+        return steps[place] if place >= 0 else -1
 
     def latest(self, node: int, at: int) -> list[int]:
         """What the engine did with a Node since it last ran, the last step first: nothing before that shows.
@@ -110,27 +119,25 @@ class NodeEvents:
         Of the gradients that have arrived only the last one: a leaf may wait for thousands.
         """
         key = node, self.last(node, at)
-        if key not in self._latest:
+        found = self._latest.get(key)
+        if found is None:
             if len(self._latest) >= KEPT:
                 self._latest.clear()
-            self._latest[key] = self._found_latest(*key)
-        return self._latest[key]
-
-    def _found_latest(self, node: int, at: int) -> list[int]:
-        kinds, met, found = self.columns.kinds, False, list[int]()
-        for step in self._backwards(node, at):
-            is_met = kinds[step] == self._met
-            if kinds[step] not in self._making and not (is_met and met):
-                found.append(step)
-            met = met or is_met
-            if kinds[step] == self._started:
-                break
+            found = self._latest[key] = self._found_latest(*key)
         return found
 
-    def _backwards(self, node: int, at: int) -> Iterator[int]:
-        kinds, steps = self.columns.kinds, self.steps(node)
-        places = range(bisect_right(steps, at) - 1, -1, -1)
-        return (step for place in places if kinds[step := steps[place]] in self._life)
+    def _found_latest(self, node: int, at: int) -> list[int]:
+        kinds, steps, run = self.columns.kinds, self.steps(node), self._run
+        met, found = False, list[int]()
+        for place in range(bisect_right(steps, at) - 1, -1, -1):
+            kind = kinds[step := steps[place]]
+            is_met = kind == self._met
+            if kind in run and not (is_met and met):
+                found.append(step)
+            met = met or is_met
+            if kind == self._started:
+                break
+        return found
 
     @cached_property
     def released(self) -> dict[int, int]:
@@ -141,21 +148,23 @@ class NodeEvents:
         return found
 
     @cached_property
-    def seen(self) -> tuple[list[int], list[int]]:
+    def seen(self) -> tuple[list[int], NodesByAge]:
         """All Nodes in the order in which something first happened to them: the steps, the Nodes."""
         groups, kinds = self.columns.of_node, self.columns.kinds
         begun = zip(map(groups.steps.__getitem__, groups.begins), groups.numbers, strict=True)
         firsts = [(step, node) if kinds[step] in self._life else self._first(node) for step, node in begun]
         found = sorted(first for first in firsts if first[0] >= 0)
-        return [step for step, _ in found], [node for _, node in found]
+        return [step for step, _ in found], NodesByAge.of([node for _, node in found])
 
     def _first(self, node: int) -> tuple[int, int]:
         return next(iter(self.life(node)), -1), node
 
     def first(self, node: int) -> int:
         """The step at which something first happened to a Node; after the end if nothing did."""
-        kinds, life = self.columns.kinds, self._life
-        return next((step for step in self.steps(node) if kinds[step] in life), len(self))
+        kinds, life, steps = self.columns.kinds, self._life, self.steps(node)
+        if steps and kinds[steps[0]] in life:
+            return steps[0]
+        return next((step for step in steps if kinds[step] in life), len(self))
 
     def begun(self, at: int) -> bool:
         """Whether anything has happened to any Node as of a step."""
@@ -187,6 +196,14 @@ class NodeEvents:
         before = range(bisect_left(of_tensor, at) - 1, -1, -1)
         step = next((of_tensor[place] for place in before if kinds[of_tensor[place]] == made), None)
         return None if step is None else self.columns.nodes[step]
+
+    @cached_property
+    def leaf_nodes(self) -> dict[int, int]:
+        """Node that accumulates a leaf's gradient to the step at which it was made for one."""
+        nodes, found = self.columns.nodes, dict[int, int]()
+        for step in self.of_kind(ev.AccumulatorMade):
+            found.setdefault(nodes[step], step)
+        return found
 
     @cached_property
     def accumulators(self) -> dict[int, int]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, NodeOutline
+from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode
+from dispatchviz.explain.graph.node_outline import NodeOutline
 
 RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

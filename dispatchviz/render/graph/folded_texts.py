@@ -11,7 +11,8 @@ from itertools import groupby
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section
-from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, NodeOutline, State
+from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
+from dispatchviz.explain.graph.node_outline import NodeOutline
 from dispatchviz.explain.sentences.english import shaped, shortened
 from dispatchviz.render.graph.dot import LONGEST, described, edge_text, gradients, state_text
 

@@ -16,6 +16,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph import backward_graph as explain
 from dispatchviz.explain.graph.graph_fold import Fold, Repeat, boxes, folded, repeats
 from dispatchviz.explain.sentences.english import listed
+from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.render.graph.dot import Drawing, drawing, legend
 from dispatchviz.render.graph.png import png
 from dispatchviz.render.graph.svg import RenderError, check_size, pdf, svg
@@ -66,7 +67,8 @@ class BackwardGraph(explain.BackwardGraph):
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
     """As ``explain.backward_graph.backward_graph``."""
-    graph = explain.backward_graph(trace, at, of)
+    with collector_waits():
+        graph = explain.backward_graph(trace, at, of)
     return BackwardGraph(**vars(graph))
 
 
@@ -93,6 +95,11 @@ def picture(
     Raises RenderError for an empty graph, and for a PDF or a PNG if what they need is missing; DispatchvizError if
     ``expand`` names no Node.
     """
+    with collector_waits():
+        return _picture(graph, suffix, folded, expand)
+
+
+def _picture(graph: explain.BackwardGraph, suffix: str, folded: bool | None, expand: Collection[str]) -> Picture:
     if not len(graph):
         raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes")
     wanted = bool(expand) or suffix != ".dot" if folded is None else folded

@@ -12,6 +12,8 @@ import dispatchviz.torch as torch
 from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, NodeCreated, Printed, SourceLine
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
 from dispatchviz.core.record.trace_file.columns import NONE, Columns
+from dispatchviz.core.record.trace_file.event_lines import decode_some
+from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.trace import Trace
 
@@ -161,6 +163,28 @@ def test_a_damaged_block_is_shown_as_such_and_the_rest_is_there(trace: Trace, tm
     assert differing
     assert len(differing) <= 256
     assert all(type(again[seq]).__name__ == "Unknown" and again[seq].parent == trace[seq].parent for seq in differing)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_some_events_are_those_that_each_step_has(is_damaged: bool, trace: Trace, tmp_path: Path) -> None:
+    raw = bytearray(trace.encoded(".dvtrace"))
+    if is_damaged:
+        raw[raw.index(b'["NodeCreated"') + 20] ^= 1
+    (tmp_path / "t.dvtrace").write_bytes(raw)
+    looked_at = list(Trace.load(tmp_path / "t.dvtrace"))
+    for steps in (range(0, len(trace), 7), range(3, len(trace), 300), [], [5], range(len(trace))):
+        again = Trace.load(tmp_path / "t.dvtrace")
+        found = list(some_events(again.events, steps))
+        assert found == [again[step] for step in steps] == [looked_at[step] for step in steps]
+        assert list(some_events(looked_at, steps)) == found
+
+
+def test_a_line_that_has_to_be_looked_at_by_itself_is(tmp_path: Path) -> None:
+    """Text that is no UTF-8, a kind that is not known, and a number that another event has."""
+    lines = [b'["NameBound",0,null,"\\ud800",3]', b'["Later",1,null,5]', b'["NameBound",3,null,"x",3]']
+    assert decode_some(lines[:1], [0]) is None
+    assert decode_some(lines[1:2], [1]) is None
+    assert decode_some(lines[2:], [2]) is None
 
 
 def as_lists(columns: Columns) -> dict[str, object]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 NONE = -1
@@ -87,7 +88,11 @@ class Columns:
 
     def code(self, kind: type[Any]) -> int:
         """The number of a kind of event; ``NONE`` if it has none here."""
-        return self.kind_names.index(kind.__name__) if kind.__name__ in self.kind_names else NONE
+        return self._codes.get(kind.__name__, NONE)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {name: self.kind_names.index(name) for name in self.kind_names}
 
     def children(self, seq: int) -> Iterator[int]:
         """The events directly within one, in order."""

@@ -70,6 +70,17 @@ def decode_lines(raw: Raw, first: int) -> list[AnyEvent]:
     return events
 
 
+def decode_some(lines: Sequence[bytes], steps: Sequence[int]) -> list[AnyEvent] | None:
+    """The events of some steps, whose lines these are; None if one of them has to be looked at by itself."""
+    try:
+        events: list[AnyEvent] = _decoder.decode_lines(b"\n".join(lines))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    are_those = [event.seq for event in events] == list(steps)
+    sound = are_those and all(event.parent is None or 0 <= event.parent < event.seq for event in events)
+    return events if sound else None
+
+
 def _one_by_one(raw: Raw, first: int) -> list[AnyEvent]:
     good: list[AnyEvent] = []
     for seq, line in enumerate(bytes(raw).splitlines(), first):

@@ -8,13 +8,14 @@ import weakref
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Protocol, overload
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
 from dispatchviz.core.record.trace_file.columns import NONE, Columns
-from dispatchviz.core.record.trace_file.event_lines import LineError, decode_lines, encode_lines
+from dispatchviz.core.record.trace_file.event_lines import LineError, decode_lines, decode_some, encode_lines
 
 EVENTS_PER_BLOCK = 256
 """A block is decoded as a whole, in less than a fifth of a millisecond."""
@@ -119,6 +120,18 @@ class StoredEvents(Sequence[AnyEvent]):
         for block in range(len(self._blocks.firsts)):
             yield from self._decoded.get(block) or self._decode(block)
 
+    def some(self, steps: Iterable[int]) -> Iterator[AnyEvent]:
+        """The events of some steps. Of each block only their lines are decoded, so it pays where these are few."""
+        for block, wanted in groupby(steps, lambda seq: bisect_right(self._blocks.firsts, seq) - 1):
+            yield from self._some_of(block, list(wanted))
+
+    def _some_of(self, block: int, steps: list[int]) -> Sequence[AnyEvent]:
+        first, end = self._blocks.firsts[block], self._end(block)
+        raw, sound = self._read(block) if block not in self._decoded else (b"", False)
+        lines = raw.split(b"\n") if sound else []
+        found = decode_some([lines[seq - first] for seq in steps], steps) if len(lines) == end - first + 1 else None
+        return found or [self._block(block)[seq - first] for seq in steps]
+
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of the events, a block at a time, after how many they are: as they are in the file, but those of
         what is damaged."""
@@ -170,6 +183,11 @@ class StoredEvents(Sequence[AnyEvent]):
         parent, names = self._columns.parents[seq], self._columns.kind_names
         kind = self._columns.kinds[seq]
         return Unknown(seq, parent if NONE < parent < seq else None, names[kind] if kind < len(names) else "?", DAMAGED)
+
+
+def some_events(events: Sequence[AnyEvent], steps: Iterable[int]) -> Iterator[AnyEvent]:
+    """The events of some steps of a trace, be it in memory or in a file."""
+    return events.some(steps) if isinstance(events, StoredEvents) else map(events.__getitem__, steps)
 
 
 def _are_lines(raw: bytes, count: int) -> bool:

@@ -1,0 +1,115 @@
+"""A Node without its tensors: enough to order and to fold a graph of many thousand.
+
+How far the engine is with it is told by the kinds of its steps alone; no event of the engine is decoded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.graph_history import Awaits, GraphHistory, Mark
+from dispatchviz.explain.graph.graph_node import State
+from dispatchviz.explain.trace_index.display_names import plain_node
+
+
+class NodeOutline(NamedTuple):
+    """What of a Node is known without looking at tensors."""
+
+    number: int
+    name: str
+    sequence_nr: int
+    edges: tuple[tuple[int, int] | None, ...]
+    """The number of the Node that each leads to, and its input_nr."""
+    state: State
+    order: int | None
+    has_leaf: bool
+
+
+Happened = tuple[int, int | Awaits | Mark]
+"""A step, and the code of its kind, or what happened there without an event."""
+
+STATES = {
+    ev.NodeQueued: State.QUEUED,
+    ev.NodeSkipped: State.PRUNED,
+    ev.NodeStarted: State.RUNNING,
+    ev.NodeFinished: State.DONE,
+    ev.GradientCaptured: State.CAPTURED,
+}
+"""How far the engine is with a Node after an event of a kind, as a rule."""
+
+MARKED: dict[object, State] = {Mark.PRUNED: State.PRUNED, Mark.FAILED: State.FAILED}
+
+
+class Outlines:
+    """What makes those of a trace."""
+
+    def __init__(self, known: GraphHistory) -> None:
+        self._known, self._kinds = known, known.events.columns.kinds
+        code = known.events.columns.code
+        self._states: dict[object, State] = {**{code(kind): state for kind, state in STATES.items()}, **MARKED}
+        self._queued, self._skipped = code(ev.NodeQueued), code(ev.NodeSkipped)
+        self._started, self._finished = code(ev.NodeStarted), code(ev.NodeFinished)
+        self._marked = -1, -1
+        self._without_state = frozenset(range(256)) - self._states.keys()
+
+    def outline(self, number: int, at: int) -> NodeOutline:
+        """A Node as of a step."""
+        structure = self._known.structures.structure(number, at)
+        state, started = self._state(number, at)
+        return NodeOutline(
+            number,
+            plain_node(structure.name) or "Node",
+            structure.sequence_nr,
+            structure.edges,
+            state,
+            None if started is None else self._known.order(started),
+            self._known.events.leaf_nodes.get(number, at + 1) <= at,
+        )
+
+    def _state(self, node: int, at: int) -> tuple[State, int | None]:
+        """How far the engine is with it; and at which step it ran, in the latest backward that came to it."""
+        return self._settled(node, at) or self._followed(node, at)
+
+    def _settled(self, node: int, at: int) -> tuple[State, int] | None:
+        """Of a Node that has run, with nothing after that; nearly all are, and they are seen to be so at once."""
+        known, kinds, steps = self._known, self._kinds, self._known.events.steps(node)
+        place = bisect_right(steps, at) - 1
+        while place >= 0 and kinds[steps[place]] in self._without_state:
+            place -= 1
+        if place < 0 or kinds[finished := steps[place]] != self._finished or finished <= self._last_mark(at):
+            return None
+        while place >= 0 and kinds[steps[place]] != self._started:
+            place -= 1
+        if place < 0 or known.events.columns.parents[finished] != steps[place]:
+            return None
+        state = State.RELEASED if known.events.released.get(node, finished) < finished else State.DONE
+        return state, steps[place]
+
+    def _last_mark(self, at: int) -> int:
+        if self._marked[0] != at:
+            self._marked = at, self._known.last_mark(at)
+        return self._marked[1]
+
+    def _followed(self, node: int, at: int) -> tuple[State, int | None]:
+        state, started = State.CREATED, None
+        for step, what in self._happened(node, at):
+            if what == self._started:
+                state, started = State.RUNNING, step
+            elif what == self._queued or what is Mark.PRUNED or isinstance(what, Awaits):
+                state, started = self._states.get(what, State.WAITING), None
+            elif what == self._finished and self._known.events.released.get(node, step) < step:
+                state = State.RELEASED
+            elif what != self._skipped or state is not State.CAPTURED:
+                state = self._states[what]
+        return state, started
+
+    def _happened(self, node: int, at: int) -> Iterable[Happened]:
+        """What changes the state, in order: the steps since it last ran, and what has no event of its own."""
+        kinds, marks = self._kinds, self._known.marks(node, at)
+        found: list[Happened] = [(step, kinds[step]) for step in reversed(self._known.events.latest(node, at))]
+        found = [each for each in found if each[1] in self._states]
+        return sorted([*found, *marks], key=itemgetter(0)) if marks else found
