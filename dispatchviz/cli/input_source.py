@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
+from dispatchviz.core.record.trace_file import Trace as Recorded
 from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import BEGINNING, TRACES, suffix_of
@@ -51,7 +52,7 @@ def alone(what: str, **options: object) -> None:
     check_alone(what, [f"--{name}" for name, value in options.items() if value not in (None, (), False)])
 
 
-def check_step(trace: Trace, step: int | None) -> None:
+def check_step(trace: Recorded, step: int | None) -> None:
     """DispatchvizError if a trace has no such step."""
     if step is not None and not 0 <= step < len(trace):
         has = f"the steps 0 to {len(trace) - 1}" if len(trace) else "none"
