@@ -115,7 +115,7 @@ def index_blocks(header: Header, columns: Columns, blocks: Blocks, at: int) -> I
     """The last bytes of a file, from offset ``at`` on, piece by piece: the index and where it is."""
     parts, pieces, offset = [], [], 0
     for name, typecode, values in _columns_givenof(columns, blocks):
-        raw = _little_endian(array(typecode, values))
+        raw = _little_endian(typecode, values)
         parts.append(_Part(name, typecode, offset, len(values)))
         padded = raw + bytes(-len(raw) % 8)
         pieces.append(padded)
@@ -152,10 +152,13 @@ def _columns_givenof(columns: Columns, blocks: Blocks) -> Iterator[tuple[str, st
             yield f"{name}_{part}", "i", getattr(groups, part)
 
 
-def _little_endian(values: array[int]) -> bytes:
+def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
+    if isinstance(values, memoryview) and values.format == typecode and sys.byteorder == "little":
+        return values.tobytes()
+    numbers = array(typecode, values)
     if sys.byteorder == "big":
-        values.byteswap()
-    return values.tobytes()
+        numbers.byteswap()
+    return numbers.tobytes()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import compress
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, get_args
 
@@ -56,8 +56,9 @@ class _Subject(ABC):
         self._values = array("i")
 
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
-        """Adds those of some events."""
-        self._values.extend(self._numbers(map(self._get, compress(events, codes.translate(self.has_it)))))
+        """Adds those of some events. Few have one: the others are not even passed over."""
+        having = np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0].tolist()
+        self._values.extend(self._numbers(map(self._get, map(events.__getitem__, having))))
 
     @abstractmethod
     def _numbers(self, values: Iterable[Any]) -> Iterable[int]:
@@ -88,6 +89,8 @@ class _Numbers(_Subject):
         return [NONE if value is None or value >= _MOST else value for value in values]
 
 
+_parent = attrgetter("parent")
+
 _MOST = 1 << 31
 """Numbers from here on are in no column: no recording has as many."""
 
@@ -117,7 +120,7 @@ class ColumnBuilder:
         """Adds the events that come next."""
         codes = bytes(map(_CODES.__getitem__, map(type, events)))
         self._kinds += codes
-        self._parents.extend([NONE if (parent := event.parent) is None else parent for event in events])
+        self._parents.extend([NONE if parent is None else parent for parent in map(_parent, events)])
         for subject in self._subjects:
             subject.extend(codes, events)
 
@@ -127,12 +130,12 @@ class ColumnBuilder:
         parents = np.array(self._parents, np.int32)
         nodes, tensors, names = (each.column(kinds) for each in (self._nodes, self._tensors, self._names))
         operators, keys = self._operators.column(kinds), self._keys.column(kinds)
-        families = np.argsort(parents, kind="stable")
+        depths, families = _depths(parents), np.argsort(parents, kind="stable")
         return Columns(
             kinds=kinds.data,
             parents=parents.data,
-            depths=_depths(parents).data,
-            ends=_ends(parents.tolist()),
+            depths=depths.data,
+            ends=_ends(parents, depths).data,
             siblings=_siblings(parents, families).data,
             lines=_lines(kinds == _CODES[SourceLine], parents, families).data,
             operators=operators.data,
@@ -172,13 +175,15 @@ def _depths(parents: Column) -> Column:
     return depths
 
 
-def _ends(parents: list[int]) -> array[int]:
-    ends = list(range(len(parents)))
-    for seq in range(len(parents) - 1, -1, -1):
-        parent = parents[seq]
-        if parent >= 0 and ends[seq] > ends[parent]:
-            ends[parent] = ends[seq]
-    return array("i", ends)
+def _ends(parents: Column, depths: Column) -> Column:
+    """The last event within each: those that are furthest inside are known first."""
+    ends = np.arange(len(parents), dtype=np.int32)
+    by_depth = np.argsort(depths, kind="stable")
+    begins = np.searchsorted(depths[by_depth], np.arange(1, depths.max(initial=0) + 2))
+    for begin, end in pairwise(begins[::-1].tolist()):
+        level = by_depth[end:begin]
+        np.maximum.at(ends, parents[level], ends[level])
+    return ends
 
 
 def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:

@@ -1,0 +1,68 @@
+"""What saving a trace costs, beside msgspec: the same events encoded to as many lines, and nothing else.
+
+    python -m benchmarks.saving
+
+All take turns, in time of the processor; of each the least of its rounds counts. The last rows are events a second of
+traces that are ten times as long. A trace that is written while its program runs has cost the same by its end.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from benchmarks.log import adds, training
+from benchmarks.sizes import judge, often
+from benchmarks.trace import least
+from dispatchviz.core.record.trace_file import Trace
+
+BARS = {
+    "adds .jsonl": 1.2,
+    "adds .dvtrace": 1.2,
+    "training .jsonl": 1.2,
+    "training .dvtrace": 1.2,
+    "ten times the adds .dvtrace": 1.3,
+    "ten times the training .dvtrace": 1.3,
+}
+"""None may be exceeded: of msgspec's time; of longer traces, an event's of the shorter one's."""
+
+KINDS = (".jsonl", ".dvtrace")
+
+
+def encoded(trace: Trace) -> int:
+    """Bytes of the events as lines of JSON."""
+    return len(msgspec.json.Encoder().encode_lines(trace.events))
+
+
+def main() -> int:
+    """Prints the numbers; 1 if a bar is missed."""
+    turns = often(500)
+    traces = {
+        "adds": adds(turns * 4),
+        "training": training(turns),
+        "ten times the adds": adds(turns * 40),
+        "ten times the training": training(turns * 10),
+    }
+    looks: dict[str, Callable[[], object]] = {}
+    for name, trace in traces.items():
+        looks[name] = lambda trace=trace: encoded(trace)
+        for kind in KINDS:
+            looks[f"{name} {kind}"] = lambda trace=trace, kind=kind: trace.encoded(kind)
+    found = least(looks, often(5))
+    each = {name: seconds / len(_trace_of(name, traces)) for name, seconds in found.items()}
+    for name, seconds in each.items():
+        print(f"  {name:<36}{seconds * 1e9:8.0f} ns an event, of {len(_trace_of(name, traces)):,}")
+    results = {f"{name} {kind}": each[f"{name} {kind}"] / each[name] for name in ("adds", "training") for kind in KINDS}
+    for name in ("adds", "training"):
+        results[f"ten times the {name} .dvtrace"] = each[f"ten times the {name} .dvtrace"] / each[f"{name} .dvtrace"]
+    return judge(results, BARS)
+
+
+def _trace_of(name: str, traces: dict[str, Trace]) -> Trace:
+    return traces[name.removesuffix(".jsonl").removesuffix(".dvtrace").strip()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
