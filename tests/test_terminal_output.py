@@ -221,6 +221,7 @@ def test_what_an_encoding_has_not_is_shown() -> None:
 
 
 THEIR_OWN = {
+    "cli/followed_run.py": "what the program has printed, when its stepper is closed",
     "process/program_end.py": "how a program ends, as Python would print it",
     "render/graph/graphviz_wasm.py": "a picture, to the process that asked for it",
     "core/thread/warning.py": "a warning of the program's, as PyTorch prints it",

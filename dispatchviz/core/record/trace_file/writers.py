@@ -8,7 +8,7 @@ import gzip
 import io
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -128,8 +128,11 @@ class IndexedWriter(TraceWriter):
     def add(self, events: Sequence[AnyEvent]) -> None:
         """Writes blocks of events."""
         pieces = (events[begin : begin + EVENTS_PER_BLOCK] for begin in range(0, len(events), EVENTS_PER_BLOCK))
-        self._add_blocks((len(some), encode_lines(some)) for some in pieces)
-        self._columns.extend(events)
+        before = self.events
+        try:
+            self._add_blocks([(len(some), encode_lines(some)) for some in pieces])
+        finally:
+            self._columns.extend(events[: self.events - before])
 
     def copy(self, events: StoredEvents, columns: Columns) -> None:
         """Writes the same blocks."""
@@ -138,8 +141,15 @@ class IndexedWriter(TraceWriter):
             self._add_blocks(some)
         self._copied = columns
 
-    def _add_blocks(self, blocks: Iterable[tuple[int, bytes]]) -> None:
-        """Writes blocks at once: how many lines each has, and they."""
+    def _add_blocks(self, blocks: Sequence[tuple[int, bytes]]) -> None:
+        """Writes blocks, each told as how many lines and they: at once or, if there is no room for all, one by one."""
+        try:
+            self._add_at_once(blocks)
+        except OSError:
+            for one in blocks:
+                self._add_at_once([one])
+
+    def _add_at_once(self, blocks: Sequence[tuple[int, bytes]]) -> None:
         at, parts, places, events = self.size, list[bytes](), [], self.events
         for count, lines in blocks:
             checksum = zlib.crc32(lines)
@@ -181,8 +191,14 @@ class LinesWriter(TraceWriter):
             self._add_lines(b"".join(lines for _, lines in some), sum(count for count, _ in some))
 
     def _add_lines(self, lines: bytes, count: int) -> None:
-        self._write(self._packed(lines))
-        self.events += count
+        """Writes lines at once or, if there is no room for all, as many as there is room for."""
+        try:
+            self._write(self._packed(lines))
+            self.events += count
+        except OSError:
+            for line in lines.splitlines(keepends=True):
+                self._write(self._packed(line))
+                self.events += 1
 
     def complete(self, header: Header) -> None:
         """Writes the header again if it is another than that which was there at first."""
