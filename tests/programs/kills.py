@@ -82,8 +82,7 @@ def end_one(way: Way, folder: Path, older: bytes) -> Left:
     (folder / "program.py").write_text(PROGRAM.format(every=1 if way.paused else 10, pause=pause))
     command = [sys.executable, "-m", "dispatchviz", "trace", "-o", "/dev/null", "--save", target.name, "program.py"]
     if way.end == FULL:
-        blocks = 8 + int(way.seconds * 200)
-        command = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *command]
+        command = ["sh", "-c", f'ulimit -f {_room(way) // BLOCK}; exec "$@"', "sh", *command]
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=err)
         assert process.stdout is not None
@@ -95,6 +94,15 @@ def end_one(way: Way, folder: Path, older: bytes) -> Left:
         out.write(process.communicate(timeout=HANGS)[0])
     left = _left(way, folder, target, older, process.returncode, ended_at)
     return left if alive else Left([*left.wrong, "the program ended before its time"])
+
+
+BLOCK = 512
+"""Bytes of what ``ulimit -f`` counts."""
+
+
+def _room(way: Way) -> int:
+    """The bytes that a full disk has room for."""
+    return (8 + int(way.seconds * 400)) * BLOCK
 
 
 def _left(way: Way, folder: Path, target: Path, older: bytes, status: int, ended_at: float) -> Left:
@@ -116,7 +124,8 @@ def _left(way: Way, folder: Path, target: Path, older: bytes, status: int, ended
     seen = sum(isinstance(event, Printed) for event in trace)
     lines = [line.split() for line in (folder / "out").read_text().splitlines() if line.count(" ") == 1]
     if way.end == FULL:
-        return Left(wrong if len(trace) else [*wrong, "no event is in the file"])
+        is_empty = not len(trace) and _room(way) > LOST_BYTES
+        return Left([*wrong, "no event is in the file"] if is_empty else wrong)
     lost = [float(at) for _, at in lines[seen:]]
     seconds = max(ended_at - lost[0], 0.0) if lost else 0.0
     if seconds > LOST_SECONDS and _bytes_of(trace, len(lines) - seen, seen) > LOST_BYTES:
