@@ -31,9 +31,6 @@ from tests.waiting import HANGS
 
 PACKAGE = Path(__file__).parent.parent / "dispatchviz"
 
-IN_UTF8 = [text for text in HOSTILE if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)]
-"""Those that a trace file can hold."""
-
 IN_NAMES = [text for text in HOSTILE if "\0" not in text and not any("\ud800" <= char < "\udc80" for char in text)]
 """Those that a command line can hold."""
 
@@ -79,7 +76,7 @@ def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
     assert not raw(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("text", IN_UTF8, ids=ascii)
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Captured) -> None:
     file = str(tmp_path / "hostile.jsonl")
     everywhere(trace, text).save(file)
@@ -101,7 +98,7 @@ def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Ca
 
 def test_a_trace_on_standard_output_is_read_back_as_it_was(trace: Trace, tmp_path: Path, capsys: Captured) -> None:
     file, again = tmp_path / "hostile.jsonl", tmp_path / "again.jsonl"
-    everywhere(trace, "".join(IN_UTF8)).save(file)
+    everywhere(trace, "".join(HOSTILE)).save(file)
     again.write_text(ended(capsys, "export", "-o", "-", "--format", "jsonl", str(file))[1], encoding="utf-8")
     assert Trace.load(again).header == Trace.load(file).header
     assert Trace.load(again)[:] == Trace.load(file)[:]
@@ -109,7 +106,7 @@ def test_a_trace_on_standard_output_is_read_back_as_it_was(trace: Trace, tmp_pat
 
 def test_a_log_in_a_file(trace: Trace, tmp_path: Path) -> None:
     file, log = tmp_path / "hostile.jsonl", tmp_path / "hostile.log"
-    everywhere(trace, "".join(IN_UTF8)).save(file)
+    everywhere(trace, "".join(HOSTILE)).save(file)
     assert main(["trace", "-o", str(log), str(file)]) == 0
     assert not raw(log.read_text("utf-8"))
 

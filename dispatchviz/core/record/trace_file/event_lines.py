@@ -115,7 +115,7 @@ def _with_escapes(line: bytes, seq: int) -> AnyEvent:
     fields = json.loads(line)
     try:
         return msgspec.convert(fields, AnyEvent)  # type: ignore[no-any-return]
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter where a field has certain words only
         return _unknown(fields, seq)
 
 
