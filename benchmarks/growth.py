@@ -259,6 +259,9 @@ def least(program: Program, n: int, rounds: int) -> dict[str, float]:
     return {name: min(each[name] for each in measured) for name in measured[0]}
 
 
+THOROUGHLY, QUICKLY = ((1, 20), (10, 5), (100, 2)), ((1, 1), (2, 1), (3, 1))
+"""How many times as many there are, and rounds."""
+
 TINY = 0.2e-6
 """Of a stage that takes less per event only what is above it counts: the clock is not better, and nobody waits for it.
 """
@@ -268,7 +271,7 @@ def growth(program: Program) -> dict[str, float]:
     """Of each stage the time per event at 100 n, of that at n; prints that at 10 n, too."""
     n = SIZES[program]
     least(program, n, 1)  # what is looked up once
-    found = [least(program, n * by, rounds) for by, rounds in ((1, 20), (10, 5), (100 if not QUICK else 10, 2))]
+    found = [least(program, n * by, rounds) for by, rounds in (QUICKLY if QUICK else THOROUGHLY)]
     ratios = {}
     print(f"  {program.__name__} ({program.__doc__})")
     for name in found[0]:
