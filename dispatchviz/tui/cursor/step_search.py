@@ -20,7 +20,7 @@ from dispatchviz.tui.cursor.searched_columns import StepsByName, steps_by_name
 STRETCH = 128
 """Steps that are searched as one. A stored trace decodes about as many at once."""
 
-SLICE = 3
+SLICE = 2
 """Stretches between two looks at the keys: some milliseconds."""
 
 
