@@ -130,4 +130,5 @@ def test_an_index_that_leads_out_of_the_trace_is_not_believed(wrong: bytes) -> N
         found = Trace.decoded(raw[:at] + forged + raw[-TRAILER:], "file")
         assert all(0 <= end < len(found) for end in found.ends)
         assert all(0 <= depth < len(found) for depth in found.depths)
+        assert all(0 <= code < len(found.columns.kind_names) for code in found.columns.of_kind)
         assert list(found) == list(trace) or isinstance(found[0], ev.Unknown)

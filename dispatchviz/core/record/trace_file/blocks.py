@@ -217,6 +217,8 @@ def _index(directory: _Directory, arrays: memoryview) -> Index:
     header: Any = decode_header(directory.header.encode(), Header)
     blocks = Blocks(*(parts[name] for name in _BLOCKS))
     _check_blocks(blocks, directory.events)
+    if not all(0 <= code < len(columns.kind_names) for code in columns.of_kind):
+        raise ValueError("there are kinds without a name")
     if directory.events <= CHECKED:
         _check_columns(columns, directory.events)
     return Index(header, columns, blocks)
