@@ -273,7 +273,7 @@ def _long_graph(count: int) -> list[list[Any]]:
 def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):  # an earlier damage may have made it huge
         return None
 
 
