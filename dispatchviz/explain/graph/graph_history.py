@@ -77,7 +77,7 @@ class GraphHistory:
         if found is None:
             steps: set[int] = set()
             for step, name in self._index.names.get(tensor, ()):
-                holders = self._index.holders[name]
+                holders = self._index.holders.get(name, ())  # a damaged file may not have those of its names
                 end = bisect_right(holders, step, key=_step)
                 steps.update([step, *(other for other, _ in holders[end : end + 1])])
             found = self._renaming_steps[tensor] = sorted(steps)

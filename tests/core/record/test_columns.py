@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, NodeCreated, Printed, SourceLine
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
-from dispatchviz.core.record.trace_file.columns import NONE, Columns
+from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
 from dispatchviz.core.record.trace_file.event_lines import decode_some
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
+from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.trace import Trace
 
 PER_EVENT = (
@@ -143,7 +145,7 @@ def test_a_file_gives_back_events_columns_and_header(suffix: str, trace: Trace, 
         again[len(trace)]
 
 
-@pytest.mark.parametrize("part", [0.05, 0.3, 0.6, 0.999])
+@pytest.mark.parametrize("part", [0.15, 0.3, 0.6, 0.999])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_that_was_cut_off_opens_up_to_there(suffix: str, part: float, trace: Trace, tmp_path: Path) -> None:
     whole = trace.encoded(suffix)
@@ -193,3 +195,20 @@ def as_lists(columns: Columns) -> dict[str, object]:
     per_event = {name: list(getattr(columns, name)) for name in PER_EVENT}
     groups = {name: {number: list(steps) for number, steps in getattr(columns, name).items()} for name in GROUPS}
     return {**per_event, **groups, "names": (columns.operator_names, columns.key_names, columns.kind_names)}
+
+
+def test_a_call_of_an_operator_that_is_not_there_is_none(trace: Trace) -> None:
+    calls = trace.columns.calls()
+    of_call = trace.columns.of_call
+    forged = Groups([-5, *of_call.numbers], [0, *(begin + 1 for begin in of_call.begins)], [0, *of_call.steps])
+    assert calls
+    found = replace(trace.columns, of_call=forged).calls()
+    assert [(operator, key, list(steps)) for operator, key, steps in found] == [
+        (operator, key, list(steps)) for operator, key, steps in calls
+    ]
+
+
+def test_a_graph_is_drawn_whose_names_are_not_in_the_columns(trace: Trace) -> None:
+    without = Trace(trace.header, trace.events, columns=replace(trace.columns, of_name=Groups([], [], [])))
+    names = [[node.name for node in backward_graph(each, len(each) - 1)] for each in (trace, without)]
+    assert names[0] == names[1] != []

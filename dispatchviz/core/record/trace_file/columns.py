@@ -82,8 +82,11 @@ class Columns:
     def calls(self) -> list[tuple[str, str, Sequence[int]]]:
         """Operator, key and steps of all that are Dispatched alike, in the order in which they were met."""
         operators, keys = self.operator_names, self.key_names
-        pairs = ((*divmod(number, len(keys)), steps) for number, steps in self.of_call.items() if keys)
-        found = [(operators[pair[0]], keys[pair[1]], pair[2]) for pair in pairs if pair[0] < len(operators) and pair[2]]
+        found = []
+        for number, steps in self.of_call.items() if keys else ():
+            operator, key = divmod(number, len(keys))
+            if 0 <= operator < len(operators) and steps:  # whatever a file says
+                found.append((operators[operator], keys[key], steps))
         return sorted(found, key=lambda call: call[2][0])
 
     def code(self, kind: type[Any]) -> int:
