@@ -204,7 +204,7 @@ def renested(lines: Lines, random: Random) -> Lines:
             case 0 | 1:
                 event[2] = random.choice((None, 0, at - 2, random.randrange(max(1, at - 1))))
             case 2:
-                event[0] = (_parsed(random.choice(changed[1:] or changed)) or ["?"])[0] if at else event[0]
+                event[0] = _kind(random.choice(changed[1:] or changed)) if at else event[0]
             case 3:
                 event.append(value(random))
             case _:
@@ -272,6 +272,11 @@ def _long_graph(count: int) -> list[list[Any]]:
 
 MOST_AGAIN = 1 << 22
 """A line that an earlier damage made longer than so many bytes is not damaged again: that would take minutes."""
+
+
+def _kind(line: bytes) -> Any:
+    event = _parsed(line)
+    return event[0] if isinstance(event, list) and event else "?"
 
 
 def _parsed(line: bytes) -> Any:
