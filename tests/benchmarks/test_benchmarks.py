@@ -14,7 +14,7 @@ from benchmarks.__main__ import benchmarks
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-ALL = ["dispatch", "engine", "growth", "log", "opening", "operators", "pictures", "start", "trace", "tui"]
+ALL = ["dispatch", "engine", "growth", "log", "opening", "operators", "pictures", "saving", "start", "trace", "tui"]
 
 
 def test_each_module_that_measures_is_found() -> None:
