@@ -78,6 +78,13 @@ def test_what_a_killed_process_left_is_told_once_as_cut_off(whole: Path, tmp_pat
     assert file.over
 
 
+def test_what_is_not_followed_is_said_to_be_still_recorded(whole: Path, tmp_path: Path) -> None:
+    part = tmp_path / unfinished_name("t", ".dvtrace", os.getpid())
+    part.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    trace = Trace.load(part)
+    assert trace.notice == f"{part} is still being recorded: it opens up to step {len(trace) - 1}"
+
+
 def test_a_damaged_block_ends_what_is_seen(whole: Path, tmp_path: Path) -> None:
     raw = bytearray(whole.read_bytes())
     raw[len(raw) // 3] ^= 1

@@ -14,6 +14,7 @@ from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
 from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
 from dispatchviz.core.record.trace_file.stored_events import Blocks, Source, StoredEvents
+from dispatchviz.core.record.unfinished_files import is_being_written
 
 Opened = tuple[Header, Sequence[AnyEvent], str, Columns]
 """Header, events, notice and columns of a trace."""
@@ -64,7 +65,8 @@ class Reading:
 
     def _notice(self, path: str | Path, whole: bool) -> str:
         if not whole:
-            return f"{path} is cut off: {self._opens()}"
+            why = "still being recorded" if is_being_written(path) else "cut off"
+            return f"{path} is {why}: {self._opens()}"
         if self._not_understood is not None:
             odd = self._not_understood
             return f"{path} has a value at step {odd} that this version does not know: it is shown as it is"
