@@ -182,8 +182,11 @@ def read_index(raw: memoryview) -> Index:
     if kind != INDEX or len(payload) != length or _checksum(payload) != checksum or length < 8:
         raise ValueError("the index is damaged")
     (size,) = struct.unpack("<Q", payload[:8])
-    directory = msgspec.json.decode(payload[8 : 8 + size], type=_Directory)
-    return _index(directory, payload[8 + size :])
+    try:
+        directory = msgspec.json.decode(payload[8 : 8 + size], type=_Directory)
+        return _index(directory, payload[8 + size :])
+    except (KeyError, IndexError, OverflowError, RecursionError) as error:
+        raise ValueError("the index is damaged") from error
 
 
 def _checksum(part: memoryview) -> int:

@@ -49,5 +49,5 @@ class FollowedFile:
         """The index of a complete file; None while it is being written."""
         try:
             return read_index(memoryview(mmap.mmap(self._source.descriptor, 0, access=mmap.ACCESS_READ)))
-        except (ValueError, KeyError, IndexError, OverflowError, RecursionError):
+        except ValueError:
             return None

@@ -120,7 +120,7 @@ def _opened(source: Source, size: int, path: str | Path, mapped: Callable[[], me
     check_format(int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little"), path)
     try:
         index = read_index(mapped())
-    except (ValueError, KeyError, IndexError, OverflowError, RecursionError):  # msgspec's errors are ValueErrors
+    except ValueError:
         return _read_blocks(source, path)
     check_format(index.header.format, path)
     return index.header, StoredEvents(source, index.blocks, index.columns), "", index.columns
