@@ -57,11 +57,12 @@ def run_followed(script: str, args: Sequence[str], options: Sequence[str], save:
     if target.suffix.lower() != SUFFIX:
         raise DispatchvizError(f"cannot follow what is written to {save}: with --follow the name ends in {SUFFIX}")
     command = [sys.executable, "-m", "dispatchviz", "export", *options, "-o", str(target), script, "--", *args]
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryDirectory() as folder, open(Path(folder, "output"), "wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         with _ended_together(process):
             _step_through(process, target, step, ("--follow", *options, script, *args))
-            _relay(process, output)
+            with open(output.name, "rb") as printed:
+                _relay(process, printed)
     if not save and process.returncode == 0:
         target.unlink(missing_ok=True)
     if process.returncode < 0:
@@ -88,20 +89,17 @@ def _file_of(process: subprocess.Popen[bytes], target: Path) -> FollowedFile | N
     return None
 
 
-def _relay(process: subprocess.Popen[bytes], output: BinaryIO) -> None:
+def _relay(process: subprocess.Popen[bytes], printed: BinaryIO) -> None:
     """Prints what the program has printed, and goes on until it ends; Ctrl+C is the program's."""
-    at = 0
-    while True:
-        running = process.poll() is None
-        text = os.pread(output.fileno(), 1 << 16, at)
-        at += len(text)
+    running = True
+    while running:
+        running = process.poll() is None  # before reading: what it printed last is read then
+        text = printed.read()
         with suppress(KeyboardInterrupt):
             sys.stdout.buffer.write(text)
             sys.stdout.flush()
-            if not text and running:
+            if running:
                 time.sleep(PAUSE)
-        if not text and not running:
-            return
 
 
 @contextmanager
