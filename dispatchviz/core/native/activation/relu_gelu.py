@@ -130,7 +130,10 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> None:
 
 
 def _left_unwritten(self: Tensor, out: Tensor) -> bool:
-    """Whether oneDNN computes, whose result goes into memory of its own if ``out`` has other strides than ``self``."""
+    """Whether oneDNN computes, whose result goes into memory of its own if ``out`` has other strides than ``self``.
+
+    NB: oneDNN has the half types on some processors only; here on all.
+    """
     if out._device.type != "cpu" or self._dtype not in (float32, float16, bfloat16) or not self._is_contiguous:
         return False
     steps = zip(self._size, self._stride, out._stride, strict=True)
