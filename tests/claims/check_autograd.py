@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -28,6 +28,7 @@ from dispatchviz.explain.sentences.sentence_claims import (
     WriteRaises,
 )
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.trace import Trace
 from tests.claims.checks import Answer, Question, checks, difference
 
 IN_PLACE = "modified by an inplace operation"
@@ -35,23 +36,24 @@ DETACHED = "Trying to use a saved tensor that has been detached in-place"
 WRITES = re.compile("This view |was created in (no_grad|inference) mode")
 
 
-def later(question: Question) -> Iterator[ev.AnyEvent]:
-    """What the statement did after the step."""
-    yield from question.trace[question.seq + 1 : question.moment.steps.stop]
-
-
 def history_moves(question: Question, tensor: int) -> bool:
     """Whether the statement went on to change a tensor's history or flag, or those of its base."""
-    kinds = (ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
-    base = next((e.base for e in question.trace if isinstance(e, ev.ViewMade) and e.tensor == tensor), tensor)
-    return any(isinstance(event, kinds) and event.tensor in (tensor, base) for event in later(question))
+    moves = question.later(ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
+    base = _bases(question.trace).get(tensor, tensor)
+    return any(event.tensor in (tensor, base) for event in moves)
+
+
+@lru_cache(maxsize=1)
+def _bases(trace: Trace) -> dict[int, int]:
+    """View to its first base."""
+    return {event.tensor: event.base for event in reversed(trace) if isinstance(event, ev.ViewMade)}
 
 
 def version_moves(question: Question, tensor: int) -> bool:
     """Whether the statement went on to write to the memory that a tensor is on."""
     known = index(question.trace).tensors
     storage = known[tensor].storage if tensor in known else -1
-    bumped = [event.tensor for event in later(question) if isinstance(event, ev.VersionBumped)]
+    bumped = [event.tensor for event in question.later(ev.VersionBumped)]
     return any(other == tensor or (other in known and known[other].storage == storage) for other in bumped)
 
 
@@ -93,13 +95,10 @@ def backward_raises(claim: BackwardRaises, question: Question) -> Answer:
 
 def released_later(question: Question, claim: BackwardRaises) -> bool:
     """Whether the statement went on to change what the Node saved."""
-    for event in later(question):
-        match event:
-            case ev.VariablesReleased(node=claim.node) | ev.SavedTensorHookRan(kind="pack hook", node=claim.node):
-                return True
-            case ev.VersionBumped() if not claim.raises:
-                return True
-    return False
+    if not claim.raises and any(question.later(ev.VersionBumped)):
+        return True
+    packed = (event for event in question.later(ev.SavedTensorHookRan) if event.kind == "pack hook")
+    return any(event.node == claim.node for event in (*question.later(ev.VariablesReleased), *packed))
 
 
 def unpacked(node: Any, name: str) -> Any:
@@ -239,8 +238,7 @@ def version(claim: Version, question: Question) -> Answer:
 def tensor_keys(claim: TensorKeys, question: Question) -> Answer:
     """The raw key set."""
     tensor = real_tensor(question, claim.tensor)
-    changed = (event for event in later(question) if isinstance(event, ev.KeySetChanged))
-    if tensor is None or any(event.tensor == claim.tensor for event in changed):
+    if tensor is None or any(event.tensor == claim.tensor for event in question.later(ev.KeySetChanged)):
         return None
     return difference(hex(claim.key_set), hex(torch._C._dispatch_keys(tensor).raw_repr()))
 

@@ -125,9 +125,7 @@ def _reads(node: Any, name: str) -> bool | None:
 
 def _call(graph_task: int, question: Question, watch: Watch) -> Call | None:
     """The engine's call that a graph task is, unless it failed."""
-    tasks = [
-        e.graph_task for e in question.trace[question.moment.steps.start : question.moment.steps.stop] if _starts(e)
-    ]
+    tasks = question.shared.graph_tasks
     if graph_task not in tasks:
         return None
     found = calls(question.shared.source, question.moment.position, watch)
@@ -135,7 +133,3 @@ def _call(graph_task: int, question: Question, watch: Watch) -> Call | None:
         return None
     call = found[tasks.index(graph_task)]
     return None if call.failed else call
-
-
-def _starts(event: Any) -> bool:
-    return type(event).__name__ == "BackwardStarted"

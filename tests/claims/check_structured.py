@@ -55,8 +55,7 @@ def _schema(name: str, overload: str) -> str:
 def shape(claim: Shape, question: Question) -> Answer:
     """A tensor may get another shape later in the statement."""
     name = question.tensor(claim.tensor)
-    later = question.trace[question.seq : question.moment.steps.stop]
-    if name is None or any(isinstance(event, ev.GeometryChanged) and event.tensor == claim.tensor for event in later):
+    if name is None or any(event.tensor == claim.tensor for event in question.later(ev.GeometryChanged)):
         return None
     return difference(claim.shape, tuple(question.pytorch.tensor(name).shape))
 
@@ -65,8 +64,7 @@ def shape(claim: Shape, question: Question) -> Answer:
 def calls_within(claim: CallsWithin, question: Question) -> Answer:
     """By the profiler, which sees every call and no redispatch. A tensor loses its tangent with its dual level."""
     name = question.tensor(claim.tensor)
-    later = question.trace[question.seq : question.moment.steps.stop]
-    if name is None or any(isinstance(event, ev.DualLevelLeft) for event in later):
+    if name is None or any(question.later(ev.DualLevelLeft)):
         return None
     if re.search("printoptions|tensor_contents", question.shared.source):
         return None  # the options may be others by the end of the statement, the words given

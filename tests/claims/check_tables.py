@@ -75,12 +75,27 @@ def _pytorchs(operator: str) -> bool:
     return operator.startswith(("aten::", "prims::"))
 
 
+@cache
+def _table_of_pytorchs(operator: str) -> Table | None:
+    """Of an operator that no program changes."""
+    return table(operator)
+
+
+def _table_then(operator: str, question: Question) -> Table | None:
+    """At the moment of a question."""
+    known = question.shared.tables
+    if operator not in known:
+        known[operator] = table(operator)
+    found: Table | None = known[operator]
+    return found
+
+
 @checks(CellHolds)
 def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
     """Which rule filled the cell; not of an operator that the program changes: the moment is not known."""
     if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
         return None
-    found = table(claim.operator)
+    found = _table_of_pytorchs(claim.operator) if question is None else _table_then(claim.operator, question)
     if found is None:
         return "PyTorch has no such operator"
     return difference(_said(claim.kernel, claim.reason), found.get(claim.key, EMPTY))

@@ -18,11 +18,12 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from dispatchviz.core.record.events import AnyEvent, BackwardStarted
 from dispatchviz.explain.sentences.sentence_claims import Claim
 from dispatchviz.trace import Trace
 from tests.claims.moments import Moment, Path
@@ -32,17 +33,34 @@ Answer = str | None
 """Empty: PyTorch does what was claimed; a text: what it does instead; None: it cannot be checked here."""
 
 Some = TypeVar("Some", bound=Claim)
+Kind = TypeVar("Kind", bound=AnyEvent)
 
 CHECKS: dict[type[Claim], Callable[[Any, Question], Answer]] = {}
 """The check of each class of claims."""
 
 
 class PyTorchMoment:
-    """PyTorch at a moment of a program; shared by the questions of that moment."""
+    """PyTorch at a moment of a program; shared by the questions of that moment, of which there may be thousands."""
 
-    def __init__(self, source: str, moment: Moment) -> None:
+    def __init__(self, source: str, trace: Trace, moment: Moment) -> None:
         self.source = source
         self.moment = moment
+        self.tables: dict[str, Any] = {}
+        """What PyTorch answered about the tables of operators."""
+        self._trace = trace
+
+    @cached_property
+    def by_kind(self) -> dict[type[AnyEvent], list[AnyEvent]]:
+        """The events of the statement."""
+        found: dict[type[AnyEvent], list[AnyEvent]] = {}
+        for event in self._trace[self.moment.steps.start : self.moment.steps.stop]:
+            found.setdefault(type(event), []).append(event)
+        return found
+
+    @cached_property
+    def graph_tasks(self) -> list[int]:
+        """The calls of the engine that the statement made, by their numbers in the trace."""
+        return [event.graph_task for event in self.by_kind.get(BackwardStarted, ())]
 
     @cached_property
     def pytorch(self) -> PyTorchRun:
@@ -81,19 +99,19 @@ class Question:
         """How a Node of the trace is reached."""
         return self.moment.nodes.get(number)
 
+    def later(self, *kinds: type[Kind]) -> Iterator[Kind]:
+        """What the statement did after the step."""
+        return (e for kind in kinds for e in self.shared.by_kind.get(kind, ()) if e.seq > self.seq)  # type: ignore[misc]
+
     def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:
         """The engine's call that a graph task is, in PyTorch, and the index of a Node of the trace there."""
-        tasks = [e.graph_task for e in self.trace[self.moment.steps.start : self.moment.steps.stop] if _starts(e)]
+        tasks = self.shared.graph_tasks
         ours, theirs = self.moment.passes, self.pytorch.passes
         if graph_task not in tasks or len(tasks) != len(ours) or len(ours) != len(theirs):
             return None
         which = tasks.index(graph_task)
         nodes = ours[which].nodes
         return (theirs[which], nodes.index(number)) if number in nodes else None
-
-
-def _starts(event: Any) -> bool:
-    return type(event).__name__ == "BackwardStarted"
 
 
 def checks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], Callable[[Some, Question], Answer]]:

@@ -8,6 +8,7 @@ that). A Node that no variable leads to can still be found in the backward pass 
 from __future__ import annotations
 
 import ast
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,8 +70,14 @@ class ModelRun:
 
 def run_on_model(source: str) -> ModelRun:
     """Runs a program on the model, recorded as a script's run is, in a thread of its own."""
+    log_nothing()
     found: ModelRun = in_new_thread(lambda: _run(source))
     return found
+
+
+def log_nothing() -> None:
+    """As in a new process; a run that ends halfway through a program may have left a level behind."""
+    logging.getLogger("torch.autograd.graph").setLevel(logging.NOTSET)
 
 
 def _run(source: str) -> ModelRun:

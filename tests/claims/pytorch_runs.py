@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tests.claims.moments import Path
+from tests.claims.moments import Path, log_nothing
 from truth.observers.dispatcher import watched_engine
 from truth.observers.runs import FILE, Run, preorder
 
@@ -80,6 +80,7 @@ def run_on_pytorch(source: str, position: int) -> PyTorchRun:
 
 def _as_in_a_new_process() -> None:
     """Settings that another program, or the first statements of this one, may have left behind."""
+    log_nothing()
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)

@@ -33,7 +33,7 @@ def answers(position: int, *claims: c.Claim) -> list[Answer]:
     """What PyTorch answers after a statement."""
     run = run_on_model(PROGRAM)
     moment = run.moments[position]
-    question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, moment))
+    question = Question(run.trace, moment.steps.start, PyTorchMoment(PROGRAM, run.trace, moment))
     return [CHECKS[type(claim)](claim, question) for claim in claims]
 
 

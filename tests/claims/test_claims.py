@@ -20,6 +20,7 @@ from truth.observers.runs import in_new_thread
 
 pytest.importorskip("torch")
 
+from tests.claims.backward_errors import wrongly_predicted
 from tests.claims.checks import CHECKS, PyTorchMoment, Question
 
 pytestmark = pytest.mark.torch
@@ -32,10 +33,13 @@ ALL = programs()
 
 
 def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Every claim of a program that PyTorch does not bear out; counts by kind of sentence what was asked."""
+    """Every claim of a program that PyTorch does not bear out; counts by kind of sentence what was asked.
+
+    And what was predicted of backward at its end, in the runs that are there.
+    """
     run = run_on_model(source)
     for moment in run.moments:
-        shared = PyTorchMoment(source, moment)
+        shared = PyTorchMoment(source, run.trace, moment)
         for seq, statement in run.said(moment):
             for claim in statement.claims:
                 check = CHECKS.get(type(claim))
@@ -45,6 +49,7 @@ def differences(source: str, counts: Counter[tuple[str, str]]) -> Iterator[str]:
                 counts[statement.kind, "cannot be asked" if answer is None else "asked"] += 1
                 if answer:
                     yield f"line {moment.line}, step {seq}, {statement.kind}: {statement.text}\n  {claim}\n  {answer}"
+    yield from wrongly_predicted(run, shared.pytorch)
 
 
 def test_every_class_of_claims_has_a_check() -> None:
