@@ -13,14 +13,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import torch
 import torch._dynamo  # before anything is watched: it compares signatures with the originals
 import torch.autograd
 
-from truth.observers.runs import FILE, Graphs, Run, used_sequence_numbers
+from truth.observers.runs import FILE, Graphs, Run, in_new_thread, used_sequence_numbers
 
 FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
@@ -54,7 +53,6 @@ class _Watch(threading.local):
 
 
 _watch = _Watch()
-_aside = ThreadPoolExecutor(1)  # has sequence numbers of its own
 
 
 @contextlib.contextmanager
@@ -227,7 +225,7 @@ def wrapped_number(number: complex) -> torch.Tensor:
         node: Any = torch.ones(1, device="meta", requires_grad=True).mul(number).grad_fn
         return node._saved_other  # type: ignore[no-any-return]
 
-    return _aside.submit(make).result()
+    return in_new_thread(make)
 
 
 def unwatched(function: Callable[[], Value]) -> Value:
@@ -267,7 +265,7 @@ def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
         return tensor.grad_fn, tensor.output_nr
     if not tensor.requires_grad:
         return None
-    view: Any = _aside.submit(lambda: tensor.view_as(tensor)).result()
+    view: Any = in_new_thread(lambda: tensor.view_as(tensor))
     return view.grad_fn.next_functions[0][0], 0
 
 
