@@ -25,12 +25,12 @@ class FallthroughMasks:
         """``setOperatorHasFallthroughForKey``: the cell of a runtime key has just been computed."""
         functionality = key.functionality
         bit = functionality.bits
-        self.single = _changed(self.single, bit, falls_through)
+        before, self.single = self.single, _changed(self.single, bit, falls_through)
         if functionality in CUSTOMIZABLE:
             own = key.backend - 1
             self.backends[own] = _changed(self.backends[own], bit, falls_through)
             self.differ = len(set(self.backends)) > 1
-        else:
+        elif self.single != before:  # all copies have the same bit
             self.backends = [_changed(mask, bit, falls_through) for mask in self.backends]
 
     def of(self, ks: int) -> int:

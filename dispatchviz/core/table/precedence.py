@@ -7,6 +7,7 @@ kernel is ``operator_entry.py``'s business.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -78,11 +79,16 @@ Building blocks count too: a kernel for Dense fills no cell, and still it is one
 """
 
 
-def affected_by(key: DispatchKey) -> Iterator[DispatchKey]:
+@functools.cache
+def affected_by(key: DispatchKey) -> tuple[DispatchKey, ...]:
     """The cells that PyTorch recomputes when something changes under ``key``.
 
     Not every cell whose content would change is among them: those stay stale, in PyTorch too.
     """
+    return tuple(_affected_by(key))
+
+
+def _affected_by(key: DispatchKey) -> Iterator[DispatchKey]:
     if key == K.Undefined:
         yield key
         return
