@@ -54,6 +54,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """At the end of the process everything is let go of: libraries count what is left of theirs."""
+    gc.unfreeze()
+
+
 def _sampled(items: list[pytest.Item], most: int) -> Iterator[pytest.Item]:
     """Of each test function so many cases, always the same ones."""
     cases: dict[str, list[pytest.Item]] = {}

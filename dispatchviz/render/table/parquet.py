@@ -82,8 +82,11 @@ def write(runs: Iterable[Run], stream: BinaryIO) -> None:
         write_statistics=[name for name in schema.names if name != "event"],
         store_schema=False,  # texts are texts to who reads them, however they are stored
     ) as writer:
+        table = None
         for table in _row_groups(_tables(_distinct(runs, told), schema)):
             writer.write_table(table, row_group_size=len(table))
+        if table is None:
+            writer.write_table(schema.empty_table())  # pyarrow 18 cannot read a file of no row groups
         headers = [{"run": name, "header": header} for (name, _), header in told.items()]
         writer.add_key_value_metadata({FORMAT_KEY: str(FORMAT), TRACES_KEY: encode(headers).decode()})
     sink.flush()
