@@ -73,15 +73,17 @@ def write(runs: Iterable[Run], stream: BinaryIO) -> None:
     import pyarrow.parquet as pq
 
     schema, told = _schema(), dict[tuple[str, int], Header]()
-    sink = io.BufferedWriter(_Kept(stream), 1 << 20)
-    with pq.ParquetWriter(
-        sink,
-        schema,
-        compression="zstd",
-        use_dictionary=list(TEXTS),
-        write_statistics=[name for name in schema.names if name != "event"],
-        store_schema=False,  # texts are texts to who reads them, however they are stored
-    ) as writer:
+    with (
+        io.BufferedWriter(_Kept(stream), 1 << 20) as sink,  # closed while the stream is open, after an error too
+        pq.ParquetWriter(
+            sink,
+            schema,
+            compression="zstd",
+            use_dictionary=list(TEXTS),
+            write_statistics=[name for name in schema.names if name != "event"],
+            store_schema=False,  # texts are texts to who reads them, however they are stored
+        ) as writer,
+    ):
         table = None
         for table in _row_groups(_tables(_distinct(runs, told), schema)):
             writer.write_table(table, row_group_size=len(table))
@@ -89,7 +91,6 @@ def write(runs: Iterable[Run], stream: BinaryIO) -> None:
             writer.write_table(schema.empty_table())  # pyarrow 18 cannot read a file of no row groups
         headers = [{"run": name, "header": header} for (name, _), header in told.items()]
         writer.add_key_value_metadata({FORMAT_KEY: str(FORMAT), TRACES_KEY: encode(headers).decode()})
-    sink.flush()
 
 
 def _distinct(runs: Iterable[Run], told: dict[tuple[str, int], Header]) -> Iterator[Run]:
