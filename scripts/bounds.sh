@@ -23,7 +23,8 @@ run() { # SET PYTHON VERSION TEST...: an environment that is up to date, and the
     touch "$venv/.installed"
   fi
   echo "-- Python $version, the $set dependencies"
-  "$venv/bin/python" -m pytest -q -n auto --dist worksteal -m "not torch and not gpu and not long" --sample 1 "$@"
+  "$venv/bin/python" -m pytest -q -n auto --dist worksteal -m "not torch and not gpu and not long" --sample 1 "$@" ||
+    failed="$failed $version-$set"
 }
 
 interpreter() { # pythonX.Y: the command of that name, or what pyenv has
@@ -34,6 +35,7 @@ interpreter() { # pythonX.Y: the command of that name, or what pyenv has
   return 1
 }
 
+failed=
 own=$("$BIN/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 for wanted in $pythons; do
   if ! python=$(interpreter "$wanted"); then
@@ -44,3 +46,7 @@ for wanted in $pythons; do
   run lowest "$python" "$version" "$@"
   [ "$version" = "$own" ] || run newest "$python" "$version" "$@"
 done
+if [ -n "$failed" ]; then
+  echo "-- failed:$failed" >&2
+  exit 1
+fi
