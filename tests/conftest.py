@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: each look through all of it would take a second of a test's time."""
+    """What was collected stays to the end: no garbage collection need look through it again."""
     gc.collect()
     gc.freeze()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -151,6 +152,23 @@ def test_two_traces_whose_rows_could_not_be_told_apart_are_refused(folder: Path,
     with pytest.raises(DispatchvizError, match=r"^a and b are both rank 0 of run one: "):
         output.export_table((Run("one", trace, source) for source in "ab"), there)
     assert os.listdir(tmp_path) == []
+
+
+def test_after_an_error_nothing_is_written_any_more(folder: Path) -> None:
+    class Noting(io.BytesIO):
+        late = 0
+
+        def write(self, data: Any, /) -> int:
+            if self.closed:
+                type(self).late += 1
+            return super().write(data)
+
+    trace = Trace.load(folder / "rank0.dvtrace")
+    with Noting() as stream, pytest.raises(DispatchvizError, match="are both rank 0 of run one") as caught:
+        parquet.write((Run("one", trace, source) for source in "ab"), stream)
+    del caught  # which kept what was begun until the stream was closed
+    gc.collect()
+    assert Noting.late == 0
 
 
 def test_without_the_extra_it_says_what_to_install(
