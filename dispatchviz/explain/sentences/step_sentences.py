@@ -38,12 +38,12 @@ def statements(trace: Trace, seq: int) -> tuple[Statement, ...]:
 
 
 def _said(trace: Trace, event: ev.AnyEvent) -> Statements:
+    if isinstance(event, event_groups.DispatchEvent):  # most steps, and a union is tried member by member
+        return dispatch_sentences.why(trace, event)
     if isinstance(event, event_groups.ProgramEvent):
         return program_sentences.why(trace, event)
     if isinstance(event, ev.BindingEntered):
         return program_sentences.why_binding(trace, event)
-    if isinstance(event, event_groups.DispatchEvent):
-        return dispatch_sentences.why(trace, event)
     if isinstance(event, event_groups.ThreadEvent):
         return thread_sentences.why(trace, event)
     if isinstance(event, event_groups.StructuredEvent):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -31,7 +32,12 @@ def _plain(value: object) -> object:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
-_decoder = msgspec.json.Decoder(AnyEvent)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[AnyEvent]:
+    """Made when first used: most processes write events and read none, and all kinds' fields are looked at here."""
+    return msgspec.json.Decoder(AnyEvent)
 
 
 def encode(part: object) -> bytes:
@@ -61,7 +67,7 @@ class LineError(ValueError):
 def decode_lines(raw: Raw, first: int) -> list[AnyEvent]:
     """The events of some whole lines, of which the first one has ``seq == first``. Raises LineError."""
     try:
-        events: list[AnyEvent] = _decoder.decode_lines(raw)
+        events: list[AnyEvent] = _decoder().decode_lines(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _one_by_one(raw, first)
     for seq, event in enumerate(events, first):
@@ -73,7 +79,7 @@ def decode_lines(raw: Raw, first: int) -> list[AnyEvent]:
 def decode_some(lines: Sequence[bytes], steps: Sequence[int]) -> list[AnyEvent] | None:
     """The events of some steps, whose lines these are; None if one of them has to be looked at by itself."""
     try:
-        events: list[AnyEvent] = _decoder.decode_lines(b"\n".join(lines))
+        events: list[AnyEvent] = _decoder().decode_lines(b"\n".join(lines))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     are_those = [event.seq for event in events] == list(steps)
@@ -93,7 +99,7 @@ def _one_by_one(raw: Raw, first: int) -> list[AnyEvent]:
 
 def _event(line: bytes, seq: int) -> AnyEvent:
     try:
-        event: AnyEvent = _decoder.decode(line)
+        event: AnyEvent = _decoder().decode(line)
     except msgspec.ValidationError:
         return _kept_as_it_is(line, seq)
     except (msgspec.DecodeError, UnicodeDecodeError):
