@@ -34,7 +34,8 @@ from dispatchviz.process.progress import progress_of
 from dispatchviz.process.standard_output import told_of_writes
 from dispatchviz.process.tracebacks import message_of
 from dispatchviz.process_state import clean_process_state
-from dispatchviz.recording import ProgramRecorder, Recording
+from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.recording import Recording
 from dispatchviz.trace import Trace
 
 

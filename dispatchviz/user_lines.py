@@ -4,7 +4,7 @@ A note says where Python stands: the user's frames, outermost first, each a code
 the program reaches is an event at once; one that it comes back to, after a return, becomes one before the next event,
 if there is one.
 
-Not here: who emits the notes (``recording.py``), finding frames (``call_sites.py``).
+Not here: who emits the notes (``program_recorder.py``), finding frames (``call_sites.py``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.recording import ProgramRecorder
+from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
 Stack = tuple[tuple[str, int], ...]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dispatchviz
-from dispatchviz.recording import ProgramRecorder
+from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
 PACKAGE = f"{Path(dispatchviz.__file__).parent}/"

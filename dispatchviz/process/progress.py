@@ -6,7 +6,6 @@ program's own lines stay as they are. Without a terminal on stderr there is none
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import os
 import sys
@@ -15,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from dispatchviz.core.record.worker import Worker, without_collections
 from dispatchviz.process.standard_output import told_before
 
 PATIENCE = 2.0
@@ -29,9 +29,10 @@ ERASED = "\r\x1b[K"
 class Progress:
     """The line of a recording that goes on."""
 
-    def __init__(self, count: Callable[[], int], write: Callable[[str], object]) -> None:
-        self._count, self._write = count, write
+    def __init__(self, count: Callable[[], int], write: Callable[[str], object], patience: float = PATIENCE) -> None:
+        self._count, self._write, self._patience = count, write, patience
         self._begun = time.monotonic()
+        self._over = False
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._counted = -1
@@ -39,12 +40,12 @@ class Progress:
         self._at_line_start = True
 
     def update(self) -> None:
-        """Shows how far the recording is, unless the program left a line unfinished or waits, as for ``input``."""
+        """Shows how far a long recording is, unless the program left a line unfinished or waits, as for ``input``."""
         with self._lock:
             counted, before = self._count(), self._counted
             self._counted = counted
-            if self._at_line_start and counted != before:
-                seconds = time.monotonic() - self._begun
+            seconds = time.monotonic() - self._begun
+            if seconds >= self._patience and self._at_line_start and counted != before and not self._over:
                 self._write(f"{ERASED}dispatchviz: {counted:,} events, {seconds:.0f} s (Ctrl+C stops the program)\r")
                 self._shown = True
 
@@ -66,6 +67,11 @@ class Progress:
                 self._shown = False
                 self._write(ERASED)
 
+    def end(self) -> None:
+        """Erases the line for good."""
+        self._over = True
+        self.erase()
+
 
 @contextmanager
 def progress_of(count: Callable[[], int]) -> Iterator[None]:
@@ -73,23 +79,14 @@ def progress_of(count: Callable[[], int]) -> Iterator[None]:
     if sys.stderr is None or not _is_terminal(2):
         yield
         return
-    progress, over = Progress(count, _to_terminal), _thread.allocate_lock()
-    over.acquire()
-    _thread.start_new_thread(_show, (progress, over))  # no Thread: the program has no thread more than it began
+    progress = Progress(count, _to_terminal)
+    worker = Worker(lambda: without_collections(progress.update), INTERVAL)
     with told_before(sys.stdout, progress.before_writing), told_before(sys.stderr, progress.before_writing):
         try:
             yield
         finally:
-            over.release()
-            progress.erase()
-
-
-def _show(progress: Progress, over: _thread.LockType) -> None:
-    wait = PATIENCE
-    while not over.acquire(timeout=wait):
-        progress.update()
-        wait = INTERVAL
-    progress.erase()
+            worker.end()
+            progress.end()
 
 
 def _to_terminal(text: str) -> None:

@@ -19,7 +19,8 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.sentences.step_sentences import statements
 from dispatchviz.instrumented_source import compile_instrumented
-from dispatchviz.recording import ProgramRecorder, Recording
+from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.recording import Recording
 from dispatchviz.trace import Trace
 from truth.observers.runs import Run, in_new_thread, preorder
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pytest
+
 from dispatchviz.process.progress import ERASED, Progress
 
 
@@ -26,7 +31,7 @@ class _Screen:
 
 def _progress(screen: _Screen) -> Progress:
     counts = iter(range(1000, 2000))
-    return Progress(lambda: next(counts), screen.write)
+    return Progress(lambda: next(counts), screen.write, patience=0)
 
 
 def test_it_says_how_far_the_recording_is_and_how_to_stop_it() -> None:
@@ -58,8 +63,46 @@ def test_an_unfinished_line_of_the_program_is_left_alone() -> None:
 
 def test_it_is_erased_before_the_program_waits_and_not_shown_while_it_does() -> None:
     screen = _Screen()
-    progress = Progress(lambda: 7, screen.write)
+    progress = Progress(lambda: 7, screen.write, patience=0)
     progress.update()
     progress.before_writing("")  # as when input() flushes
     progress.update()
     assert screen.line == ""
+
+
+def test_a_short_recording_has_none_and_one_that_is_over_shows_no_more() -> None:
+    screen = _Screen()
+    short = Progress(iter(range(9)).__next__, screen.write, patience=3600)
+    short.update()
+    assert screen.line == ""
+    long = _progress(screen)
+    long.update()
+    long.end()
+    long.update()
+    assert screen.line == ""
+
+
+FORKS = """
+import os, time
+from dispatchviz.process import progress
+
+def threads(): return len(os.listdir("/proc/self/task"))
+
+def until(number):
+    while threads() != number: time.sleep(0.001)
+
+progress._is_terminal = lambda descriptor: True
+with progress.progress_of(lambda: 0):
+    until(2)
+    child = os.fork()
+    if not child: os._exit(0)
+    print(threads())
+    os.waitpid(child, 0)
+until(1)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_program_that_forks_has_no_other_thread_then() -> None:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", FORKS], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
