@@ -38,6 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sample", type=int, metavar="N", help="of the cases of one test run N at most, evenly spread")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only tests that need a PyTorch are asked for, a file that marks none is not imported."""
+    if not config.option.markexpr.startswith("torch") or not collection_path.name.startswith("test_"):
+        return None
+    marking = (collection_path, collection_path.parent / "conftest.py")
+    return None if any("mark.torch" in file.read_text("utf-8") for file in marking if file.exists()) else True
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Those marked ``long`` come first, so that at the end no process waits for another."""

@@ -45,12 +45,14 @@ def model_log(run: Run) -> list[list[Any]]:
 
 def dispatch_steps(trace: Trace) -> Iterator[list[Any]]:
     """The log as ``record_torch`` writes it; the program's line is left at 0."""
+    depths: dict[int | None, int] = {None: 0}
     for event in trace:
+        depth = depths[event.parent]
+        depths[event.seq] = depth + isinstance(event, Dispatched)
         if isinstance(event, Dispatched) and not event.operator.startswith("profiler::"):  # not watched in PyTorch
-            around = [e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched)]
             how = "redispatch" if event.how.startswith("redispatch") else "call"
             sets = thread_sets(trace, event)
-            yield [len(around), 0, event.operator, event.key, event.key_set, *sets, how, evaluated_node(trace, event)]
+            yield [depth, 0, event.operator, event.key, event.key_set, *sets, how, evaluated_node(trace, event)]
 
 
 def thread_sets(trace: Trace, event: Dispatched) -> tuple[int, int]:

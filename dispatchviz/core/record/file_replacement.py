@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 import tempfile
@@ -33,7 +32,7 @@ class Replacement:
         self._mode = _mode_of(self.target)
         self._in_place = self._mode is not None and not stat.S_ISREG(self._mode)
         folder = tempfile.gettempdir() if self._in_place else os.path.dirname(self.target)
-        self.path = os.path.join(folder, beside or f".dispatchviz-{secrets.token_hex(6)}.tmp")
+        self.path = os.path.join(folder, beside or f".dispatchviz-{os.urandom(6).hex()}.tmp")
         """Where it is now."""
         self.stream = cast(BinaryIO, open(self.path, "xb", buffering=0))  # noqa: SIM115
 
