@@ -26,8 +26,21 @@ LARGER = (
     "a_hook_of_a_fallback_on_a_stale_view", "hook_asks_what_will_run", "function_dirty_and_saved", "vmap_over_grad",
     "autocast_no_grad_then_grad", "tangent_of_view_through_base", "cross_entropy_image", "saved_hooks_inner_wins",
     "post_accumulate_hook_without_gradient", "anomaly_nan_of_second_output", "function_pure_view",
+    "linalg_solve_singular",
 )  # fmt: skip
 """Programs with at most some 700."""
+
+STREAMS = """
+import torch
+x = torch.ones(2, device="cuda", requires_grad=True)
+side = torch.cuda.Stream()
+with torch.cuda.stream(side):
+    y = x * 2
+torch.cuda.current_stream().wait_stream(side)
+y.record_stream(torch.cuda.current_stream())
+y.sum().backward()
+"""
+"""No program recorded on PyTorch has streams: the machine that records has no GPU."""
 
 EXAMPLES = ("broadcast", "custom_operator", "collective_overlap", "logging_mode", "in_place_on_leaf")
 
@@ -37,7 +50,10 @@ OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
 
 def seeds() -> list[bytes]:
     """The traces as JSON Lines, the small ones first."""
-    return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], *(_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)]
+    with tempfile.TemporaryDirectory() as folder:
+        streams = _of_source(Path(folder) / "streams.py", STREAMS)
+    examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
+    return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples]
 
 
 def some_seeds(names: Sequence[str]) -> list[bytes]:
@@ -48,9 +64,12 @@ def some_seeds(names: Sequence[str]) -> list[bytes]:
 
 def _programs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
     for name in names:
-        script = folder / f"{name}.py"
-        script.write_text(PROGRAMS[name], "utf-8")
-        yield _trace(script)
+        yield _of_source(folder / f"{name}.py", PROGRAMS[name])
+
+
+def _of_source(script: Path, source: str) -> bytes:
+    script.write_text(source, "utf-8")
+    return _trace(script)
 
 
 def _trace(script: Path) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from dispatchviz.core.record.trace_file.event_lines import KINDS
 from tests.fuzzing.cases import Cases
-from tests.fuzzing.seeds import SMALL, some_seeds
+from tests.fuzzing.seeds import SMALL, seeds, some_seeds
 
 FILES = 240
 AT_ONCE = 40
@@ -26,6 +28,12 @@ def test_nothing_raises(cases: Cases, begin: int, monkeypatch: pytest.MonkeyPatc
     outcomes = [cases.outcome(case) for case in range(begin, begin + AT_ONCE)]
     assert [f"case {outcome.case}: {outcome.error}" for outcome in outcomes if outcome.how == "raised"] == []
     assert len({outcome.how for outcome in outcomes}) > 1, "all opened, or none: nothing was damaged"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_seeds_have_every_kind_of_event() -> None:
+    there = {json.loads(line)[0] for trace in seeds() for line in trace.splitlines() if line.startswith(b"[")}
+    assert set(KINDS) - there == {"Unknown"}
 
 
 def test_a_damage_is_the_same_each_time(tmp_path: Path) -> None:
