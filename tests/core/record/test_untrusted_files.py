@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import dispatchviz
+from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import field_types
 from dispatchviz.core.record.trace_file import Trace, TraceError
 from dispatchviz.core.record.trace_file.blocks import FRAME_SIZE, INDEX, block
+from dispatchviz.core.record.trace_file.columns import Groups
 
 HEAD = b'{"format":2,"cuda":"","program":"x.py"}\n'
 LINES = tuple(b'["Boxed",%d,null,"aten::add",1]\n' % seq for seq in range(4))
@@ -132,3 +135,19 @@ def test_an_index_that_leads_out_of_the_trace_is_not_believed(wrong: bytes) -> N
         assert all(0 <= depth < len(found) for depth in found.depths)
         assert all(0 <= code < len(found.columns.kind_names) for code in found.columns.of_kind)
         assert list(found) == list(trace) or isinstance(found[0], ev.Unknown)
+
+
+def test_whatever_number_an_index_has_is_found_there() -> None:
+    with dispatchviz.record() as recorded:
+        x = torch.ones(2, requires_grad=True)
+        (x * x).sum()
+    raw = recorded.encoded(".dvtrace")
+    at = raw.rfind(INDEX)
+    index = raw[at + FRAME_SIZE : -TRAILER]
+    for place in range(8 + int.from_bytes(index[:8], "little"), len(index) - 8, 4):
+        one, other = index[place : place + 4], index[place + 4 : place + 8]
+        forged = block(INDEX, index[:place] + other + one + index[place + 8 :])
+        columns = Trace.decoded(raw[:at] + forged + raw[-TRAILER:], "file").columns
+        for groups in (each for each in vars(columns).values() if isinstance(each, Groups)):
+            assert [number in groups for number in groups] == [True] * len(groups)
+            assert list(groups.all()) == list(groups.items())

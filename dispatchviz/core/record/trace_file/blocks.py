@@ -208,6 +208,8 @@ def _index(directory: _Directory, arrays: memoryview) -> Index:
         if len(parts[name]) != directory.events:
             raise ValueError(f"column {name} is not as long as the trace")
     groups: Any = {name: Groups(*(parts[f"{name}_{part}"] for part in _PARTS_OF_GROUPS)) for name in _GROUPS}
+    if any(len(each.begins) != len(each.numbers) for each in groups.values()):
+        raise ValueError("there are groups without a beginning")
     columns_given: Any = {name: parts[name] for name in _ARRAYS}
     columns = Columns(
         **columns_given,
@@ -253,10 +255,12 @@ def _check_columns(columns: Columns, events: int) -> None:
 
 def _check_groups(groups: Groups, events: int) -> None:
     steps, begins = groups.steps, groups.begins
-    if min(steps, default=0) < 0 or max(steps, default=0) >= max(events, 1) or len(begins) != len(groups.numbers):
+    if min(steps, default=0) < 0 or max(steps, default=0) >= max(events, 1):
         raise ValueError("a group has steps that are not there")
     if any(one >= other for one, other in pairwise([-1, *begins, len(steps)])):
         raise ValueError("groups do not follow each other")
+    if any(one >= other for one, other in pairwise(groups.numbers)):
+        raise ValueError("the numbers of groups are not in order")
 
 
 def _check_blocks(blocks: Blocks, events: int) -> None:

@@ -27,8 +27,15 @@ class Groups(Mapping[int, Sequence[int]]):
         at = bisect_left(self.numbers, number)
         if at == len(self.numbers) or self.numbers[at] != number:
             raise KeyError(number)
+        return self._at(at)
+
+    def _at(self, at: int) -> Sequence[int]:
         end = self.begins[at + 1] if at + 1 < len(self.begins) else len(self.steps)
         return self.steps[self.begins[at] : end]
+
+    def all(self) -> Iterator[tuple[int, Sequence[int]]]:
+        """Each number with its steps. Looks nothing up: a forged file may not have its numbers in order."""
+        return ((number, self._at(at)) for at, number in enumerate(self.numbers))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.numbers)
@@ -83,7 +90,7 @@ class Columns:
         """Operator, key and steps of all that are Dispatched alike, in the order in which they were met."""
         operators, keys = self.operator_names, self.key_names
         found = []
-        for number, steps in self.of_call.items() if keys else ():
+        for number, steps in self.of_call.all() if keys else ():
             operator, key = divmod(number, len(keys))
             if 0 <= operator < len(operators) and steps:  # whatever a file says
                 found.append((operators[operator], keys[key], steps))
