@@ -148,13 +148,13 @@ def _read_lines(source: Source, path: str | Path) -> Opened:
         if not line.strip():
             good = False
             break
-        some.append(line)
-        if len(some) == EVENTS_PER_BLOCK:
+        if len(some) == EVENTS_PER_BLOCK or len(line) > _PIECE:  # a huge one is not copied into a block with others
             raw = b"".join(some)
             good = reading.add(raw, begin)
             some, begin = [], begin + len(raw)
             if not good:
                 break
+        some.append(line)
     good = reading.add(b"".join(some), begin) and good
     return reading.result(header, path, good)
 
@@ -172,19 +172,24 @@ TOO_LONG = b"a line that is longer than any event"
 
 
 def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """The lines with their ends, and where they begin; nothing more after one that is too long."""
-    at, rest, length = 0, list[bytes](), 0
+    """Where each line begins, and the line with its end; nothing more after one that is too long."""
+    at, begun, length = 0, list[bytes](), 0
     while (piece := source.read_at(at + length, _PIECE)) and length <= LONGEST:
-        whole, end, left = piece.rpartition(b"\n")
-        if end:
-            for line in b"".join((*rest, whole, end)).splitlines(keepends=True):
-                yield at, line
-                at += len(line)
-            rest, length = [], 0
-        rest.append(left)
-        length += len(left)
+        head, end, others = piece.partition(b"\n")
+        begun.append(head + end)
+        length += len(head + end)
+        if not end:
+            continue
+        line, begun = b"".join(begun), []  # one of many megabytes is there once only
+        yield at, line
+        whole, end, left = others.rpartition(b"\n")
+        at += length
+        for line in (whole + end).splitlines(keepends=True):
+            yield at, line
+            at += len(line)
+        begun, length = [left], len(left)
     if length:
-        yield at, b"".join(rest) if length <= LONGEST else TOO_LONG
+        yield at, b"".join(begun) if length <= LONGEST else TOO_LONG
 
 
 # -- what is compressed ------------------------------------------------------------------------------------------------
