@@ -10,6 +10,7 @@ processor between two rounds of a timer of two milliseconds. The first hit is in
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
 import subprocess
 import sys
@@ -122,6 +123,7 @@ async def used(path: Path) -> dict[str, float]:
     from dispatchviz.tui.session import Session
 
     app = StepperApp(Session(Trace.load(path), 0))
+    gc.freeze()  # as the stepper does, before it runs
     async with app.run_test(size=(120, 40)) as pilot:
         await asyncio.sleep(1)
         with beating() as keys:

@@ -87,7 +87,8 @@ def _defined(file: str, name: str) -> Found | None:
 @functools.cache
 def _definitions(file: str) -> dict[str, int]:
     """The first line of each function at the top of a module."""
-    found = ((number, re.match(r"def (\w+)\(", line)) for number, line in enumerate(lines_of_file(file), 1))
+    begins = ((number, line) for number, line in enumerate(lines_of_file(file), 1) if line.startswith("def "))
+    found = ((number, re.match(r"def (\w+)\(", line)) for number, line in begins)
     return {match[1]: number for number, match in found if match}
 
 
