@@ -57,6 +57,8 @@ def test_notes() -> None:
     assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == f" {len(nodes)} hits  "
     hiding = cursor.filtered((nodes[1] + 1, nodes[1] + 2)).goto(nodes[1])
     assert hit_note(search, hiding, "more").plain == f" Hit 2 of {len(nodes)}  the filter hides this step  more"
+    finds(search, "backwardstarted")
+    assert hit_note(search, cursor).plain == " 1 hit  "
     finds(search, "[/]")
     assert hit_note(search, cursor.goto(nodes[1] + 1)).plain == " No step has [/]"
 

@@ -46,12 +46,13 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
     is_hit = search.matches(cursor.at)
     if not search.query.strip():
         return line()
+    hits = f"{count} {'hit' if count == 1 else 'hits'}"
     if not search.complete:
-        found = f"{count} hits so far" if count else f"No step with {repeated(search.query)} yet"
+        found = f"{hits} so far" if count else f"No step with {repeated(search.query)} yet"
         text = f" {found}, {search.percent} % searched"
     elif not count:
         return line((f" No step has {repeated(search.query)}", "warning"))
     else:
-        text = f" Hit {number} of {count}" if is_hit else f" {count} hits"
+        text = f" Hit {number} of {count}" if is_hit else f" {hits}"
     hidden = "the filter hides this step" if cursor.hidden and is_hit else ""
     return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))
