@@ -67,6 +67,7 @@ class Cases:
             suffix, raw = damaged(self._traces, min(len(seeds.SMALL), len(self._traces)), random)
             path = self._folder / f"case{suffix}"
             path.write_bytes(raw)
+            del raw  # its memory is not the reader's
         try:
             yield path
         finally:

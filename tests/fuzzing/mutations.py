@@ -219,8 +219,9 @@ def headed(lines: Lines, random: Random) -> Lines:
     if not isinstance(header, dict):
         return lines
     key = random.choice([*header, "format", "pytorch", "program", "sources", "extra"])
-    if key == "sources" and random.random() < 0.7:
-        header[key] = {name: _source(text, random) for name, text in header.get(key, {}).items()}
+    sources = header.get("sources", {})
+    if key == "sources" and isinstance(sources, dict) and random.random() < 0.7:
+        header[key] = {name: _source(text, random) for name, text in sources.items()}
     elif key == "format" and random.random() < 0.5:
         header[key] = random.choice((0, 1, 2, 3, 10**9, -1))
     elif key == "pytorch" and random.random() < 0.7:
