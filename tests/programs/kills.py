@@ -122,7 +122,8 @@ def _left(way: Way, folder: Path, target: Path, older: bytes, status: int, ended
     except Exception as error:
         return Left([*wrong, f"{file.name} does not open: {error!r}"])
     seen = sum(isinstance(event, Printed) for event in trace)
-    lines = [line.split() for line in (folder / "out").read_text().splitlines() if line.count(" ") == 1]
+    printed = (folder / "out").read_text().rpartition("\n")[0]  # a line that it was ended in does not count
+    lines = [line.split() for line in printed.splitlines() if line.count(" ") == 1]
     if way.end == FULL:
         is_empty = not len(trace) and _room(way) > LOST_BYTES
         return Left([*wrong, "no event is in the file"] if is_empty else wrong)
