@@ -126,11 +126,15 @@ class StoredEvents(Sequence[AnyEvent]):
             yield from self._some_of(block, list(wanted))
 
     def _some_of(self, block: int, steps: list[int]) -> Sequence[AnyEvent]:
+        found = None if block in self._decoded else self._decode_some(block, steps)
+        return found or [self._block(block)[seq - self._blocks.firsts[block]] for seq in steps]
+
+    def _decode_some(self, block: int, steps: list[int]) -> list[AnyEvent] | None:
+        """These events of a block alone; None if all of it has to be looked at."""
         first, end = self._blocks.firsts[block], self._end(block)
-        raw, sound = self._read(block) if block not in self._decoded else (b"", False)
+        raw, sound = self._read(block)
         lines = raw.split(b"\n") if sound else []
-        found = decode_some([lines[seq - first] for seq in steps], steps) if len(lines) == end - first + 1 else None
-        return found or [self._block(block)[seq - first] for seq in steps]
+        return decode_some([lines[seq - first] for seq in steps], steps) if len(lines) == end - first + 1 else None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of the events, a block at a time, after how many they are: as they are in the file, but those of
