@@ -30,11 +30,6 @@ Path = tuple[str, tuple[int, ...]]
 """A variable, and the edges to follow from its grad_fn."""
 
 
-MOST_STEPS = 20_000
-"""So many steps of one statement are looked at. Three programs print thousands of numbers in one: what is said of the
-later ones is what was said of the first."""
-
-
 @dataclass(frozen=True)
 class Pass:
     """One call of the engine: the trace's numbers of all Nodes that can be reached from its roots, in preorder."""
@@ -68,8 +63,8 @@ class ModelRun:
     moments: list[Moment] = field(default_factory=list)
 
     def said(self, moment: Moment) -> Iterator[tuple[int, Statement]]:
-        """Every statement about the events of a moment, with its step; of a long loop, about its first turns."""
-        for seq in moment.steps[:MOST_STEPS]:
+        """Every statement about the events of a moment, with its step."""
+        for seq in moment.steps:
             for statement in statements(self.trace, seq):
                 yield seq, statement
 
