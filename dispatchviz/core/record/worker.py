@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import gc
 import os
+import threading
 import time
 import weakref
 from collections import deque
@@ -150,17 +151,42 @@ def _without_collections(piece: _Piece) -> None:
 
 
 def without_collections(work: Callable[[], None]) -> None:
-    """Does work during which no garbage is collected on its own.
+    """Does work during which no garbage is collected on its own, whoever else does such work at the same time.
 
     The threshold does that, not ``gc.disable``: a program that asks ``gc.isenabled`` meanwhile shall be told the truth.
     """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(0)
+    _thresholds.put_off()
     try:
         work()
     finally:
-        if not gc.get_threshold()[0]:  # otherwise the program has set others
-            gc.set_threshold(*thresholds)
+        _thresholds.put_back()
+
+
+class _Thresholds:
+    """The program's thresholds, while some of our threads work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._working = 0
+        self._before = (0, 0, 0)
+
+    def put_off(self) -> None:
+        """The first one who begins to work notes them."""
+        with self._lock:
+            if not self._working:
+                self._before = gc.get_threshold()
+                gc.set_threshold(0)
+            self._working += 1
+
+    def put_back(self) -> None:
+        """When the last one ends they are as they were, unless the program has set others meanwhile."""
+        with self._lock:
+            self._working -= 1
+            if not self._working and not gc.get_threshold()[0]:
+                gc.set_threshold(*self._before)
+
+
+_thresholds = _Thresholds()
 
 
 def resume_all() -> None:

@@ -160,3 +160,24 @@ def test_thresholds_that_the_program_sets_meanwhile_stay() -> None:
         assert gc.get_threshold() == (5, 6, 7)
     finally:
         gc.set_threshold(*before)
+
+
+def test_thresholds_come_back_when_the_last_of_two_threads_has_worked() -> None:
+    before, seen = gc.get_threshold(), list[int]()
+    begun, first_is_over = threading.Event(), threading.Event()
+
+    def second_work() -> None:
+        begun.set()
+        first_is_over.wait()
+        seen.append(gc.get_threshold()[0])
+
+    second = threading.Thread(target=without_collections, args=[second_work])
+
+    def first_work() -> None:
+        second.start()
+        begun.wait()
+
+    without_collections(first_work)
+    first_is_over.set()
+    second.join()
+    assert (seen, gc.get_threshold()) == ([0], before)
