@@ -48,6 +48,8 @@ class ProgramEventBuilder(EventBuilder):
         """The last SourceLine that was appended, and the stack that it and those that it was called from are of."""
         self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
         """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
+        self._begun: set[Location] = set()
+        """Lines that were announced."""
         self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
         self._last_read: tuple[CodeLocations, list[Location]] = (), []
         """A line in a loop notes one object again and again."""
@@ -67,13 +69,16 @@ class ProgramEventBuilder(EventBuilder):
 
     def line_reached(self, code: CodeType, line: int) -> None:
         """The innermost frame begins a statement."""
-        self._stack[-1:] = [Location(self._file(code), _function(code), line)]
+        location = Location(self._file(code), _function(code), line)
+        self._begun.add(location)
+        self._stack[-1:] = [location]
         self._line_events(again=True)
 
     def frame_entered(self, locations: CodeLocations, line: int) -> None:
         """A frame begins its first statement."""
         stack = self._stacks[self.thread] = self._read_locations(locations)
         stack[-1] = stack[-1]._replace(line=line)
+        self._begun.add(stack[-1])
         self._line_events(again=True)
 
     def frame_resumed(self, locations: CodeLocations) -> None:
@@ -135,13 +140,21 @@ class ProgramEventBuilder(EventBuilder):
             return
         first = min(known, len(stack) - 1)
         caller = there[first - 1].seq if first > 0 else None
-        for location in stack[max(first, 0) :]:
-            caller = self._append_line(location, caller)
+        returned = not again and self._is_begun(stack)
+        for depth, location in enumerate(stack[max(first, 0) :], max(first, 0) + 1):
+            caller = self._append_line(location, caller, resumed=returned and depth == len(stack))
         self._last_lines = caller, stack.copy()
 
-    def _append_line(self, location: Location, caller: int | None) -> int:
+    def _is_begun(self, stack: list[Location]) -> bool:
+        """Whether the innermost frame has begun its statement before. Lines that are announced are when they begin."""
+        if not stack:
+            return False
+        announced = self.announced.values()
+        return stack[-1] in self._begun if stack[-1].file in announced else self._last_lines[1][: len(stack)] == stack
+
+    def _append_line(self, location: Location, caller: int | None, resumed: bool = False) -> int:
         file, function, number = location
-        self.source_line(file, number, function, caller)
+        self.source_line(file, number, function, caller, resumed)
         line = self.events[-1]
         if line.parent is not None:
             self._last_line[line.parent] = line.seq

@@ -62,7 +62,7 @@ Leave = tuple[Literal["leave"]]
 
 # -- the program ------------------------------------------------------------------------------------------------------
 
-SourceLine = tuple[Literal["source_line"], str, int, str, int | None]
+SourceLine = tuple[Literal["source_line"], str, int, str, int | None, bool]
 """File, line, function, and the SourceLine that it was called from."""
 NameBound = tuple[Literal["name_bound"], str, int]
 """Variable, tensor."""

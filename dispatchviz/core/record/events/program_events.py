@@ -23,6 +23,8 @@ class SourceLine(Event, frozen=True):
     caller: Step | None = None
     """``seq`` of the SourceLine from which ``function`` was called, or resumed; None at the bottom of the user's
     stack."""
+    resumed: bool = False
+    """Whether the program comes back to the line: what was called from there has returned."""
 
 
 class NameBound(Event, frozen=True):

@@ -19,7 +19,7 @@ class PythonRecorder(RecorderBase):
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self._last_error = None  # it would keep its frames, and their tensors, alive
-        self.note(("source_line", file, line, "", None))
+        self.note(("source_line", file, line, "", None, False))
 
     def name_bound(self, name: str, tensor: Tensor, /) -> None:
         """A variable of the program names a tensor."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
+from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups, Place
 from dispatchviz.core.record.trace_file.event_lines import decode_header, encode
 from dispatchviz.core.record.trace_file.header import FORMAT, Header
 from dispatchviz.core.record.trace_file.stored_events import Blocks, Source
@@ -84,6 +84,8 @@ _ARRAYS = {
     "keys": "i", "nodes": "i", "tensors": "i", "names": "i",
 }  # fmt: skip
 """The columns that have an entry for each event, and how an entry is stored."""
+_LINES = {"places": "i", "callers": "i"}
+"""Those that have one for each SourceLine."""
 _TYPECODES = ("B", "i", "I", "q")
 _BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I"}
 
@@ -109,6 +111,7 @@ class _Directory(msgspec.Struct):
     key_names: tuple[str, ...]
     name_texts: tuple[str, ...]
     parts: tuple[_Part, ...]
+    line_places: tuple[Place, ...] = ()
 
 
 def index_blocks(header: Header, columns: Columns, blocks: Blocks, at: int) -> Iterator[bytes]:
@@ -129,6 +132,7 @@ def index_blocks(header: Header, columns: Columns, blocks: Blocks, at: int) -> I
             tuple(map(_encodable, columns.key_names)),
             tuple(map(_encodable, columns.name_texts)),
             tuple(parts),
+            tuple(_encodable_place(place) for place in columns.line_places),
         )
     )
     directory += b" " * (-(len(directory) + 8) % 8)
@@ -141,8 +145,12 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
+def _encodable_place(place: Place) -> Place:
+    return Place(_encodable(place.file), place.line, _encodable(place.function), place.resumed)
+
+
 def _columns_givenof(columns: Columns, blocks: Blocks) -> Iterator[tuple[str, str, Sequence[int]]]:
-    for name, typecode in _ARRAYS.items():
+    for name, typecode in (_ARRAYS | _LINES).items():
         yield name, typecode, getattr(columns, name)
     for name, typecode in _BLOCKS.items():
         yield name, typecode, getattr(blocks, name)
@@ -210,7 +218,7 @@ def _index(directory: _Directory, arrays: memoryview) -> Index:
     groups: Any = {name: Groups(*(parts[f"{name}_{part}"] for part in _PARTS_OF_GROUPS)) for name in _GROUPS}
     if any(len(each.begins) != len(each.numbers) for each in groups.values()):
         raise ValueError("there are groups without a beginning")
-    columns_given: Any = {name: parts[name] for name in _ARRAYS}
+    columns_given: Any = {name: parts[name] for name in _ARRAYS} | {name: parts.get(name, ()) for name in _LINES}
     columns = Columns(
         **columns_given,
         **groups,
@@ -218,6 +226,7 @@ def _index(directory: _Directory, arrays: memoryview) -> Index:
         operator_names=directory.operator_names,
         key_names=directory.key_names,
         name_texts=directory.name_texts,
+        line_places=directory.line_places,
     )
     header: Any = decode_header(directory.header.encode(), Header)
     blocks = Blocks(*(parts[name] for name in _BLOCKS))
@@ -237,11 +246,12 @@ ones that would take as long as reading the events."""
 def _check_columns(columns: Columns, events: int) -> None:
     """Raises ValueError if a column leads out of the trace, or nowhere."""
     bounds = {
-        **dict.fromkeys(("parents", "depths", "ends", "siblings", "lines"), events),
+        **dict.fromkeys(("parents", "depths", "ends", "siblings", "lines", "callers"), events),
         "kinds": len(columns.kind_names),
         "operators": len(columns.operator_names),
         "keys": len(columns.key_names),
         "names": len(columns.name_texts),
+        "places": len(columns.line_places),
     }
     for name, bound in bounds.items():
         column: Sequence[int] = getattr(columns, name)

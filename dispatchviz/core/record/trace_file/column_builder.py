@@ -21,7 +21,7 @@ from dispatchviz.core.record.events import (
     NodeCreated,
     SourceLine,
 )
-from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
+from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups, Place
 from dispatchviz.core.record.trace_file.event_lines import KINDS
 
 Column = NDArray[np.int32]
@@ -64,6 +64,11 @@ class _Subject(ABC):
     def _numbers(self, values: Iterable[Any]) -> Iterable[int]:
         """What the column has for each value."""
 
+    @property
+    def values(self) -> Column:
+        """Of those events alone that have one."""
+        return np.array(self._values, np.int32)
+
     def column(self, kinds: NDArray[np.uint8]) -> Column:
         """The whole column."""
         column = np.full(len(kinds), NONE, np.int32)
@@ -80,6 +85,23 @@ class _Texts(_Subject):
 
     def _numbers(self, values: Iterable[str]) -> Iterable[int]:
         return map(self.names.__getitem__, values)
+
+
+class _Places(_Subject):
+    """Where each SourceLine is, by number."""
+
+    def __init__(self) -> None:
+        super().__init__("file", SourceLine)
+        self._get = attrgetter("file", "line", "function", "resumed")
+        self._known: dict[tuple[str, int, str, bool], int] = {}
+
+    def _numbers(self, values: Iterable[tuple[str, int, str, bool]]) -> Iterable[int]:
+        known = self._known
+        return [known.setdefault(value, len(known)) for value in values]
+
+    def places(self) -> tuple[Place, ...]:
+        """The place of each number."""
+        return tuple(Place(*value) for value in self._known)
 
 
 class _Numbers(_Subject):
@@ -108,9 +130,10 @@ class ColumnBuilder:
         self._nodes, self._tensors = _Numbers("node"), _Numbers("tensor")
         self._results = _Numbers("result", GradientAccumulated, FunctionOutput)
         self._storages, self._detached = _Numbers("storage"), _Numbers("detached")
+        self._places, self._callers = _Places(), _Numbers("caller", SourceLine)
         self._subjects: tuple[_Subject, ...] = (
             self._operators, self._keys, self._nodes, self._tensors, self._names, self._results, self._storages,
-            self._detached,
+            self._detached, self._places, self._callers,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -143,10 +166,13 @@ class ColumnBuilder:
             nodes=nodes.data,
             tensors=tensors.data,
             names=names.data,
+            places=self._places.values.data,
+            callers=self._callers.values.data,
             operator_names=self._operators.names.texts(),
             key_names=self._keys.names.texts(),
             kind_names=KINDS,
             name_texts=self._names.names.texts(),
+            line_places=self._places.places(),
             of_kind=_groups(kinds),
             of_node=_groups(nodes),
             of_tensor=_groups(tensors),

@@ -13,8 +13,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 NONE = -1
 """There is none."""
+
+
+class Place(Struct, frozen=True, array_like=True):
+    """Where the user's program is: the fields of a SourceLine, without whence its function was called."""
+
+    file: str
+    line: int
+    function: str
+    resumed: bool
 
 
 class Groups(Mapping[int, Sequence[int]]):
@@ -65,10 +76,15 @@ class Columns:
     tensors: Sequence[int]
     names: Sequence[int]
     """The variable's name of a NameBound, the Node's of a NodeCreated."""
+    places: Sequence[int]
+    """Of each SourceLine, in order, where it is, by number."""
+    callers: Sequence[int]
+    """Of each SourceLine, in order, the one from which its function was called."""
     operator_names: tuple[str, ...]
     key_names: tuple[str, ...]
     kind_names: tuple[str, ...]
     name_texts: tuple[str, ...]
+    line_places: tuple[Place, ...]
     of_kind: Groups
     """The steps of each kind."""
     of_node: Groups

@@ -1,0 +1,52 @@
+"""The loops of a source file: which lines belong to a turn."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+
+_MAY_LOOP = re.compile(r"^\s*(async\s+for|for|while)\b", re.MULTILINE)
+
+
+class Loop(NamedTuple):
+    """The lines of a loop, counted from 1. ``else`` is no part of a turn."""
+
+    head: int
+    first: int
+    """The first line that a turn reaches: the head of ``while``, whose condition is asked each time."""
+    last: int
+
+    def has(self, line: int) -> bool:
+        """Whether a line belongs to a turn."""
+        return self.first <= line <= self.last
+
+
+@lru_cache(maxsize=64)
+def loops_of(text: str) -> Mapping[int, Loop]:
+    """The loops of a file's text by the line of their head; none of a text that is no Python."""
+    return {loop.head: loop for loop in _loops(text)} if _MAY_LOOP.search(text) else {}
+
+
+def _loops(text: str) -> Iterator[Loop]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, _LOOPS):
+            first = node.lineno if isinstance(node, ast.While) else _begin(node.body[0])
+            yield Loop(node.lineno, first, node.body[-1].end_lineno or first)
+
+
+def _begin(statement: ast.stmt) -> int:
+    """A decorated definition begins at its first decorator."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
