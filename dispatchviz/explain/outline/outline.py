@@ -1,0 +1,149 @@
+"""A trace as a tree of rows: lines of the program, turns, calls, and within them the events of a level.
+
+An item is a number: the ``seq`` of an event, or of a row of ``line_rows.py`` its number with all bits flipped, which is
+below 0. Items are stretches of steps within each other or apart; nothing is kept of what nobody unfolds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence, Set
+from functools import lru_cache
+
+from dispatchviz.core.record.events import SourceLine
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import steps_at
+from dispatchviz.explain.outline.line_rows import LineRows, RowKind, line_rows
+from dispatchviz.explain.outline.visible_rows import Segment, VisibleRows
+
+ROOT = None
+"""The item that all others are in."""
+
+
+class Outline:
+    """The tree of one trace at one level."""
+
+    def __init__(self, trace: Trace, level: int, lines: LineRows | None = None) -> None:
+        self.trace, self.level = trace, level
+        self.lines = line_rows(trace) if lines is None else lines
+        self.steps = self._without_returns(steps_at(trace, level))
+        """The steps of all items: those of the level, less the lines that the program comes back to."""
+        self.children = lru_cache(maxsize=256)(self._children)
+        """The items directly in one, in order."""
+
+    def at_level(self, level: int) -> Outline:
+        """The same trace with other steps."""
+        return Outline(self.trace, level, self.lines)
+
+    # -- one item ------------------------------------------------------------------------------------------------------
+
+    def begin(self, item: int) -> int:
+        """Its first step, which stands for it."""
+        return item if item >= 0 else self.lines.begins[~item]
+
+    def end(self, item: int) -> int:
+        """Its last step."""
+        return self.trace.ends[item] if item >= 0 else self.lines.ends[~item]
+
+    def kind(self, item: int) -> RowKind | None:
+        """What it is of the user's program; None of an event."""
+        return None if item >= 0 else self.lines.kind(~item)
+
+    def is_merged(self, item: int) -> bool:
+        """Whether an item that is unfolded has no row of its own: the first item in it begins at the same step."""
+        return item < 0 and self.lines.kinds[~item] != RowKind.STATEMENT
+
+    def at(self, step: int) -> tuple[int, ...]:
+        """The items that begin at a step, outermost first."""
+        rows = [~row for row in self.lines.at(step) if self.lines.shown[row]]
+        return tuple(rows) or (step,)
+
+    def path(self, step: int) -> tuple[int, ...]:
+        """The items that a step is in and that begin before it, outermost first."""
+        rows = [
+            ~row for row in self.lines.around(step) if self.lines.shown[row] and self.lines.begins[row] < step
+        ]
+        events = [event for event in self.trace.columns.ancestors(step) if self._is_item(event)]
+        return tuple(sorted(rows + events, key=lambda item: (self.begin(item), -item)))
+
+    def around(self, item: int) -> int | None:
+        """The item that one is in."""
+        step = self.begin(item)
+        same = self.at(step)
+        if item in same and (before := same.index(item)):
+            return same[before - 1]
+        path = self.path(step)
+        return path[-1] if path else ROOT
+
+    def has_children(self, item: int) -> bool:
+        """Whether there is anything to unfold."""
+        if self.is_merged(item):
+            return True
+        after = bisect_right(self.steps, self.begin(item))
+        return after < len(self.steps) and self.steps[after] <= self.end(item)
+
+    # -- all of them ---------------------------------------------------------------------------------------------------
+
+    def rows(self, opened: Set[int], at: int) -> VisibleRows:
+        """The rows that are seen while some items are unfolded, and those that the step ``at`` is in."""
+        path = self.path(at)
+        unfolded: dict[int | None, set[int]] = {}
+        for item in opened.union(path):
+            unfolded.setdefault(self.around(item), set()).add(item)
+        extra = None if self._is_listed(at) else at
+        return VisibleRows(self, tuple(self._segments(ROOT, 0, unfolded, path[-1] if path else ROOT, extra)))
+
+    def _segments(
+        self, item: int | None, depth: int, unfolded: dict[int | None, set[int]], last: int | None, extra: int | None
+    ) -> Iterator[Segment]:
+        """The rows in an item; ``extra`` is a step that no item has, to be shown in the item ``last``."""
+        items = self.children(item)
+        if extra is not None and item == last:
+            items = array("q", sorted((*items, extra), key=self.begin))
+        begin = 0
+        for at in sorted(at for each in unfolded.get(item, ()) if (at := self._index(items, each)) >= 0):
+            merged = self.is_merged(items[at])
+            yield Segment(items, begin, at if merged else at + 1, depth)
+            yield from self._segments(items[at], depth if merged else depth + 1, unfolded, last, extra)
+            begin = at + 1
+        yield Segment(items, begin, len(items), depth)
+
+    def _index(self, items: Sequence[int], item: int) -> int:
+        at = bisect_left(items, self.begin(item), key=self.begin)
+        return at if at < len(items) and items[at] == item else -1
+
+    def _children(self, item: int | None) -> Sequence[int]:
+        first, last = (0, len(self.trace) - 1) if item is None else (self.begin(item) + 1, self.end(item))
+        found = array("q")
+        if item is not None and self.is_merged(item):
+            inner = self._within(item)
+            found.append(inner)
+            first = self.end(inner) + 1
+        at = bisect_left(self.steps, first)
+        while at < len(self.steps) and self.steps[at] <= last:
+            outermost = self.at(self.steps[at])[0]
+            found.append(outermost)
+            at = bisect_left(self.steps, self.end(outermost) + 1, at + 1)
+        return found
+
+    def _within(self, item: int) -> int:
+        """Of a turn or a call the first item in it."""
+        same = self.at(self.begin(item))
+        return same[same.index(item) + 1]
+
+    def _is_item(self, seq: int) -> bool:
+        """Whether an event is an item by itself: a line that begins a row is that row."""
+        return self._is_listed(seq) and not self.lines.at(seq)
+
+    def _is_listed(self, step: int) -> bool:
+        at = bisect_left(self.steps, step)
+        return at < len(self.steps) and self.steps[at] == step
+
+    def _without_returns(self, steps: Sequence[int]) -> Sequence[int]:
+        """Lines that the program comes back to are in the row of the line; at the level of all steps they are shown."""
+        if isinstance(steps, range):
+            return steps
+        begun = set(self.lines.begins)
+        again = {seq for seq in self.trace.steps_of(SourceLine) if seq not in begun}
+        return array("i", (step for step in steps if step not in again)) if again else steps

@@ -1,0 +1,64 @@
+"""The rows of an outline that are seen: a sequence of steps, of which no more is made than its unfolded parts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+if TYPE_CHECKING:
+    from dispatchviz.explain.outline.outline import Outline
+
+
+class Segment(NamedTuple):
+    """Rows one after the other on one level: some items of those in one item."""
+
+    items: Sequence[int]
+    start: int
+    stop: int
+    depth: int
+
+
+class Row(NamedTuple):
+    """A row: what it stands for, and where in the tree."""
+
+    item: int
+    depth: int
+    unfolded: bool
+    """What is in it follows."""
+
+
+class VisibleRows(Sequence[int]):
+    """The steps of the rows, in order."""
+
+    def __init__(self, outline: Outline, segments: Sequence[Segment]) -> None:
+        self._outline = outline
+        self._segments = [each for each in segments if each.start < each.stop]
+        self._begins = [0, *accumulate(each.stop - each.start for each in self._segments)]
+
+    def __len__(self) -> int:
+        return self._begins[-1]
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        index = at + len(self) if at < 0 else at
+        return self._outline.begin(self._item(index)[0])
+
+    def row(self, index: int) -> Row:
+        """What a row stands for."""
+        item, depth = self._item(index)
+        below = index + 1 < len(self) and self._item(index + 1)[1] > depth
+        return Row(item, depth, below)
+
+    def _item(self, index: int) -> tuple[int, int]:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        number = bisect_right(self._begins, index) - 1
+        segment = self._segments[number]
+        return segment.items[segment.start + index - self._begins[number]], segment.depth
