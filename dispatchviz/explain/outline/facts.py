@@ -1,0 +1,207 @@
+"""What happened between two steps, in few words: the calls with their keys, Nodes, runs of the engine, errors, results.
+
+All of it is read off columns and a few events, so that a row of a list says it as soon as it comes into sight. A fact
+is a text with the group of events that it is about (``event_groups.SIGNS``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.english import shaped
+from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import within
+from dispatchviz.explain.trace_index.trace_index import index
+
+Fact = tuple[str, str]
+"""Text and group."""
+
+E = TypeVar("E", bound=ev.Event)
+
+NAMED = 3
+"""So many calls, Nodes or gradients are named; of more there is the number."""
+
+COUNTED = 10_000
+"""Calls of one row are counted up to here."""
+
+ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
+
+
+def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
+    """What happened in the steps from one to another."""
+    return [
+        *_calls(trace, begin, end),
+        *_nodes(trace, begin, end),
+        *_backward(trace, begin, end),
+        *_modes(trace, begin, end),
+        *_registrations(trace, begin, end),
+        *_output(trace, begin, end),
+        *_errors(trace, begin, end),
+    ]
+
+
+def between(trace: Trace, kind: type[ev.Event], begin: int, end: int) -> Sequence[int]:
+    """The steps of a kind from one step to another."""
+    steps = trace.steps_of(kind)
+    return steps[bisect_left(steps, begin) : bisect_right(steps, end)]
+
+
+def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterator[E]:
+    """The events of a kind from one step to another; those of damaged blocks are left out."""
+    return (event for event in map(trace.__getitem__, between(trace, kind, begin, end)) if isinstance(event, kind))
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def outermost_calls(trace: Trace, begin: int, end: int) -> Iterator[int]:
+    """The calls of operators that are in no other call and in no run of the engine, printing aside."""
+    calls, ends = trace.steps_of(ev.Dispatched), trace.ends
+    hidden = sorted([*between(trace, ev.BackwardStarted, begin, end), *between(trace, ev.TensorFormatted, begin, end)])
+    at = bisect_left(calls, begin)
+    while at < len(calls) and (step := calls[at]) <= end:
+        around = bisect_right(hidden, step) - 1
+        if around >= 0 and ends[hidden[around]] >= step:
+            at = bisect_left(calls, ends[hidden[around]] + 1, at)
+            continue
+        yield step
+        at = bisect_left(calls, ends[step] + 1, at + 1)
+
+
+def _calls(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    steps = list(islice(outermost_calls(trace, begin, end), COUNTED))
+    if len(steps) > NAMED:
+        yield f"{len(steps)}{'+' if len(steps) == COUNTED else ''} operator calls", "dispatch"
+        return
+    told = [inner for step in steps for inner in told_calls(trace, step)]
+    if len(told) > NAMED:
+        told = steps
+    alone = len(told) == 1
+    for step in told:
+        keys = key_chain(trace, step)
+        name = plain_operator(trace, step)
+        yield f"{name} {' → '.join(keys)}" if alone else f"{name} → {keys[-1]}", "dispatch"
+
+
+def told_calls(trace: Trace, step: int) -> list[int]:
+    """A call, or those that a composite kernel makes in its place."""
+    selected = within(trace, step, ev.KernelSelected)
+    if selected is None or selected.source != "CompositeImplicitAutograd":
+        return [step]
+    inner = list(islice(outermost_calls(trace, step + 1, trace.ends[step]), NAMED + 1))
+    return [each for call in inner for each in told_calls(trace, call)] if inner else [step]
+
+
+def plain_operator(trace: Trace, step: int) -> str:
+    """``add`` for ``aten::add.Tensor``."""
+    event = trace[step]
+    return event.operator.rpartition("::")[2].partition(".")[0] if isinstance(event, ev.Dispatched) else "?"
+
+
+def key_chain(trace: Trace, step: int) -> list[str]:
+    """The keys at which an operator runs, by a call and the redispatches of the same operator."""
+    calls, last = trace.steps_of(ev.Dispatched), trace.ends[step]
+    event = trace[step]
+    keys, operator = [], ""
+    at = bisect_left(calls, step)
+    while isinstance(event, ev.Dispatched) and (not operator or _goes_on(event, operator)):
+        keys.append(event.key)
+        operator, at = event.operator, at + 1
+        if at == len(calls) or calls[at] > last:
+            break
+        event = trace[calls[at]]
+    return keys or ["?"]
+
+
+def _goes_on(event: ev.Dispatched, operator: str) -> bool:
+    return event.operator == operator and event.how.startswith("redispatch")
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[ev.NodeCreated]:
+    """The Nodes that operators made, without what accumulates gradients."""
+    made = events_between(trace, ev.NodeCreated, begin, end)
+    return (event for event in made if not event.known and event.name != ACCUMULATE_GRAD)
+
+
+def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    made = list(islice(made_nodes(trace, begin, end), COUNTED))
+    if len(made) > NAMED:
+        yield f"○ {len(made)} Nodes", "forward"
+    else:
+        yield from ((f"○ {plain_node(event.name)}", "forward") for event in made)
+
+
+def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    if not between(trace, ev.BackwardStarted, begin, end):
+        return
+    ran = len(between(trace, ev.NodeStarted, begin, end))
+    yield f"← {ran} {'Node runs' if ran == 1 else 'Nodes run'}", "engine"
+    leaves = {event.tensor: event for event in events_between(trace, ev.GradientAccumulated, begin, end)}
+    if len(leaves) > NAMED:
+        yield f"{len(leaves)} gradients", "engine"
+    else:
+        yield from (
+            (f"{tensor_name(trace, leaf, end)}.grad: {sized(trace, event.result, end)}", "tensor")
+            for leaf, event in leaves.items()
+        )
+
+
+def _modes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    for grad in islice(events_between(trace, ev.GradModeChanged, begin, end), NAMED):
+        if not between(trace, ev.BackwardStarted, begin, grad.seq):
+            yield f"grad mode {'on' if grad.enabled else 'off'}", "thread"
+    for inference in islice(events_between(trace, ev.InferenceModeChanged, begin, end), NAMED):
+        yield f"inference mode {'on' if inference.enabled else 'off'}", "thread"
+    for autocast in islice(events_between(trace, ev.AutocastChanged, begin, end), NAMED):
+        yield f"autocast for {autocast.device} {'on' if autocast.enabled else 'off'}", "thread"
+    flags = list(islice(events_between(trace, ev.RequiresGradSet, begin, end), NAMED + 1))
+    if len(flags) <= NAMED and not between(trace, ev.Dispatched, begin, end):
+        yield from (_flag(trace, flag, end) for flag in flags if not flag.detached)
+
+
+def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
+    unchanged = not any(event.tensor == flag.tensor for event in events_between(trace, ev.KeySetChanged, 0, end))
+    text = "a flag, its keys stay the same" if unchanged else "a flag"
+    return f"{tensor_name(trace, flag.tensor, flag.seq)}.requires_grad = {flag.requires_grad}: {text}", "tensor"
+
+
+def _registrations(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    for kind, what in ((ev.OperatorDefined, "operator"), (ev.KernelRegistered, "kernel")):
+        if number := len(between(trace, kind, begin, end)):
+            yield f"+ {number} {what}{'' if number == 1 else 's'} registered", "registration"
+
+
+def _output(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    printed = between(trace, ev.Printed, begin, end)
+    if len(printed) > 1:
+        yield f"> prints {len(printed)} times", "program"
+    for event in events_between(trace, ev.Printed, begin, end) if len(printed) == 1 else ():
+        yield f"> {event.text.strip().partition(chr(10))[0]}", "program"
+
+
+def _errors(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    for error in islice(events_between(trace, ev.ErrorRaised, begin, end), 1):
+        yield f"! {error.exception}", "error"
+
+
+def bound_names(trace: Trace, begin: int, end: int) -> Iterator[ev.NameBound]:
+    """The names that the program gave tensors."""
+    return events_between(trace, ev.NameBound, begin, end)
+
+
+def sized(trace: Trace, tensor: int, at: int) -> str:
+    """``[2, 2] cuda grad``: shape, device, whether it requires grad."""
+    known = index(trace)
+    made, shape = known.tensors.get(tensor), known.shape(tensor, at)
+    if made is None or shape is None:
+        return ""
+    grad = " grad" if known.grad_needed(tensor, at) or known.history(tensor, at) is not None else ""
+    return f"{shaped(shape)} {made.device.partition(':')[0]}{grad}"

@@ -1,0 +1,103 @@
+"""The texts of an outline's rows: what stands for a line of the program, a turn, a call, another event."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.facts import Fact, between, bound_names, facts, sized
+from dispatchviz.explain.outline.line_rows import RowKind
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.sentences.english import plain_dtype, shaped
+from dispatchviz.explain.sentences.event_groups import group
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+from dispatchviz.explain.trace_index.trace_index import index
+
+Texts = tuple[Fact, list[Fact]]
+"""What a row stands for, and what happened in it."""
+
+
+def row_texts(outline: Outline, item: int) -> Texts:
+    """The texts of an item's row."""
+    kind, trace = outline.kind(item), outline.trace
+    if kind is None:
+        return _event_texts(trace, item)
+    begin, end = outline.begin(item), outline.end(item)
+    if kind is RowKind.STATEMENT:
+        return (_statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
+    return (_heading(outline, item), "program"), facts(trace, begin, end)
+
+
+def _statement(trace: Trace, step: int) -> str:
+    event = trace[step]
+    if not isinstance(event, ev.SourceLine):
+        return "?"
+    text = source_text(trace, event) or f"line {event.line} of {event.file}"
+    return text if not event.resumed else f"{text}  (goes on)"
+
+
+def _heading(outline: Outline, item: int) -> str:
+    """``turn 3``, ``call 2 of Block.forward``."""
+    number = outline.lines.numbers[~item]
+    if outline.kind(item) is RowKind.TURN:
+        return f"turn {number:,}"
+    event = outline.trace[outline.begin(item)]
+    function = event.function if isinstance(event, ev.SourceLine) else ""
+    return f"call {number:,} of {function}" if function else f"call {number:,}"
+
+
+def _results(outline: Outline, item: int) -> list[Fact]:
+    """The variables that a statement binds, with what they are."""
+    trace, end = outline.trace, outline.end(item)
+    if count := outline.lines.counts.get(~item):
+        return [(f"{count:,} turns", "program")] if count > 1 else []
+    steps = [event for event in bound_names(trace, outline.begin(item), end) if _is_of(outline, event.seq, item)]
+    found = [(event.name, sized(trace, event.tensor, end)) for event in steps[-2:]]
+    return [(f"{name}: {size}" if size else name, "tensor") for name, size in found]
+
+
+def _is_of(outline: Outline, step: int, item: int) -> bool:
+    """Whether a step is on the line of a statement itself, not in what it calls."""
+    return next(outline.lines.around(step), None) == ~item
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+
+
+def _event_texts(trace: Trace, seq: int) -> Texts:
+    event = trace[seq]
+    if isinstance(event, ev.Dispatched):
+        return (_call(event), "dispatch"), _call_facts(trace, event)
+    return (label(trace, seq), group(event)), []
+
+
+def _call(event: ev.Dispatched) -> str:
+    """``add.Tensor → AutogradCUDA``, ``redispatch → CUDA``."""
+    name = event.operator.removeprefix("aten::")
+    return f"redispatch {name} → {event.key}" if event.how.startswith("redispatch") else f"{name} → {event.key}"
+
+
+def _call_facts(trace: Trace, event: ev.Dispatched) -> list[Fact]:
+    """The kernel, and what it returned."""
+    selected = within(trace, event.seq, ev.KernelSelected)
+    kernel = [(selected.kernel, "dim")] if selected is not None and selected.kernel else []
+    return [*kernel, *_returned(trace, event)]
+
+
+def _returned(trace: Trace, event: ev.Dispatched) -> list[Fact]:
+    end = trace.ends[event.seq]
+    steps = between(trace, ev.KernelReturned, event.seq, end)
+    last = trace[steps[-1]] if steps else None
+    if not isinstance(last, ev.KernelReturned) or len(last.tensors) != 1 or not _belongs(trace, last, event):
+        return []
+    tensor, known = last.tensors[0], index(trace)
+    made, shape = known.tensors.get(tensor), known.shape(tensor, end)
+    if made is None or shape is None:
+        return []
+    return [(f"{tensor_name(trace, tensor, end)} {shaped(shape)} {plain_dtype(made.dtype)}", "tensor")]
+
+
+def _belongs(trace: Trace, returned: ev.KernelReturned, event: ev.Dispatched) -> bool:
+    """Whether a kernel that returned is the one that the call selected."""
+    return trace.depths[returned.seq] - trace.depths[event.seq] <= 2
