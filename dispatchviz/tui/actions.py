@@ -85,6 +85,7 @@ def how_to_quit(session: Session) -> Update:
 ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "move": moves.move,
     "jump": moves.jump,
+    "detail": moves.detail,
     "search": searching.search,
     "ask_step": StepQuestion,
     "ask_search": SearchQuestion,

@@ -252,6 +252,9 @@ class StepperApp(App[None]):
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))
 
+    def on_unfold(self) -> None:
+        self.show(moves.move(self.session, "unfold"))
+
     def action_page(self, direction: int) -> None:
         """A page of the pane that has the focus; in the steps that moves the cursor."""
         if rows := self.view.scroll_page(direction):

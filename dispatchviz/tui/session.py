@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dispatchviz.core.record.events import ProgramRaised
+from dispatchviz.core.record.events import Dispatched, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
-from dispatchviz.explain.trace_index.folded_steps import FOLDED
+from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.cursor.listed_steps import shown_at_first
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search, more_hits
 from dispatchviz.tui.keymap import key_of
@@ -71,7 +71,8 @@ class Session:
     def grown(self, trace: Trace) -> Update:
         """The cursor in a trace that has more events than its own; a remark if it is the last one."""
         going_on = self.followed is not None and not self.followed.over
-        after = self.cursor.grown(trace, *_still_shown(self.cursor, trace), going_on)
+        level = self.cursor.outline.level if self.cursor.outline else DEFAULT
+        after = self.cursor.grown(outline := Outline(trace, level), *_still_shown(self.cursor, outline), going_on)
         query, self.search = self.search.query, Search(trace)
         self.search.find(query, after.at)
         if going_on:
@@ -81,26 +82,33 @@ class Session:
         return Update(after, line((f" The recording has ended after {len(trace)} steps{end}", "hint")))
 
     def _first_cursor(self, trace: Trace, step: int | None) -> Cursor:
-        """At ``step``, as near as there is one; without it at the first step, or the last if the program raised."""
-        last = len(trace) - 1
-        begin = last if step is None and isinstance(trace[-1], ProgramRaised) else step or 0
-        shown = shown_at_first(trace)
+        """At ``step``, as near as there is one; without it where something happens first, or where the program
+        raised."""
+        outline = Outline(trace, DEFAULT)
+        begin = _first_step(outline) if step is None else step
         return Cursor(
             trace,
-            max(0, min(begin, last)),
+            max(0, min(begin, len(trace) - 1)),
             marks=frozenset(self.marks.names),
-            shown=shown,
-            filter_text=FOLDED if shown else "",
+            shown=outline.steps,
+            outline=outline,
             is_growing=self.followed is not None and not self.followed.over,
         )
 
 
-def _still_shown(cursor: Cursor, trace: Trace) -> tuple[Sequence[int] | None, str]:
+def _first_step(outline: Outline) -> int:
+    """The first line that calls an operator; the last step if the program raised."""
+    trace = outline.trace
+    if isinstance(trace[-1], ProgramRaised):
+        return len(trace) - 1
+    calls = trace.steps_of(Dispatched)
+    path = outline.path(calls[0]) if calls else ()
+    return outline.begin(path[0]) if path else 0
+
+
+def _still_shown(cursor: Cursor, outline: Outline) -> tuple[Sequence[int], str]:
     """What the filter of a cursor lets through of a trace that has more events than its own."""
-    if cursor.filter_text == FOLDED or (cursor.shown is None and shown_at_first(cursor.trace) is None):
-        shown = shown_at_first(trace)
-        return shown, FOLDED if shown else ""
-    if cursor.shown is None:
-        return None, ""
-    more = more_hits(trace, cursor.filter_text, range(len(cursor.trace), len(trace)))
+    if cursor.shown is None or not cursor.filter_text:
+        return outline.steps, ""
+    more = more_hits(outline.trace, cursor.filter_text, range(len(cursor.trace), len(outline.trace)))
     return [*cursor.shown, *more], cursor.filter_text

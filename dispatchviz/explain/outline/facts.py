@@ -85,7 +85,7 @@ def _calls(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     for step in told:
         keys = key_chain(trace, step)
         name = plain_operator(trace, step)
-        yield f"{name} {' → '.join(keys)}" if alone else f"{name} → {keys[-1]}", "dispatch"
+        yield f"{name} → {' → '.join(keys if alone else keys[-1:])}", "dispatch"
 
 
 def told_calls(trace: Trace, step: int) -> list[int]:
@@ -155,16 +155,27 @@ def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 
 def _modes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    for grad in islice(events_between(trace, ev.GradModeChanged, begin, end), NAMED):
-        if not between(trace, ev.BackwardStarted, begin, grad.seq):
-            yield f"grad mode {'on' if grad.enabled else 'off'}", "thread"
-    for inference in islice(events_between(trace, ev.InferenceModeChanged, begin, end), NAMED):
-        yield f"inference mode {'on' if inference.enabled else 'off'}", "thread"
-    for autocast in islice(events_between(trace, ev.AutocastChanged, begin, end), NAMED):
-        yield f"autocast for {autocast.device} {'on' if autocast.enabled else 'off'}", "thread"
+    for kind, name in MODES.items():
+        if (now := _mode(trace, kind, end)) != _mode(trace, kind, begin - 1):
+            yield f"{name} {'on' if now else 'off'}", "thread"
     flags = list(islice(events_between(trace, ev.RequiresGradSet, begin, end), NAMED + 1))
     if len(flags) <= NAMED and not between(trace, ev.Dispatched, begin, end):
         yield from (_flag(trace, flag, end) for flag in flags if not flag.detached)
+
+
+MODES: dict[type[ev.GradModeChanged | ev.InferenceModeChanged | ev.AutocastChanged], str] = {
+    ev.GradModeChanged: "grad mode",
+    ev.InferenceModeChanged: "inference mode",
+    ev.AutocastChanged: "autocast",
+}
+
+
+def _mode(trace: Trace, kind: type[ev.GradModeChanged | ev.InferenceModeChanged | ev.AutocastChanged], at: int) -> bool:
+    """Whether a mode of the thread is on after a step; by default grad mode alone is."""
+    steps = trace.steps_of(kind)
+    before = bisect_right(steps, at)
+    event = trace[steps[before - 1]] if before else None
+    return event.enabled if isinstance(event, kind) else kind is ev.GradModeChanged
 
 
 def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:

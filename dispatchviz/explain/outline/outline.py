@@ -76,6 +76,15 @@ class Outline:
         path = self.path(step)
         return path[-1] if path else ROOT
 
+    def before(self, item: int) -> int | None:
+        """The item before one on its level; of the first the one around it."""
+        around = self.around(item)
+        while around is not None and self.begin(around) == self.begin(item):
+            item, around = around, self.around(around)
+        items = self.children(around)
+        at = bisect_left(items, self.begin(item), key=self.begin)
+        return items[at - 1] if at else around
+
     def has_children(self, item: int) -> bool:
         """Whether there is anything to unfold."""
         if self.is_merged(item):

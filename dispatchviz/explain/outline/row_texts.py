@@ -26,7 +26,7 @@ def row_texts(outline: Outline, item: int) -> Texts:
     begin, end = outline.begin(item), outline.end(item)
     if kind is RowKind.STATEMENT:
         return (_statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
-    return (_heading(outline, item), "program"), facts(trace, begin, end)
+    return (heading(outline, item), "program"), facts(trace, begin, end)
 
 
 def _statement(trace: Trace, step: int) -> str:
@@ -37,8 +37,8 @@ def _statement(trace: Trace, step: int) -> str:
     return text if not event.resumed else f"{text}  (goes on)"
 
 
-def _heading(outline: Outline, item: int) -> str:
-    """``turn 3``, ``call 2 of Block.forward``."""
+def heading(outline: Outline, item: int) -> str:
+    """What a turn or a call is called: ``turn 3``, ``call 2 of Block.forward``."""
     number = outline.lines.numbers[~item]
     if outline.kind(item) is RowKind.TURN:
         return f"turn {number:,}"

@@ -50,6 +50,12 @@ class VisibleRows(Sequence[int]):
         index = at + len(self) if at < 0 else at
         return self._outline.begin(self._item(index)[0])
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VisibleRows) and self._segments == other._segments
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._begins))
+
     def row(self, index: int) -> Row:
         """What a row stands for."""
         item, depth = self._item(index)

@@ -36,7 +36,7 @@ def _position(cursor: Cursor) -> tuple[Span, ...]:
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:
     """What is shown of how many steps, as long as a filter hides some."""
-    if cursor.shown is None:
+    if cursor.shown is None or not cursor.filter_text:
         return ()
     shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)} {len(cursor.shown)}/{len(cursor.trace)}"
     return (" filter: ", "dim"), (shown, "warning"), (" ", "")

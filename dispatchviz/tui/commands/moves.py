@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.styled_line import line
 
 RESUMES = {"resume": True, "resume_back": False}
 """The moves that go to a stop, and whether they go forward."""
@@ -27,3 +29,12 @@ def goto(session: Session, step: int) -> Update:
     """To a step by its number."""
     before, after = session.cursor, session.cursor.goto(step)
     return Update(after, jumped(before, after) if after.at != before.at else None)
+
+
+def detail(session: Session, levels: int) -> Update:
+    """More or fewer kinds of steps in the list."""
+    outline = session.cursor.outline
+    if outline is None or not 0 <= outline.level + levels < len(LEVELS):
+        return Update(session.cursor, line((" That is every step" if levels > 0 else " These are the fewest", "hint")))
+    after = session.cursor.outlined(outline.at_level(outline.level + levels))
+    return Update(after, line((f" {LEVELS[outline.level + levels].told}", "hint")))

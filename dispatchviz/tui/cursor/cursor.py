@@ -2,13 +2,17 @@
 
 A move returns a new cursor and never leaves the trace. Each step has a twin that goes the same way backwards:
 
-* ``into``, ``into_back``: the next event, the one before. Exact opposites.
-* ``over``, ``over_back``: past what happens within this event; back to the event before on this level.
-* ``out``, ``out_back``: to what follows the event around this one; back to that event itself.
+* ``into``, ``into_back``: the next step, the one before. Exact opposites.
+* ``over``, ``over_back``: past what happens within this step; back to the step before on this level.
+* ``out``, ``out_back``: to what follows the step around this one; back to that step itself.
 * ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error; with breakpoints set, one of
   these instead of a line.
 
-A filter hides steps: these moves, and those to an end, then go on to the next one that it lets through. A request
+Steps are listed as a tree (``explain/outline``): a step has what the level of detail lets through, and what is
+unfolded has rows, and so has what the cursor is in. ``down``, ``up`` move by rows; ``unfold`` goes in and keeps the row
+unfolded, ``fold`` folds it, else goes to the row around. Of a filter's hits the list is flat.
+
+A filter, or the level, hides steps: these moves, and those to an end, then go on to the next one that it lets through. A request
 for one step (by its number, as a mark, a hit, a breakpoint, the caller) leads to that one, hidden or not.
 
 Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
@@ -34,6 +38,8 @@ from dispatchviz.core.record.events import (
     SourceLine,
 )
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.outline.visible_rows import Row, VisibleRows
 from dispatchviz.tui.cursor.breakpoints import Breakpoint
 from dispatchviz.tui.cursor.listed_steps import WithOne
 from dispatchviz.tui.cursor.near_steps import neighbour, next_of_kinds
@@ -42,9 +48,6 @@ FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted
 """Events that are calls: what ``caller`` and ``callee`` move between."""
 
 ERRORS = (ErrorRaised, ProgramRaised)
-
-STOPS = (SourceLine, *ERRORS)
-"""Events at which ``resume`` stops, besides marks and breakpoints."""
 
 REMEMBERED = 200
 """How many moves can be undone."""
@@ -69,6 +72,10 @@ class Cursor:
     """The steps that a filter lets through; moves pass over all others. None: every step."""
     filter_text: str = ""
     """The filter, as it was typed."""
+    outline: Outline | None = None
+    """The tree that the steps are listed in as long as there is no filter; None: a flat list."""
+    opened: frozenset[int] = frozenset()
+    """Its items that the reader has unfolded."""
     is_growing: bool = False
     """The trace is being recorded: there will be another one with more events."""
     follows: bool = False
@@ -83,27 +90,82 @@ class Cursor:
         return self._step(self.at - 1)
 
     def over(self) -> Cursor:
-        return self.toward(self.trace.ends[self.at] + 1)
+        if self.tree is None:
+            return self.toward(self.trace.ends[self.at] + 1)
+        return self._behind(self.row.item)
 
     def over_back(self) -> Cursor:
+        if self.tree is None:
+            return self.toward(self._before_on_level())
+        before = self.tree.before(self.row.item)
+        return self if before is None else self.toward(self.tree.begin(before))
+
+    def out(self) -> Cursor:
+        if self.tree is None:
+            around = self._parent(self.at)
+            return self.toward(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
+        item = self.tree.around(self.row.item)
+        return self.toward(self.last_step) if item is None else self._behind(item)
+
+    def out_back(self) -> Cursor:
+        if self.tree is None:
+            return self.toward(self._parent(self.at))
+        item = self.tree.around(self.row.item)
+        while item is not None and self.tree.begin(item) == self.at:
+            item = self.tree.around(item)
+        return self if item is None else self.toward(self.tree.begin(item))
+
+    def _behind(self, item: int) -> Cursor:
+        """To what follows an item; nowhere if nothing does."""
+        assert self.tree is not None
+        after = bisect_right(self.tree.steps, self.tree.end(item))
+        return self.toward(self.tree.steps[after]) if after < len(self.tree.steps) else self
+
+    def _before_on_level(self) -> int:
         depths = self.trace.depths
         before = self.at - 1
         while before > 0 and depths[before] > depths[self.at]:
             before = self._parent(before)
-        return self.toward(before)
-
-    def out(self) -> Cursor:
-        around = self._parent(self.at)
-        return self.toward(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
-
-    def out_back(self) -> Cursor:
-        return self.toward(self._parent(self.at))
+        return before
 
     def resume(self) -> Cursor:
         return self._stopped(self.stop(), self.last_step)
 
     def resume_back(self) -> Cursor:
         return self._stopped(self.stop(forward=False), 0)
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def down(self) -> Cursor:
+        return self._by_rows(1)
+
+    def up(self) -> Cursor:
+        return self._by_rows(-1)
+
+    def unfold(self) -> Cursor:
+        """Into what the row stands for, which stays unfolded; where nothing is in it, to the next step."""
+        tree, item = self.tree, self.row.item
+        if tree is None or not tree.has_children(item):
+            return self.into()
+        opened = replace(self, opened=self.opened | {item})
+        return opened if tree.is_merged(item) else opened.toward(tree.begin(tree.children(item)[0]))
+
+    def fold(self) -> Cursor:
+        """Folds the row; one that is folded already is left for the row around it."""
+        if self.tree is None:
+            return self.out_back()
+        here = [item for item in self.tree.at(self.at) if item in self.opened]
+        if here:
+            return replace(self, opened=self.opened - {here[-1]})
+        around = self.tree.around(self.row.item)
+        if around is None:
+            return self
+        opened = self.opened - {around} if self.tree.is_merged(around) else self.opened
+        return replace(self, opened=opened).toward(self.tree.begin(around))
+
+    def _by_rows(self, rows: int) -> Cursor:
+        row = max(0, min(self.row_number + rows, len(self.rows) - 1))
+        return self.toward(self.rows[row])
 
     # -- jumps --------------------------------------------------------------------------------------------------------
 
@@ -117,8 +179,7 @@ class Cursor:
 
     def page(self, rows: int) -> Cursor:
         """Down or up by so many rows of the list."""
-        row = bisect_left(self.rows, self.at) + rows
-        return self.goto(self.rows[max(0, min(row, len(self.rows) - 1))])
+        return self._by_rows(rows)
 
     def first(self) -> Cursor:
         return self.toward(0)
@@ -151,13 +212,19 @@ class Cursor:
     def filtered(self, shown: Sequence[int] | None, filter_text: str = "") -> Cursor:
         """With a filter, or without; at the next step that it lets through, else on the last one."""
         if not shown:
-            return replace(self, shown=None, filter_text="")
+            return replace(self, shown=self.outline.steps if self.outline else None, filter_text="")
         index = min(bisect_left(shown, self.at), len(shown) - 1)
         return replace(self.goto(shown[index]), shown=shown, filter_text=filter_text)
 
-    def grown(self, trace: Trace, shown: Sequence[int] | None, filter_text: str, is_growing: bool) -> Cursor:
-        """In a trace that has the same events and more, which a filter is given for."""
-        cursor = replace(self, trace=trace, shown=shown, filter_text=filter_text, is_growing=is_growing)
+    def outlined(self, outline: Outline) -> Cursor:
+        """With the tree of another level."""
+        return replace(self, outline=outline, shown=self.shown if self.filter_text else outline.steps)
+
+    def grown(self, outline: Outline, shown: Sequence[int], filter_text: str, is_growing: bool) -> Cursor:
+        """In a trace that has the same events and more, which a tree and a filter are given for."""
+        cursor = replace(
+            self, trace=outline.trace, outline=outline, shown=shown, filter_text=filter_text, is_growing=is_growing
+        )
         return cursor.last() if self.follows else cursor
 
     # -- facts --------------------------------------------------------------------------------------------------------
@@ -175,21 +242,50 @@ class Cursor:
         """Whether the filter would hide the step of the cursor."""
         return self.shown is not None and not _has(self.shown, self.at)
 
+    @property
+    def tree(self) -> Outline | None:
+        """The tree that the steps are listed in; None if they are a flat list."""
+        return None if self.filter_text else self.outline
+
     @cached_property
     def rows(self) -> Sequence[int]:
-        """The steps to list: those that the filter lets through, and the one of the cursor."""
+        """The steps to list: what is unfolded, or what the filter lets through; the one of the cursor always."""
+        if self.tree is not None:
+            return self.tree.rows(self.opened, self.at)
         if self.shown is None:
             return range(len(self.trace))
         index = bisect_left(self.shown, self.at)
         return WithOne(self.shown, index, self.at) if self.hidden else self.shown
 
+    @cached_property
+    def row_number(self) -> int:
+        """The row of the cursor, among ``rows``."""
+        return bisect_left(self.rows, self.at)
+
+    @property
+    def row(self) -> Row:
+        """What the row of the cursor stands for."""
+        return self.row_at(self.row_number)
+
+    def row_at(self, number: int) -> Row:
+        """What a row stands for."""
+        if isinstance(self.rows, VisibleRows):
+            return self.rows.row(number)
+        step = self.rows[number]
+        return Row(step, self.trace.depths[step], False)
+
     def stop(self, forward: bool = True) -> int | None:
         """The next, or the last, step at which ``resume`` stops; None if there is none before the end."""
-        kinds = ERRORS if self.breakpoints else STOPS
-        found = [next_of_kinds(self.trace, kinds, self.at, forward), neighbour(sorted(self.marks), self.at, forward)]
+        found = [next_of_kinds(self.trace, ERRORS, self.at, forward), neighbour(sorted(self.marks), self.at, forward)]
+        found += [] if self.breakpoints else [neighbour(self._lines, self.at, forward)]
         found += [each.next(self.trace, self.at, forward) for each in self.breakpoints]
         known = [step for step in found if step is not None]
         return (min if forward else max)(known) if known else None
+
+    @property
+    def _lines(self) -> Sequence[int]:
+        """Where lines of the program begin."""
+        return self.trace.steps_of(SourceLine) if self.outline is None else self.outline.lines.begins
 
     def _stopped(self, stop: int | None, end: int) -> Cursor:
         """At a stop or at the end. A line that the filter hides is no more than a point to go on from."""

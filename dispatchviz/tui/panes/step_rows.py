@@ -1,37 +1,95 @@
-"""The rows of the step list: one per event, nested by depth.
+"""The rows of the step list: lines of the program, turns, calls and what is in them, as a tree; a filter's hits as a list.
 
-Not here: the text of an event (``explain.labels``), the list that scrolls (``widgets/step_list.py``).
+Not here: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
 """
 
 from __future__ import annotations
 
-from dispatchviz.core.record.events import AnyEvent
+from functools import lru_cache
+
+from rich.cells import cell_len
+
+from dispatchviz.core.record.events import AnyEvent, SourceLine
+from dispatchviz.explain.outline.line_rows import RowKind
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
+from dispatchviz.explain.outline.visible_rows import Row
 from dispatchviz.explain.sentences.event_groups import group, sign
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.text.styled_line import Line, Span, line
 
 WIDE = 64
-"""From this width on a level is indented by two cells instead of one."""
+"""From this width on a level is indented by two cells instead of one, and what happened stands in a column."""
+
+GAP = "   "
 
 
-def step_row(cursor: Cursor, at: int, width: int) -> Line:
-    """The row of one event: signs, its number, its depth as indentation, its label."""
+def step_row(cursor: Cursor, number: int, width: int) -> Line:
+    """A row of the list: signs, its place in the tree, what it is, what happened in it."""
+    at, row = cursor.rows[number], cursor.row_at(number)
+    signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, at))
+    if cursor.tree is None:
+        return line(*signs, *_listed(cursor, at, width))
+    return line(*signs, *_indent(cursor, row.depth, width), *_in_tree(cursor, cursor.tree, row, at, width))
+
+
+def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int) -> list[Span]:
+    (text, role), happened = _texts(tree, row.item)
+    fold = ("▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  ", "dim")
+    heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
+    number = (f"{_line_number(cursor, at):>2}  ", "dim") if tree.kind(row.item) is RowKind.STATEMENT else ("", "")
+    event = cursor.trace[at]
+    mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
+    what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
+    used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)
+    return [*what, *_happened(happened, used, width)]
+
+
+def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
+    """What happened in a row, behind its text: in a column where there is room for one."""
+    if not happened:
+        return []
+    column = width * 2 // 5 if width >= WIDE else 0
+    blanks = (" " * max(column - used, len(GAP)), "")
+    return [blanks, *(span for fact in happened for span in (fact, (GAP, "")))]
+
+
+def _merged(tree: Outline, row: Row) -> list[int]:
+    """Turns and calls that are unfolded and whose first row this is."""
+    same = tree.at(tree.begin(row.item))
+    return list(same[: same.index(row.item)]) if row.item in same else []
+
+
+def _line_number(cursor: Cursor, at: int) -> str:
+    event = cursor.trace[at]
+    return str(event.line) if isinstance(event, SourceLine) else "?"
+
+
+@lru_cache(maxsize=2048)
+def _texts(tree: Outline, item: int) -> Texts:
+    return row_texts(tree, item)
+
+
+def _listed(cursor: Cursor, at: int, width: int) -> list[Span]:
+    """A hit of a filter: its number, its depth, its label."""
     event, here = cursor.trace[at], at == cursor.at
     role = group(event)
     number = f"{at:>{len(str(cursor.last_step))}} "
-    return line(
-        ("▶" if here else " ", "focus"),
-        ("●", "warning") if at in cursor.marks else _stop(cursor, event),
+    return [
         (number, "" if here else "dim"),
-        *_indent(cursor, at, width),
+        *_indent(cursor, cursor.trace.depths[at], width),
         (f"{sign(event)} ", role),
         (label(cursor.trace, at), "bold" if here else WEIGHT.get(role, "")),
-    )
+    ]
 
 
-def _stop(cursor: Cursor, event: AnyEvent) -> tuple[str, str]:
-    """The sign of a breakpoint, if one stops at the event."""
+def _mark(cursor: Cursor, at: int) -> Span:
+    """The sign of a mark, or of a breakpoint, if one stops at the event."""
+    return ("●", "warning") if at in cursor.marks else _stop(cursor, cursor.trace[at])
+
+
+def _stop(cursor: Cursor, event: AnyEvent) -> Span:
     return ("◉", "error") if any(each.hits(event) for each in cursor.breakpoints) else (" ", "")
 
 
@@ -39,16 +97,16 @@ WEIGHT = {"program": "bold", "error": "error"}
 """Roles of the label of an event, by its group."""
 
 
-def _indent(cursor: Cursor, at: int, width: int) -> tuple[tuple[str, str], tuple[str, str]]:
+def _indent(cursor: Cursor, depth: int, width: int) -> tuple[Span, Span]:
     """Blanks for the depth. In the depths of a narrow list the levels that the cursor is far below are cut off."""
     cut = cells_cut(cursor, width)
-    left = cursor.trace.depths[at] * _level(width) - cut
+    left = depth * _level(width) - cut
     return ("‹" if cut else "", "dim"), (" " * (left - bool(cut)), "")
 
 
 def cells_cut(cursor: Cursor, width: int) -> int:
     """How many cells of indentation are not shown."""
-    return max(0, cursor.depth * _level(width) - width // 3)
+    return max(0, cursor.row.depth * _level(width) - width // 3)
 
 
 def _level(width: int) -> int:

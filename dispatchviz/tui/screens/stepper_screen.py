@@ -33,6 +33,10 @@ class Ready(Message):
     """The first screen is there, and keys can be answered."""
 
 
+class Unfold(Message):
+    """The reader wants to go into the row of the cursor."""
+
+
 class StepperScreen(Screen[None]):
     """Shows one cursor, in the panes that its step needs or the reader has chosen."""
 
@@ -104,6 +108,13 @@ class StepperScreen(Screen[None]):
         wanted = not self.scene.choice.zoomed if wanted is None else wanted
         choice = self.scene.choice.zoom(self.focused.number if wanted and isinstance(self.focused, RowsView) else None)
         self.show(self.scene.cursor, zoom_note() if choice.zoomed else None, choice)
+
+    def action_enter(self) -> None:
+        """Unfolds the row of the step list; another pane gets the whole screen."""
+        if self.focused_pane == STEPS:
+            self.post_message(Unfold())
+        else:
+            self.action_zoom()
 
     def scroll_page(self, direction: int) -> int:
         """Scrolls the pane with the focus; returns the steps by which the cursor moves instead, in the step list."""

@@ -1,12 +1,10 @@
-"""The step list: every event of the trace; the one of the cursor is highlighted.
+"""The step list: what is unfolded of the trace; the row of the cursor is highlighted.
 
 Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
 (``panes/step_rows.py``), moving (``cursor``).
 """
 
 from __future__ import annotations
-
-from bisect import bisect_left
 
 from rich.style import Style
 
@@ -21,7 +19,7 @@ AROUND = 3
 
 
 class StepList(RowsView):
-    """One row per event."""
+    """The rows of the cursor."""
 
     def __init__(self, cursor: Cursor) -> None:
         super().__init__(STEPS, "Steps")
@@ -34,25 +32,21 @@ class StepList(RowsView):
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)
             self.refresh()
-        self.reveal(self._index(cursor.at), AROUND)
+        self.reveal(cursor.row_number, AROUND)
         if cells_cut(before, self.port.row_width) == cells_cut(cursor, self.port.row_width):
-            self.refresh_rows({self._index(before.at), self._index(cursor.at)})
+            self.refresh_rows({before.row_number, cursor.row_number})
         else:
             self.refresh()
 
     def row(self, at: int, width: int) -> Line:
-        return step_row(self._cursor, self._cursor.rows[at], width)
+        return step_row(self._cursor, at, width)
 
     def row_base(self, at: int) -> Style:
-        here = at == self._index(self._cursor.at)
+        here = at == self._cursor.row_number
         return self.palette.base + self.palette.highlight if here else self.palette.base
 
     def pointed_at(self, at: int) -> None:
         self.post_message(Goto(self._cursor.rows[at]))
 
     def fitted(self) -> None:
-        self.reveal(self._index(self._cursor.at), AROUND)
-
-    def _index(self, step: int) -> int:
-        """The row of a step."""
-        return bisect_left(self._cursor.rows, step)
+        self.reveal(self._cursor.row_number, AROUND)
