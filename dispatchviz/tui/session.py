@@ -50,6 +50,7 @@ class Session:
         file: str = "",
         run_arguments: Sequence[str] | None = None,
         followed: FollowedFile | None = None,
+        level: int = DEFAULT,
     ) -> None:
         self.followed = followed
         """The file that the trace is read from while it is recorded; None of a trace that is complete."""
@@ -59,7 +60,7 @@ class Session:
         """What runs the program again, after ``dispatchviz run``; empty if nothing does. Without it, its file alone."""
         self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
         self.search = Search(trace)
-        self.cursor = self._first_cursor(trace, step)
+        self.cursor = self._first_cursor(Outline(trace, level), step)
         self.is_drawing = False
         """A picture is being made in the background."""
 
@@ -81,14 +82,13 @@ class Session:
         end = f"; {key} goes to its end" if after.at != after.last_step else ""
         return Update(after, line((f" The recording has ended after {len(trace)} steps{end}", "hint")))
 
-    def _first_cursor(self, trace: Trace, step: int | None) -> Cursor:
+    def _first_cursor(self, outline: Outline, step: int | None) -> Cursor:
         """At ``step``, as near as there is one; without it where something happens first, or where the program
         raised."""
-        outline = Outline(trace, DEFAULT)
         begin = _first_step(outline) if step is None else step
         return Cursor(
-            trace,
-            max(0, min(begin, len(trace) - 1)),
+            outline.trace,
+            max(0, min(begin, len(outline.trace) - 1)),
             marks=frozenset(self.marks.names),
             shown=outline.steps,
             outline=outline,

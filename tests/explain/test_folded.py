@@ -7,13 +7,13 @@ import pytest
 import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.outline.levels import ALL, DEFAULT, steps_at
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.folded_steps import unfolded
 from dispatchviz.render.log.text_log import text_log
 from dispatchviz.testing import call
 from dispatchviz.trace import Trace
-from dispatchviz.tui.cursor.listed_steps import shown_at_first
 from tests.steps import step
 
 
@@ -37,7 +37,8 @@ def test_printing_is_one_row_that_counts_its_calls(trace: Trace) -> None:
         for seq in range(event.seq + 1, trace.ends[event.seq] + 1)
     }
     assert inside
-    assert set(shown_at_first(trace) or ()) == set(range(len(trace))) - inside
+    assert not inside.intersection(steps_at(trace, DEFAULT))
+    assert inside.issubset(steps_at(trace, ALL))
     assert not any("masked_select" in line for line in text_log(trace))
 
 
@@ -49,7 +50,7 @@ def test_a_log_that_begins_inside_tells_what_is_inside(trace: Trace) -> None:
 def test_a_trace_without_printing_is_shown_whole() -> None:
     with dispatchviz.record() as found:
         torch.ones(2)
-    assert shown_at_first(found) is None
+    assert list(unfolded(found)) == list(range(len(found)))
 
 
 def test_printing_that_fails_is_not_folded() -> None:
@@ -61,7 +62,7 @@ def test_printing_that_fails_is_not_folded() -> None:
     odd = torch.Tensor._make_wrapper_subclass(Odd, (2,))
     with dispatchviz.record() as found, pytest.raises(ValueError, match="no"):
         repr(odd)
-    assert shown_at_first(found) is None
+    assert list(unfolded(found)) == list(range(len(found)))
 
 
 def test_the_sentence_says_how_many(trace: Trace) -> None:

@@ -9,7 +9,9 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.session import Session
@@ -75,9 +77,12 @@ def read(
     story: Callable[[Reader], Awaitable[None]],
     size: tuple[int, int] = (120, 40),
     step: int | None = None,
+    level: int = ALL,
 ) -> None:
-    """Opens the stepper and lets ``story`` use it."""
-    read_session(Session(trace, step), story, size)
+    """Opens the stepper and lets ``story`` use it, every step being listed, from the first one on unless the program
+    raised. Stories about the tree of steps say at which level."""
+    begin = 0 if step is None and level == ALL and not isinstance(trace[-1], ProgramRaised) else step
+    read_session(Session(trace, begin, level=level), story, size)
 
 
 def read_session(

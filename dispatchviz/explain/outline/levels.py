@@ -70,7 +70,7 @@ LEVELS = (
 )
 """From few steps to all."""
 
-DEFAULT = 1
+DEFAULT, ALL = 1, 3
 
 
 def steps_at(trace: Trace, level: int) -> Sequence[int]:

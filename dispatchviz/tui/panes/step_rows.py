@@ -10,6 +10,7 @@ from functools import lru_cache
 from rich.cells import cell_len
 
 from dispatchviz.core.record.events import AnyEvent, SourceLine
+from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
@@ -31,7 +32,13 @@ def step_row(cursor: Cursor, number: int, width: int) -> Line:
     signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, at))
     if cursor.tree is None:
         return line(*signs, *_listed(cursor, at, width))
-    return line(*signs, *_indent(cursor, row.depth, width), *_in_tree(cursor, cursor.tree, row, at, width))
+    number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
+    return line(
+        *signs,
+        *number_of_step,
+        *_indent(cursor, row.depth, width),
+        *_in_tree(cursor, cursor.tree, row, at, width),
+    )
 
 
 def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int) -> list[Span]:
@@ -75,13 +82,16 @@ def _listed(cursor: Cursor, at: int, width: int) -> list[Span]:
     """A hit of a filter: its number, its depth, its label."""
     event, here = cursor.trace[at], at == cursor.at
     role = group(event)
-    number = f"{at:>{len(str(cursor.last_step))}} "
     return [
-        (number, "" if here else "dim"),
+        _step_number(cursor, at),
         *_indent(cursor, cursor.trace.depths[at], width),
         (f"{sign(event)} ", role),
         (label(cursor.trace, at), "bold" if here else WEIGHT.get(role, "")),
     ]
+
+
+def _step_number(cursor: Cursor, at: int) -> Span:
+    return f"{at:>{len(str(cursor.last_step))}} ", "" if at == cursor.at else "dim"
 
 
 def _mark(cursor: Cursor, at: int) -> Span:
