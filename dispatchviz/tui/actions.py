@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands import moves, searching, sharing
+from dispatchviz.tui.commands import going, moves, searching, sharing
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
@@ -86,6 +86,9 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "move": moves.move,
     "jump": moves.jump,
     "detail": moves.detail,
+    "target": going.target,
+    "targets": going.targets,
+    "no_target": going.no_target,
     "search": searching.search,
     "ask_step": StepQuestion,
     "ask_search": SearchQuestion,

@@ -30,15 +30,33 @@ class Key(Struct, frozen=True):
     @property
     def shown(self) -> str:
         """The keys as a person reads them: ``s →``."""
-        return " ".join(SHOWN.get(key, key) for key in self.keys)
+        return " ".join(map(shown_key, self.keys))
 
     @property
     def first(self) -> str:
         """The key to teach."""
-        return SHOWN.get(self.keys[0], self.keys[0])
+        return shown_key(self.keys[0])
 
+
+NEXT, PREVIOUS = "right_square_bracket", "left_square_bracket"
+"""Begin a sequence of two keys; the second says what to go to."""
+
+TARGETS = {
+    "n": "Node",
+    "b": "backward Node",
+    "r": "redispatch",
+    "g": "guard",
+    "a": "accumulation",
+    "e": "error",
+    "l": "line",
+    "t": "turn",
+    "u": "call of a function of yours",
+}
+"""The second key to what it leads to (``cursor/targets.py``)."""
 
 SHOWN = {
+    NEXT: "]",
+    PREVIOUS: "[",
     "right": "→",
     "left": "←",
     "down": "↓",
@@ -68,6 +86,12 @@ SHOWN = {
 STEP = "Step"
 """The group of the steps, each followed by the same step backwards."""
 
+
+def shown_key(key: str) -> str:
+    """A key, or a sequence of keys, as a person reads it: ``→``, ``]n``."""
+    return "".join(SHOWN.get(part, part) for part in key.split())
+
+
 KEYMAP = (
     Key("move('into')", ("s",), STEP, "next step, into what this one starts", "step"),
     Key("move('into_back')", ("S",), STEP, "the step before", "back"),
@@ -95,6 +119,11 @@ KEYMAP = (
     Key("jump('caller')", ("u",), "Go to", "caller: the call around this step"),
     Key("jump('callee')", ("d",), "Go to", "callee: back to where caller came from"),
     Key("jump('undo')", ("backspace",), "Go to", "undo: back to where the last jump began"),
+    *(Key(f"target({name!r}, True)", (f"{NEXT} {key}",), "Next", f"the next {name}") for key, name in TARGETS.items()),
+    *(
+        Key(f"target({name!r}, False)", (f"{PREVIOUS} {key}",), "Previous", f"the previous {name}")
+        for key, name in TARGETS.items()
+    ),
     Key("toggle_mark", ("m",), "Go to", "set a mark here and name it, or remove it; continue stops at marks"),
     Key("marks", ("apostrophe",), "Go to", "list the marks and go to one"),
     Key("ask_breakpoint", ("b",), "Go to", "breakpoint: continue stops at a step, an event, an operator or a key"),
@@ -124,6 +153,9 @@ KEYMAP = (
     Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
     Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
 )
+
+PREFIXES = frozenset(key.partition(" ")[0] for entry in KEYMAP for key in entry.keys if " " in key)
+"""Keys that wait for a second one."""
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
 

@@ -51,7 +51,6 @@ KEYS = (
 )
 
 
-
 class Level(NamedTuple):
     """Which steps are rows."""
 

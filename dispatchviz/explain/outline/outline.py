@@ -61,9 +61,7 @@ class Outline:
 
     def path(self, step: int) -> tuple[int, ...]:
         """The items that a step is in and that begin before it, outermost first."""
-        rows = [
-            ~row for row in self.lines.around(step) if self.lines.shown[row] and self.lines.begins[row] < step
-        ]
+        rows = [~row for row in self.lines.around(step) if self.lines.shown[row] and self.lines.begins[row] < step]
         events = [event for event in self.trace.columns.ancestors(step) if self._is_item(event)]
         return tuple(sorted(rows + events, key=lambda item: (self.begin(item), -item)))
 

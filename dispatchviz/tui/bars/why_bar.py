@@ -6,10 +6,13 @@ The bar is as high as its sentence needs, up to half of the screen; the rest is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.rules.event_rules import Rule
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -25,34 +28,43 @@ INTERRUPTED = "KeyboardInterrupt"
 """What Ctrl+C raises: no error of the program's."""
 
 
-def first_hint(trace: Trace, at: int) -> Line:
-    """What this is and the keys that matter; where a program left off before its end, how to go back."""
-    into, back, help_ = _caps("move('into')", "next"), _caps("move('into_back')", "back"), _caps("help", "keys")
+def first_notes(trace: Trace, at: int) -> list[Line]:
+    """What the program did, where it is worth looking first, and the keys that matter; where a program left off before
+    its end, how to go back."""
     event = trace[at]
-    if not isinstance(event, ProgramRaised):
-        return line((" Your program inside PyTorch, step by step: ", "hint"), *into, GAP, *back, GAP, *help_)
+    if isinstance(event, ProgramRaised):
+        return [_left_off(event)]
+    keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
+    notes = [line((f" {counts(trace)} ", "hint"), GAP, *keys)]
+    if (first := first_node(trace)) is not None and first.step > at:
+        key = key_of("target('Node', True)").first
+        notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
+    return notes
+
+
+def _left_off(event: ProgramRaised) -> Line:
     interrupted = event.exception == INTERRUPTED
     how = "was interrupted here" if interrupted else "stopped here with an error"
     text = (f" The program {how}: ", "hint" if interrupted else "error")
-    return line(text, *back, GAP, *_caps("jump('first')", "start"), GAP, *help_)
+    keys = (*_caps("move('into_back')", "back"), GAP, *_caps("jump('first')", "start"), GAP, *_caps("help", "keys"))
+    return line(text, *keys)
 
 
 GAP = "   "
 
 
 def _caps(action: str, label: str) -> tuple[Span, ...]:
-    """The key of an action, or two that do the same, and what it does."""
-    keys = key_of(action).shown.split()
-    return (" or ".join(keys[:2] if label != "keys" else keys[:1]), "keycap"), (f" {label}", "")
+    """The key of an action, and what it does."""
+    return (key_of(action).first, "keycap"), (f" {label}", "")
 
 
-def needed_rows(cursor: Cursor, note: Line | None, width: int) -> list[Line]:
-    """What must be read: the note if there is one, the sentence of the step, the message of an error."""
+def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int) -> list[Line]:
+    """What must be read: the notes if there are some, the sentence of the step, the message of an error."""
     event = cursor.trace[cursor.at]
     sentence = why_here(cursor.trace, cursor.at)
     texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
-    notes = [] if note is None else [replace(note, indent=1)]
-    return [part for row in notes + texts for part in wrap(cut_row(row, LONGEST), width - 1)]
+    rows = [*(replace(note, indent=1) for note in notes), *texts]
+    return [part for row in rows for part in wrap(cut_row(row, LONGEST), width - 1)]
 
 
 def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:

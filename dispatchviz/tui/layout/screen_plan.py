@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dispatchviz.tui.bars.footer_bar import footer_row
 from dispatchviz.tui.bars.header_bar import header_rows
-from dispatchviz.tui.bars.why_bar import first_hint, needed_rows, why_rows
+from dispatchviz.tui.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.needed_panes import chosen
 from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice
@@ -51,7 +51,7 @@ class Scene:
         if width < SMALLEST[0] or height < SMALLEST[1]:
             return ScreenPlan({"header": too_small(width, height)}, {}, {"header": Box(0, 0, width, height)})
         cursor, header = self.cursor, header_rows(self.cursor, width)
-        needed = needed_rows(cursor, self._note(), width)
+        needed = needed_rows(cursor, self._notes(), width)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = chosen(cursor.trace[cursor.at], self.choice.pinned, slots(width, height))
         panes = arrange(width, height, shown, frame, self.choice.zoomed)
@@ -60,10 +60,10 @@ class Scene:
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
 
-    def _note(self) -> Line | None:
+    def _notes(self) -> list[Line]:
         if self.note is None and self.cursor.at == self.opened_at:
-            return first_hint(self.cursor.trace, self.cursor.at)
-        return self.note
+            return first_notes(self.cursor.trace, self.cursor.at)
+        return [] if self.note is None else [self.note]
 
 
 def _boxes_around(width: int, height: int, frame: Frame, label: int) -> dict[str, Box]:

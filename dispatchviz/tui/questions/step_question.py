@@ -1,9 +1,10 @@
-"""The question for the number of a step."""
+"""The question for a step: its number, a line of the program, a turn of a loop."""
 
 from __future__ import annotations
 
 import re
 
+from dispatchviz.explain.outline.places import line_named, turn_named
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.typed_text import repeated, whole_number
@@ -13,22 +14,30 @@ from dispatchviz.tui.text.styled_line import line
 
 
 class StepQuestion(Question):
-    """Goes to a step by its number."""
+    """Goes to a step."""
 
     label = "Step"
 
     @property
     def hint(self) -> str:
-        return f"a step from 0 to {self.session.cursor.last_step}, or +10, -10, 50%"
+        return f"a step from 0 to {self.session.cursor.last_step}, +10, 50%, line 6, turn 500"
 
     def answered(self, text: str | None) -> Update:
         if not text:
             return Update(self.session.cursor)
-        step = step_named(text, self.session.cursor)
-        if step is not None:
-            return goto(self.session, step)
-        wrong = f" {repeated(text)} is no step: write 37, +10, -10 or 50%"
-        return Update(self.session.cursor, line((wrong, "warning")))
+        found = place_named(text, self.session.cursor)
+        if isinstance(found, int):
+            return goto(self.session, found)
+        return Update(self.session.cursor, line((f" {found}", "warning")))
+
+
+def place_named(text: str, cursor: Cursor) -> int | str:
+    """The step that ``37``, ``line 6`` or ``turn 500`` names; else why it names none."""
+    if (named := PLACES.fullmatch(text.strip())) is not None and cursor.outline is not None:
+        find = turn_named if named["what"] == "turn" else line_named
+        return find(cursor.outline, cursor.at, whole_number(named["number"].replace(",", "")))
+    step = step_named(text, cursor)
+    return f"{repeated(text)} is no step: write 37, +10, -10, 50%, line 6 or turn 500" if step is None else step
 
 
 def step_named(text: str, cursor: Cursor) -> int | None:
@@ -41,6 +50,8 @@ def step_named(text: str, cursor: Cursor) -> int | None:
         return cursor.last_step * number // 100
     return {"": number, "+": cursor.at + number, "-": cursor.at - number}[named["sign"]]
 
+
+PLACES = re.compile(r"(?P<what>line|turn)\s*(?P<number>[0-9][0-9,]*)")
 
 NAMED = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]+)(?P<percent>%?)")
 """Of the digits that there are, Python's ``int`` takes those of all scripts; a step has ASCII ones."""

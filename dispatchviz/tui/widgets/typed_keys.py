@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.tui.keymap import KEYMAP, PREFIXES
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
@@ -29,6 +29,8 @@ class TypedKeys:
     def __init__(self, prompt: Callable[[], Prompt | None], run: Callable[[str], Awaitable[bool]]) -> None:
         self._prompt, self._run = prompt, run
         self._held: list[events.Key | events.Paste] = []
+        self._begun = ""
+        """The first key of a sequence, until the next one comes."""
 
     def hold(self, event: events.Key | events.Paste) -> bool:
         """Keeps what is typed before keys can be answered; returns whether it did."""
@@ -55,5 +57,14 @@ class TypedKeys:
             event = events.Key("enter", "\r")
         if prompt is not None:
             return await prompt.take(event)
-        action = KEY_ACTIONS.get(event.key)
+        return await self._act(event.key)
+
+    async def _act(self, key: str) -> bool:
+        begun, self._begun = self._begun, ""
+        action = KEY_ACTIONS.get(f"{begun} {key}".strip())
+        if begun and action is None:
+            return await self._run(f"no_target({begun!r}, {key!r})")
+        if action is None and key in PREFIXES:
+            self._begun = key
+            return await self._run(f"targets({key!r})")
         return action is not None and await self._run(action)

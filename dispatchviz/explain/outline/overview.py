@@ -1,0 +1,52 @@
+"""What a program did, in a line, and where it is worth looking first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.facts import COUNTED, made_nodes, outermost_calls
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.display_names import plain_node
+from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, source_line
+
+
+def counts(trace: Trace) -> str:
+    """``7 lines · 6 operator calls · 3 Nodes · 1 backward``."""
+    columns = trace.columns
+    lines = {(place.file, place.line) for place in columns.line_places}
+    calls = sum(1 for _ in zip(outermost_calls(trace, 0, len(trace) - 1), range(COUNTED), strict=False))
+    nodes = len({columns.nodes[step] for step in trace.steps_of(ev.NodeCreated)})
+    runs = len(trace.steps_of(ev.BackwardStarted))
+    parts = [
+        _counted(len(lines), "line", "lines"),
+        _counted(calls, "operator call", "operator calls") if calls < COUNTED else f"over {COUNTED:,} operator calls",
+        _counted(nodes, "Node", "Nodes"),
+        _counted(runs, "backward", "backwards"),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}" if number else ""
+
+
+class FirstNode(NamedTuple):
+    """The first call that autograd recorded, and why its key won."""
+
+    step: int
+    text: str
+
+
+def first_node(trace: Trace) -> FirstNode | None:
+    """Where a Node is made first; None if none is, or the trace does not say by which call."""
+    node = next(made_nodes(trace, 0, len(trace) - 1), None)
+    call = None if node is None else around(trace, node.seq, ev.Dispatched)
+    computed = None if call is None else arguments(trace, call.seq)
+    if node is None or call is None or computed is None:
+        return None
+    line = source_line(trace, call.seq)
+    where = f"Line {line.line}" if line is not None else f"Step {call.seq}"
+    made = f"{where} makes the first Node, {plain_node(node.name)}."
+    return FirstNode(node.seq, f"{made} {why_here(trace, computed.seq)}")

@@ -1,0 +1,52 @@
+"""Places of a program by the names that a reader types: a turn of a loop, a line."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from dispatchviz.core.record.events import SourceLine
+from dispatchviz.explain.outline.line_rows import RowKind
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.sentences.english import listed
+
+MANY = 8
+"""So many lines are named at most."""
+
+
+def turn_named(outline: Outline, at: int, number: int) -> int | str:
+    """The first step of a turn, of the innermost loop around a step that has as many, else of the program's first
+    loop; why there is none otherwise."""
+    lines = outline.lines
+    heads = [row for row in lines.around(at) if row in lines.counts] or list(lines.counts)[:1]
+    if not heads:
+        return "There are no turns: no loop of the program ran"
+    most = max(lines.counts[head] for head in heads)
+    head = next((head for head in heads if number <= lines.counts[head]), None)
+    if head is None or not number:
+        return f"There is no turn {number:,}: the loop has {most:,}"
+    turns = (~item for item in outline.children(~head) if outline.kind(item) is RowKind.TURN)
+    shown = next((row for row in turns if lines.numbers[row] == number), head)
+    return lines.begins[shown]
+
+
+def line_named(outline: Outline, at: int, number: int) -> int | str:
+    """The next step at which a line of the program begins, round the end; why there is none otherwise. The file is that
+    of the step."""
+    columns, steps = outline.trace.columns, outline.trace.steps_of(SourceLine)
+    file = _file(outline, at)
+    found = [
+        step
+        for step, place in zip(steps, columns.places, strict=False)
+        if columns.line_places[place].line == number and columns.line_places[place].file == file
+    ]
+    if found:
+        return found[bisect_right(found, at) % len(found)]
+    ran = sorted({place.line for place in columns.line_places if place.file == file})
+    told = [str(line) for line in ran[:MANY]] + (["more"] if len(ran) > MANY else [])
+    return f"Nothing ran on line {number} of {file}: lines {listed(told)} did" if ran else f"No line {number} ran"
+
+
+def _file(outline: Outline, at: int) -> str:
+    known = outline.trace.columns.lines[at]
+    event = outline.trace[known] if known >= 0 else None
+    return event.file if isinstance(event, SourceLine) else outline.trace.header.program
