@@ -73,7 +73,8 @@ class Session:
         """The cursor in a trace that has more events than its own; a remark if it is the last one."""
         going_on = self.followed is not None and not self.followed.over
         level = self.cursor.outline.level if self.cursor.outline else DEFAULT
-        after = self.cursor.grown(outline := Outline(trace, level), *_still_shown(self.cursor, outline), going_on)
+        outline = Outline(trace, level)
+        after = self.cursor.grown(outline, *_still_shown(self.cursor, outline), is_growing=going_on)
         query, self.search = self.search.query, Search(trace)
         self.search.find(query, after.at)
         if going_on:

@@ -18,7 +18,7 @@ LINES: tuple[type[ev.Event], ...] = (
     ev.ProgramRaised,
     ev.Unknown,
 )
-CALLS = (
+CALLS: tuple[type[ev.Event], ...] = (
     *LINES,
     ev.Dispatched,
     ev.TorchDispatchEntered,
@@ -40,7 +40,7 @@ CALLS = (
     ev.OperatorDefined,
     ev.KernelRegistered,
 )
-KEYS = (
+KEYS: tuple[type[ev.Event], ...] = (
     *CALLS,
     ev.BindingEntered,
     ev.KeySetComputed,

@@ -96,7 +96,7 @@ class Outline:
         """The rows that are seen while some items are unfolded, and those that the step ``at`` is in."""
         path = self.path(at)
         unfolded: dict[int | None, set[int]] = {}
-        for item in opened.union(path):
+        for item in {*opened, *path}:
             unfolded.setdefault(self.around(item), set()).add(item)
         extra = None if self._is_listed(at) else at
         return VisibleRows(self, tuple(self._segments(ROOT, 0, unfolded, path[-1] if path else ROOT, extra)))

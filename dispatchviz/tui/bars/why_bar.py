@@ -50,10 +50,10 @@ def _left_off(event: ProgramRaised) -> Line:
     return line(text, *keys)
 
 
-GAP = "   "
+GAP: Span = ("   ", "")
 
 
-def _caps(action: str, label: str) -> tuple[Span, ...]:
+def _caps(action: str, label: str) -> tuple[Span, Span]:
     """The key of an action, and what it does."""
     return (key_of(action).first, "keycap"), (f" {label}", "")
 

@@ -1,4 +1,4 @@
-"""Going to the next or the previous Node, redispatch, guard ...: a sequence of two keys, and the list of what there is."""
+"""Going to the next or the previous Node, redispatch, guard ...: a sequence of two keys."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ Steps are listed as a tree (``explain/outline``): a step has what the level of d
 unfolded has rows, and so has what the cursor is in. ``down``, ``up`` move by rows; ``unfold`` goes in and keeps the row
 unfolded, ``fold`` folds it, else goes to the row around. Of a filter's hits the list is flat.
 
-A filter, or the level, hides steps: these moves, and those to an end, then go on to the next one that it lets through. A request
-for one step (by its number, as a mark, a hit, a breakpoint, the caller) leads to that one, hidden or not.
+A filter, or the level, hides steps: these moves, and those to an end, then go on to the next one that it lets through.
+A request for one step (by its number, as a mark, a hit, a breakpoint, the caller) leads to that one, hidden or not.
 
 Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
 

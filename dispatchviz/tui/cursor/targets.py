@@ -1,4 +1,4 @@
-"""Where a reader wants to go next: a Node, a redispatch, a guard, an error, a turn ... the nearest of each on one side."""
+"""Where a reader wants to go: the nearest Node, redispatch, guard, error, turn ... on one side of the cursor."""
 
 from __future__ import annotations
 

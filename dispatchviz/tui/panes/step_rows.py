@@ -1,4 +1,4 @@
-"""The rows of the step list: lines of the program, turns, calls and what is in them, as a tree; a filter's hits as a list.
+"""The rows of the step list: lines of the program, turns, calls and what is in them, as a tree; hits as a list.
 
 Not here: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
 """
