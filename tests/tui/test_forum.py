@@ -108,7 +108,7 @@ def test_every_step_of_the_program_paints_at_every_size(size: tuple[int, int]) -
         for at in range(1, len(trace)):
             await reader.move("into")
             assert f"{at}/{len(trace) - 1}" in reader.screen[0]
-            assert f"▶ {at:>3} " in reader.text
+            await reader.until(lambda at=at: f"▶ {at:>3} " in reader.text)
 
     read(trace, story, size)
 
@@ -116,7 +116,7 @@ def test_every_step_of_the_program_paints_at_every_size(size: tuple[int, int]) -
 def test_the_program_that_raises_opens_at_its_end() -> None:
     async def story(reader: Reader) -> None:
         assert reader.at == len(traced("in_place_on_leaf.py")) - 1
-        assert reader.sees("a leaf Variable that requires grad is being used in an in-place operation", "S or ← back")
+        assert reader.sees("a leaf Variable that requires grad is being used in an in-place operation", "S back")
 
     read(traced("in_place_on_leaf.py"), story)
 

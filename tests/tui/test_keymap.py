@@ -9,7 +9,7 @@ import pytest
 from dispatchviz.tui.actions import ACTIONS
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.bars.footer_bar import footer_row
-from dispatchviz.tui.bars.why_bar import first_hint
+from dispatchviz.tui.bars.why_bar import first_notes
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import FOOTER_KEYS, KEYMAP, key_of
 from dispatchviz.tui.layout.pane_layout import PANES
@@ -48,7 +48,7 @@ def test_the_footer_has_at_most_seven_keys_and_drops_the_least_needed() -> None:
     wide, narrow = footer_row(200).plain, footer_row(60).plain
     assert len([entry for entry in KEYMAP if entry.footer]) <= FOOTER_KEYS
     assert footer_row(60).width <= 60
-    for always in ("s in", "? help", "q quit"):
+    for always in ("s step", "? help", "q quit"):
         assert always in wide
         assert always in narrow
 
@@ -63,8 +63,8 @@ def test_the_help_is_made_from_the_keymap(pane: int) -> None:
 
 def test_the_first_hint_fits_the_narrowest_screen_it_is_made_for() -> None:
     for trace in (forum(), raising()):
-        for hint in (first_hint(trace, 0), first_hint(trace, len(trace) - 1)):
-            assert hint.width <= 80
+        for hint in (first_notes(trace, 0)[0], first_notes(trace, len(trace) - 1)[0]):
+            assert hint.width < 80
             assert sum(role == "keycap" for _, role in hint.spans) == 3
 
 

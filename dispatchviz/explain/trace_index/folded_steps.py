@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
+
 def unfolded(trace: Trace, begin: int = 0) -> Iterator[int]:
     """The steps outside of printing, from one on; those inside too where printing fails, or is what it begins with."""
     for steps in shown_ranges(trace, begin):

@@ -35,7 +35,7 @@ def first_notes(trace: Trace, at: int) -> list[Line]:
     if isinstance(event, ProgramRaised):
         return [_left_off(event)]
     keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
-    notes = [line((f" {counts(trace)} ", "hint"), GAP, *keys)]
+    notes = [line((f" {counts(trace)}", "hint"), GAP, *keys)]
     if (first := first_node(trace)) is not None and first.step > at:
         key = key_of("target('Node', True)").first
         notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
@@ -50,7 +50,7 @@ def _left_off(event: ProgramRaised) -> Line:
     return line(text, *keys)
 
 
-GAP: Span = ("   ", "")
+GAP: Span = ("  ", "")
 
 
 def _caps(action: str, label: str) -> tuple[Span, Span]:

@@ -29,7 +29,7 @@ GAP = "   "
 def step_row(cursor: Cursor, number: int, width: int) -> Line:
     """A row of the list: signs, its place in the tree, what it is, what happened in it."""
     at, row = cursor.rows[number], cursor.row_at(number)
-    signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, at))
+    signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, row))
     if cursor.tree is None:
         return line(*signs, *_listed(cursor, at, width))
     number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
@@ -94,9 +94,13 @@ def _step_number(cursor: Cursor, at: int) -> Span:
     return f"{at:>{len(str(cursor.last_step))}} ", "" if at == cursor.at else "dim"
 
 
-def _mark(cursor: Cursor, at: int) -> Span:
-    """The sign of a mark, or of a breakpoint, if one stops at the event."""
-    return ("●", "warning") if at in cursor.marks else _stop(cursor, cursor.trace[at])
+def _mark(cursor: Cursor, row: Row) -> Span:
+    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops at its event."""
+    tree = cursor.tree
+    begin = row.item if tree is None else tree.begin(row.item)
+    end = begin if tree is None or row.unfolded else tree.end(row.item)
+    marked = any(begin <= step <= end for step in cursor.marks)
+    return ("●", "warning") if marked else _stop(cursor, cursor.trace[begin])
 
 
 def _stop(cursor: Cursor, event: AnyEvent) -> Span:

@@ -68,9 +68,7 @@ class PythonBuilder(BuilderBase):
         self._over_with_call: set[int | None] = set()
         """Bindings that are over when the call within them is."""
 
-    def source_line(
-        self, file: str, line: int, function: str, caller: int | None, resumed: bool
-    ) -> None:
+    def source_line(self, file: str, line: int, function: str, caller: int | None, resumed: bool) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self.moved = False
         if self._written:
