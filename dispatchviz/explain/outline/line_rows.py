@@ -116,6 +116,8 @@ class _Open:
     first_call: int = NONE
     """The row of the first call of a function in a statement."""
     calls: int = 0
+    statements: int = 0
+    """Of a turn or a call, how many it has had."""
     first_turn: int = NONE
 
 
@@ -137,6 +139,8 @@ class _Builder:
             stack = self._stacks[scope] = []
         base = _calling(stack, caller)
         if base + 1 == len(stack) or not _same_function(stack[base + 1], place):
+            if place.resumed and not stack:
+                return  # within an event the line goes on that the event is in
             self._close(stack, base + 1, seq)
             self._begin_function(stack, scope, seq, place)
             return
@@ -160,8 +164,8 @@ class _Builder:
         while stack and stack[-1].kind is RowKind.TURN:
             turn, loop = stack[-1], stack[-2].loop
             if loop is not None and loop.has(place.line):
-                if place.line <= turn.line:
-                    self._close(stack, len(stack) - 1, seq)
+                if place.line <= turn.line and not place.resumed:
+                    self._close(stack, len(stack) - 1, seq, goes_on=True)
                     self._begin_turn(stack, scope, seq, place)
                     return
                 break
@@ -199,6 +203,7 @@ class _Builder:
     def _statement(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
         if stack and stack[-1].kind is not RowKind.STATEMENT:
             stack[-1].line = place.line
+            stack[-1].statements += 1
         loop = self._loop(place)
         if stack and stack[-1].kind is RowKind.TURN and stack[-2].loop == loop:
             loop = None  # the condition, asked again
@@ -220,9 +225,12 @@ class _Builder:
                 return stack[-1].row
         return NONE
 
-    def _close(self, stack: list[_Open], first: int, seq: int) -> None:
-        for opened in stack[first:]:
+    def _close(self, stack: list[_Open], first: int, seq: int, goes_on: bool = False) -> None:
+        """Rows end; ``goes_on``: the loop of the turn that ends has another one."""
+        for at, opened in enumerate(stack[first:], first):
             self.rows.ends[opened.row] = seq - 1
+            if not goes_on and opened.kind is RowKind.TURN and _is_condition(stack[at - 1].loop, opened):
+                self.rows.counts[stack[at - 1].row] -= 1
         del stack[first:]
 
     def _loop(self, place: Place) -> Loop | None:
@@ -246,6 +254,11 @@ def _begun(stack: list[_Open], first: int, line: int) -> int:
     """The innermost statement of a function on a line; -1 if none is open."""
     statements = (at for at in range(len(stack) - 1, first - 1, -1) if stack[at].kind is RowKind.STATEMENT)
     return next((at for at in statements if stack[at].line == line), -1)
+
+
+def _is_condition(loop: Loop | None, turn: _Open) -> bool:
+    """Whether the last turn of ``while`` is no more than its condition, which was false."""
+    return loop is not None and loop.first == loop.head and turn.statements == 1
 
 
 def _same_function(opened: _Open, place: Place) -> bool:

@@ -1,7 +1,8 @@
 """A trace as a tree of rows: lines of the program, turns, calls, and within them the events of a level.
 
-An item is a number: the ``seq`` of an event, or of a row of ``line_rows.py`` its number with all bits flipped, which is
-below 0. Items are stretches of steps within each other or apart; nothing is kept of what nobody unfolds.
+An item is a number: the ``seq`` of an event; of a row of ``line_rows.py`` its number with all bits flipped, which is
+below 0; of registrations one after the other ``MANY`` and the first one's ``seq``. Items are stretches of steps within
+each other or apart; nothing is kept of what nobody unfolds.
 """
 
 from __future__ import annotations
@@ -11,14 +12,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
-from dispatchviz.core.record.events import SourceLine
+from dispatchviz.core.record.events import CellsRecomputed, KernelRegistered, OperatorDefined, SourceLine
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.outline.levels import steps_at
 from dispatchviz.explain.outline.line_rows import LineRows, RowKind, line_rows
 from dispatchviz.explain.outline.visible_rows import Segment, VisibleRows
 
 ROOT = None
 """The item that all others are in."""
+
+MANY = 1 << 40
+"""From here on items are several registrations."""
+
+REGISTRATIONS = (OperatorDefined, KernelRegistered, CellsRecomputed)
+
+SEVERAL = 3
+"""So many registrations one after the other are one row."""
 
 
 class Outline:
@@ -29,6 +39,9 @@ class Outline:
         self.lines = line_rows(trace) if lines is None else lines
         self.steps = self._without_returns(steps_at(trace, level))
         """The steps of all items: those of the level, less the lines that the program comes back to."""
+        self.registrations = dict(self._runs())
+        """The first and the last step of registrations one after the other."""
+        self._run_begins = list(self.registrations)
         self.children = lru_cache(maxsize=256)(self._children)
         """The items directly in one, in order."""
 
@@ -40,10 +53,12 @@ class Outline:
 
     def begin(self, item: int) -> int:
         """Its first step, which stands for it."""
-        return item if item >= 0 else self.lines.begins[~item]
+        return item % MANY if item >= 0 else self.lines.begins[~item]
 
     def end(self, item: int) -> int:
         """Its last step."""
+        if item >= MANY:
+            return self.trace.ends[self.registrations[item - MANY]]
         return self.trace.ends[item] if item >= 0 else self.lines.ends[~item]
 
     def kind(self, item: int) -> RowKind | None:
@@ -52,18 +67,21 @@ class Outline:
 
     def is_merged(self, item: int) -> bool:
         """Whether an item that is unfolded has no row of its own: the first item in it begins at the same step."""
-        return item < 0 and self.lines.kinds[~item] != RowKind.STATEMENT
+        return item >= MANY or (item < 0 and self.lines.kinds[~item] != RowKind.STATEMENT)
 
     def at(self, step: int) -> tuple[int, ...]:
         """The items that begin at a step, outermost first."""
         rows = [~row for row in self.lines.at(step) if self.lines.shown[row]]
-        return tuple(rows) or (step,)
+        if rows:
+            return tuple(rows)
+        return (MANY + step, step) if step in self.registrations else (step,)
 
     def path(self, step: int) -> tuple[int, ...]:
         """The items that a step is in and that begin before it, outermost first."""
         rows = [~row for row in self.lines.around(step) if self.lines.shown[row] and self.lines.begins[row] < step]
         events = [event for event in self.trace.columns.ancestors(step) if self._is_item(event)]
-        return tuple(sorted(rows + events, key=lambda item: (self.begin(item), -item)))
+        several = [MANY + run for run in self._run_around(step)]
+        return tuple(sorted(rows + events + several, key=lambda item: (self.begin(item), -item)))
 
     def around(self, item: int) -> int | None:
         """The item that one is in."""
@@ -133,6 +151,25 @@ class Outline:
             found.append(outermost)
             at = bisect_left(self.steps, self.end(outermost) + 1, at + 1)
         return found
+
+    def _runs(self) -> Iterator[tuple[int, int]]:
+        """Registrations one after the other, from the first to the last."""
+        parents, run = self.trace.columns.parents, array("i")
+        for step in (*sorted(self.trace.steps_of(*REGISTRATIONS)), NONE):
+            if run and (step == NONE or parents[step] != parents[run[0]] or not self._follows(run[-1], step)):
+                if len(run) >= SEVERAL:
+                    yield run[0], run[-1]
+                del run[:]
+            run.append(step)
+
+    def _follows(self, step: int, other: int) -> bool:
+        """Whether a step of the list is the next one after another."""
+        return bisect_left(self.steps, other) == bisect_right(self.steps, self.trace.ends[step])
+
+    def _run_around(self, step: int) -> Iterator[int]:
+        at = bisect_left(self._run_begins, step) - 1
+        if at >= 0 and self.trace.ends[self.registrations[begin := self._run_begins[at]]] >= step:
+            yield begin
 
     def _within(self, item: int) -> int:
         """Of a turn or a call the first item in it."""

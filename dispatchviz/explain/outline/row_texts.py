@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.facts import Fact, between, bound_names, facts, sized
 from dispatchviz.explain.outline.line_rows import RowKind
-from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.outline.outline import MANY, Outline
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.explain.sentences.step_labels import label
@@ -21,9 +21,11 @@ Texts = tuple[Fact, list[Fact]]
 def row_texts(outline: Outline, item: int) -> Texts:
     """The texts of an item's row."""
     kind, trace = outline.kind(item), outline.trace
+    begin, end = outline.begin(item), outline.end(item)
+    if item >= MANY:
+        return (heading(outline, item), "registration"), facts(trace, begin, end)
     if kind is None:
         return _event_texts(trace, item)
-    begin, end = outline.begin(item), outline.end(item)
     if kind is RowKind.STATEMENT:
         return (_statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
     return (heading(outline, item), "program"), facts(trace, begin, end)
@@ -38,10 +40,13 @@ def _statement(trace: Trace, step: int) -> str:
 
 
 def heading(outline: Outline, item: int) -> str:
-    """What a turn or a call is called: ``turn 3``, ``call 2 of Block.forward``."""
+    """What a turn or a call is called: ``turn 3``, ``call 2 of Block.forward``, ``registrations``."""
+    if item >= MANY:
+        return "registrations"
     number = outline.lines.numbers[~item]
     if outline.kind(item) is RowKind.TURN:
-        return f"turn {number:,}"
+        turns = outline.lines.counts[outline.lines.parents[~item]]
+        return f"turn {number:,}" if number <= turns else "the condition is false"
     event = outline.trace[outline.begin(item)]
     function = event.function if isinstance(event, ev.SourceLine) else ""
     return f"call {number:,} of {function}" if function else f"call {number:,}"
