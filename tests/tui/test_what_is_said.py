@@ -7,7 +7,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.tui.bars.why_bar import first_hint
+from dispatchviz.tui.bars.why_bar import first_notes
 from dispatchviz.tui.commands import sharing
 from dispatchviz.tui.layout.pane_layout import why_height
 from dispatchviz.tui.session import Session
@@ -119,8 +119,8 @@ def test_an_interrupted_program_has_no_error() -> None:
 
 
 def test_at_the_start_of_a_program_that_raises_nothing_has_stopped_yet() -> None:
-    assert "stopped here" in first_hint(raising(), len(raising()) - 1).plain
-    assert "step by step" in first_hint(raising(), 0).plain
+    assert "stopped here" in first_notes(raising(), len(raising()) - 1)[0].plain
+    assert not any("stopped" in note.plain for note in first_notes(raising(), 0))
 
 
 def test_continue_past_the_last_stop_says_so() -> None:

@@ -6,10 +6,12 @@ is a text with the group of events that it is about (``event_groups.SIGNS``).
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -25,9 +27,6 @@ E = TypeVar("E", bound=ev.Event)
 
 NAMED = 3
 """So many calls, Nodes or gradients are named; of more there is the number."""
-
-COUNTED = 10_000
-"""Calls of one row are counted up to here."""
 
 ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
 
@@ -58,29 +57,39 @@ def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterato
 
 # -- calls -------------------------------------------------------------------------------------------------------------
 
+_OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
 
-def outermost_calls(trace: Trace, begin: int, end: int) -> Iterator[int]:
+
+def outermost_calls(trace: Trace) -> array[int]:
     """The calls of operators that are in no other call and in no run of the engine, printing aside."""
-    calls, ends = trace.steps_of(ev.Dispatched), trace.ends
-    hidden = sorted([*between(trace, ev.BackwardStarted, begin, end), *between(trace, ev.TensorFormatted, begin, end)])
-    at = bisect_left(calls, begin)
-    while at < len(calls) and (step := calls[at]) <= end:
-        around = bisect_right(hidden, step) - 1
-        if around >= 0 and ends[hidden[around]] >= step:
-            at = bisect_left(calls, ends[hidden[around]] + 1, at)
-            continue
-        yield step
-        at = bisect_left(calls, ends[step] + 1, at + 1)
+    known = _OUTERMOST.get(trace)
+    if known is None:
+        known = _OUTERMOST[trace] = array("i", _outermost(trace, 0, len(trace) - 1))
+    return known
+
+
+def _outermost(trace: Trace, begin: int, end: int) -> Iterator[int]:
+    """Those between two steps: one pass over the calls, none is read."""
+    kinds, ends, call = trace.columns.kinds, trace.ends, trace.columns.code(ev.Dispatched)
+    around = (ev.BackwardStarted, ev.TensorFormatted)
+    steps = sorted(step for kind in (ev.Dispatched, *around) for step in between(trace, kind, begin, end))
+    last = -1
+    for step in steps:
+        if step > last:
+            last = ends[step]
+            if kinds[step] == call:
+                yield step
 
 
 def _calls(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    steps = list(islice(outermost_calls(trace, begin, end), COUNTED))
+    calls = outermost_calls(trace)
+    steps = calls[bisect_left(calls, begin) : bisect_right(calls, end)]
     if len(steps) > NAMED:
-        yield f"{len(steps)}{'+' if len(steps) == COUNTED else ''} operator calls", "dispatch"
+        yield f"{len(steps):,} operator calls", "dispatch"
         return
     told = [inner for step in steps for inner in told_calls(trace, step)]
     if len(told) > NAMED:
-        told = steps
+        told = list(steps)
     alone = len(told) == 1
     for step in told:
         keys = key_chain(trace, step)
@@ -93,7 +102,7 @@ def told_calls(trace: Trace, step: int) -> list[int]:
     selected = within(trace, step, ev.KernelSelected)
     if selected is None or selected.source != "CompositeImplicitAutograd":
         return [step]
-    inner = list(islice(outermost_calls(trace, step + 1, trace.ends[step]), NAMED + 1))
+    inner = list(islice(_outermost(trace, step + 1, trace.ends[step]), NAMED + 1))
     return [each for call in inner for each in told_calls(trace, call)] if inner else [step]
 
 
@@ -125,33 +134,47 @@ def _goes_on(event: ev.Dispatched, operator: str) -> bool:
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
-def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[ev.NodeCreated]:
-    """The Nodes that operators made, without what accumulates gradients."""
-    made = events_between(trace, ev.NodeCreated, begin, end)
-    return (event for event in made if not event.known and event.name != ACCUMULATE_GRAD)
+def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
+    """The steps at which operators made Nodes, without what accumulates gradients."""
+    columns = trace.columns
+    texts, names, nodes, of_node = columns.name_texts, columns.names, columns.nodes, columns.of_node
+    accumulates = texts.index(ACCUMULATE_GRAD) if ACCUMULATE_GRAD in texts else None
+    for step in between(trace, ev.NodeCreated, begin, end):
+        if names[step] != accumulates and of_node.get(nodes[step], (step,))[0] == step:
+            yield step
+
+
+def node_text(trace: Trace, step: int) -> str:
+    """The name of the Node that is made at a step."""
+    columns = trace.columns
+    return plain_node(columns.name_texts[columns.names[step]])
 
 
 def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    made = list(islice(made_nodes(trace, begin, end), COUNTED))
+    made = list(made_nodes(trace, begin, end))
     if len(made) > NAMED:
-        yield f"○ {len(made)} Nodes", "forward"
+        yield f"○ {len(made):,} Nodes", "forward"
     else:
-        yield from ((f"○ {plain_node(event.name)}", "forward") for event in made)
+        yield from ((f"○ {node_text(trace, step)}", "forward") for step in made)
 
 
 def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     if not between(trace, ev.BackwardStarted, begin, end):
         return
     ran = len(between(trace, ev.NodeStarted, begin, end))
-    yield f"← {ran} {'Node runs' if ran == 1 else 'Nodes run'}", "engine"
-    leaves = {event.tensor: event for event in events_between(trace, ev.GradientAccumulated, begin, end)}
+    yield f"← {ran:,} {'Node runs' if ran == 1 else 'Nodes run'}", "engine"
+    tensors = trace.columns.tensors
+    leaves = {tensors[step]: step for step in between(trace, ev.GradientAccumulated, begin, end)}
     if len(leaves) > NAMED:
-        yield f"{len(leaves)} gradients", "engine"
+        yield f"{len(leaves):,} gradients", "engine"
     else:
-        yield from (
-            (f"{tensor_name(trace, leaf, end)}.grad: {sized(trace, event.result, end)}", "tensor")
-            for leaf, event in leaves.items()
-        )
+        yield from (_gradient(trace, leaf, step, end) for leaf, step in leaves.items())
+
+
+def _gradient(trace: Trace, leaf: int, step: int, end: int) -> Fact:
+    event = trace[step]
+    size = sized(trace, event.result, end) if isinstance(event, ev.GradientAccumulated) else ""
+    return f"{tensor_name(trace, leaf, end)}.grad: {size}", "tensor"
 
 
 def _modes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
@@ -179,7 +202,8 @@ def _mode(trace: Trace, kind: type[ev.GradModeChanged | ev.InferenceModeChanged 
 
 
 def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
-    unchanged = not any(event.tensor == flag.tensor for event in events_between(trace, ev.KeySetChanged, 0, end))
+    tensors = trace.columns.tensors
+    unchanged = not any(tensors[step] == flag.tensor for step in between(trace, ev.KeySetChanged, 0, end))
     text = "a flag, its keys stay the same" if unchanged else "a flag"
     return f"{tensor_name(trace, flag.tensor, flag.seq)}.requires_grad = {flag.requires_grad}: {text}", "tensor"
 
@@ -201,11 +225,6 @@ def _output(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 def _errors(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     for error in islice(events_between(trace, ev.ErrorRaised, begin, end), 1):
         yield f"! {error.exception}", "error"
-
-
-def bound_names(trace: Trace, begin: int, end: int) -> Iterator[ev.NameBound]:
-    """The names that the program gave tensors."""
-    return events_between(trace, ev.NameBound, begin, end)
 
 
 def sized(trace: Trace, tensor: int, at: int) -> str:

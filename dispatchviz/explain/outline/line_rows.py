@@ -5,6 +5,8 @@ within each other or apart. A statement begins at its SourceLine. A turn of a lo
 the first statement in them; where a loop has one turn alone, or a statement calls one function once, that row is not
 shown and what is in it stands in its place.
 
+NB: what a generator does from one ``yield`` to the next is a call of it; its own loops have no turns beyond that.
+
 Lines that run inside an event (a hook, the ``forward`` of a Function) are rows within that event.
 """
 

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.outline.facts import COUNTED, made_nodes, outermost_calls
+from dispatchviz.explain.outline.facts import made_nodes, node_text, outermost_calls
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, source_line
 
 
@@ -16,12 +15,11 @@ def counts(trace: Trace) -> str:
     """``7 lines · 6 operator calls · 3 Nodes · 1 backward``."""
     columns = trace.columns
     lines = {(place.file, place.line) for place in columns.line_places}
-    calls = sum(1 for _ in zip(outermost_calls(trace, 0, len(trace) - 1), range(COUNTED), strict=False))
     nodes = len({columns.nodes[step] for step in trace.steps_of(ev.NodeCreated)})
     runs = len(trace.steps_of(ev.BackwardStarted))
     parts = [
         _counted(len(lines), "line", "lines"),
-        _counted(calls, "operator call", "operator calls") if calls < COUNTED else f"over {COUNTED:,} operator calls",
+        _counted(len(outermost_calls(trace)), "operator call", "operator calls"),
         _counted(nodes, "Node", "Nodes"),
         _counted(runs, "backward", "backwards"),
     ]
@@ -42,11 +40,11 @@ class FirstNode(NamedTuple):
 def first_node(trace: Trace) -> FirstNode | None:
     """Where a Node is made first; None if none is, or the trace does not say by which call."""
     node = next(made_nodes(trace, 0, len(trace) - 1), None)
-    call = None if node is None else around(trace, node.seq, ev.Dispatched)
+    call = None if node is None else around(trace, node, ev.Dispatched)
     computed = None if call is None else arguments(trace, call.seq)
     if node is None or call is None or computed is None:
         return None
     line = source_line(trace, call.seq)
     where = f"Line {line.line}" if line is not None else f"Step {call.seq}"
-    made = f"{where} makes the first Node, {plain_node(node.name)}."
-    return FirstNode(node.seq, f"{made} {why_here(trace, computed.seq)}")
+    made = f"{where} makes the first Node, {node_text(trace, node)}."
+    return FirstNode(node, f"{made} {why_here(trace, computed.seq)}")

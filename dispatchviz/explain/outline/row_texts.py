@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.outline.facts import Fact, between, bound_names, facts, sized
+from dispatchviz.explain.outline.facts import Fact, between, facts, sized
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
@@ -13,6 +15,12 @@ from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
 from dispatchviz.explain.trace_index.trace_index import index
+
+NAMED = 2
+"""So many variables that a statement binds are told, the last ones."""
+
+LOOKED_AT = 50
+"""So many bindings before the end of a statement are looked at: those of a function that it calls come before."""
 
 Texts = tuple[Fact, list[Fact]]
 """What a row stands for, and what happened in it."""
@@ -55,10 +63,12 @@ def heading(outline: Outline, item: int) -> str:
 def _results(outline: Outline, item: int) -> list[Fact]:
     """The variables that a statement binds, with what they are."""
     trace, end = outline.trace, outline.end(item)
+    columns = trace.columns
     if count := outline.lines.counts.get(~item):
         return [(f"{count:,} turns", "program")] if count > 1 else []
-    steps = [event for event in bound_names(trace, outline.begin(item), end) if _is_of(outline, event.seq, item)]
-    found = [(event.name, sized(trace, event.tensor, end)) for event in steps[-2:]]
+    last = islice(reversed(between(trace, ev.NameBound, outline.begin(item), end)), LOOKED_AT)
+    steps = [step for step in last if _is_of(outline, step, item)][:NAMED]
+    found = [(columns.name_texts[columns.names[at]], sized(trace, columns.tensors[at], end)) for at in steps[::-1]]
     return [(f"{name}: {size}" if size else name, "tensor") for name, size in found]
 
 

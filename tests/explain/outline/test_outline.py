@@ -1,0 +1,247 @@
+"""The outline: every step has one place in the tree, whatever is unfolded, and turns are those that Python ran."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dispatchviz.core.record.events import NameBound, SourceLine
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import ALL, DEFAULT, LEVELS
+from dispatchviz.explain.outline.line_rows import RowKind, line_rows
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.outline.places import line_named, turn_named
+from dispatchviz.explain.outline.row_texts import row_texts
+from tests.explain.programs import traced
+from tests.tui.synthetic import nested
+
+ROOT = Path(__file__).parents[3]
+
+MANY_THINGS = """
+    import torch
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            return y
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+    def block(x):
+        h = torch.relu(x)
+        return x + h
+    def blocks(x):
+        for _ in range(2):
+            x = block(x)
+        return x
+    x = torch.ones(2, requires_grad=True)
+    y = Twice.apply(x)
+    y.register_hook(lambda g: g + 1)
+    y.sum().backward()
+    for i in range(3):
+        z = blocks(x) + blocks(x)
+        with torch.no_grad():
+            z = z + 1
+        with torch.inference_mode():
+            w = torch.ones(2)
+            for j in range(2):
+                w = w + j
+    n = 0
+    while n < 2:
+        n += 1
+        if n == 1:
+            continue
+        w = x + n
+    f = torch.func.vmap(lambda a: a * a)
+    print(f(torch.ones(3)))
+    def items():
+        for k in range(2):
+            yield x * k
+        return
+    for item in items():
+        u = item + 1
+    lib = torch.library.Library("ours", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x.clone(), "CPU")
+    torch.ops.ours.f(x)
+"""
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return traced(MANY_THINGS)
+
+
+def descended(outline: Outline, item: int | None = None) -> Iterator[int]:
+    """All steps that the tree has, from top to bottom."""
+    for child in outline.children(item):
+        if not outline.is_merged(child):
+            yield outline.begin(child)
+        if outline.has_children(child):
+            yield from descended(outline, child)
+
+
+def check(outline: Outline) -> None:
+    """Every step of the level is in the tree once, and items know what they are in."""
+    assert list(descended(outline)) == list(outline.steps)
+    check_item(outline, None)
+
+
+def check_item(outline: Outline, item: int | None) -> None:
+    end = -1
+    for child in outline.children(item):
+        assert outline.begin(child) > end
+        end = outline.end(child)
+        assert outline.around(child) == item
+        assert item is None or outline.begin(item) <= outline.begin(child) <= end <= outline.end(item)
+        assert outline.at(outline.begin(child))
+        if outline.has_children(child):
+            check_item(outline, child)
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)))
+def test_every_step_has_one_place(trace: Trace, level: int) -> None:
+    check(Outline(trace, level))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["forum", "mlp", "vmap", "autocast", "inplace_error", "custom_operator", "no_grad"])
+def test_every_step_of_an_example_has_one_place(name: str) -> None:
+    trace = traced((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"))
+    for level in range(len(LEVELS)):
+        check(Outline(trace, level))
+
+
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=40), st.integers(0, ALL))
+def test_every_step_of_any_nesting_has_one_place(depths: list[int], level: int) -> None:
+    check(Outline(nested(depths), level))
+
+
+def test_what_is_unfolded_is_seen(trace: Trace) -> None:
+    outline = Outline(trace, DEFAULT)
+    for at in range(0, len(trace), 7):
+        rows = outline.rows(frozenset(), at)
+        assert list(rows) == sorted(set(rows))
+        assert at in rows
+        for number in range(len(rows)):
+            row = rows.row(number)
+            assert outline.begin(row.item) == rows[number]
+            assert row.depth == sum(not outline.is_merged(each) for each in outline.path(rows[number]))
+    everything = frozenset(item for step in outline.steps for item in (*outline.at(step), *outline.path(step)))
+    assert list(outline.rows(everything, 0)) == list(outline.steps)
+
+
+def test_a_row_that_nobody_unfolded_is_not_seen(trace: Trace) -> None:
+    outline = Outline(trace, DEFAULT)
+    assert list(outline.rows(frozenset(), 0)) == [outline.begin(item) for item in outline.children(None)]
+
+
+def turns(trace: Trace) -> dict[int, int]:
+    """Line of a loop's head to how often its turns ran, all loops on it together."""
+    rows, found = line_rows(trace), dict[int, int]()
+    for head, count in rows.counts.items():
+        event = trace[rows.begins[head]]
+        assert isinstance(event, SourceLine)
+        found[event.line] = found.get(event.line, 0) + count
+    return found
+
+
+def test_the_turns_of_each_loop(trace: Trace) -> None:
+    text = textwrap.dedent(MANY_THINGS).split("\n")
+    told = {text[line - 1].strip(): count for line, count in turns(trace).items()}
+    assert told == {
+        "for _ in range(2):": 2 * 3 * 2,
+        "for i in range(3):": 3,
+        "for j in range(2):": 3 * 2,
+        "while n < 2:": 2,
+        "for k in range(2):": 1,  # a generator that goes on is a call of it
+        "for item in items():": 2,
+    }
+
+
+SUITES = st.deferred(lambda: st.lists(st.one_of(CALLS, LOOPS), min_size=1, max_size=3))
+CALLS = st.sampled_from(["x = torch.neg(x)", "n = 1", "x = f(x)", "x = f(x) + f(x)", "f(torch.sin(x))"])
+LOOPS = st.tuples(st.sampled_from(["for", "while", "break"]), st.integers(0, 3), SUITES)
+
+
+def source(suite: list[object], indent: int = 0) -> Iterator[str]:
+    """The lines of a program of loops within each other."""
+    blanks = "    " * indent
+    for part in suite:
+        if isinstance(part, str):
+            yield blanks + part
+            continue
+        kind, turns, inner = part  # type: ignore[misc]
+        if kind == "while":
+            yield f"{blanks}i{indent} = 0"
+            yield f"{blanks}while i{indent} < {turns}:"
+            yield f"{blanks}    i{indent} += 1"
+        else:
+            yield f"{blanks}for i{indent} in range({turns}):"
+        yield f"{blanks}    ran[{indent}] += 1"
+        yield from source(inner, indent + 1)
+        if kind == "break":
+            yield f"{blanks}    if i{indent} == 1:"
+            yield f"{blanks}        break"
+
+
+@pytest.mark.long
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SUITES)
+def test_turns_are_those_that_ran(suite: list[object]) -> None:
+    begin = ["import torch", "ran = [0] * 20", "def f(x):", "    h = x * 2", "    return h"]
+    program = "\n".join([*begin, "x = torch.ones(2)", *source(suite)])
+    space: dict[str, list[int]] = {}
+    exec(compile(program.replace("import torch", "from dispatchviz import torch"), "p.py", "exec"), space)
+    trace = traced(program)
+    rows, told = line_rows(trace), [0] * 20
+    depths = {at: (len(text) - len(text.lstrip())) // 4 for at, text in enumerate(program.split("\n"), 1)}
+    for head, count in rows.counts.items():
+        event = trace[rows.begins[head]]
+        assert isinstance(event, SourceLine)
+        told[depths[event.line]] += count
+    assert told == space["ran"]
+    check(Outline(trace, DEFAULT))
+
+
+def test_a_trace_of_an_earlier_version_has_the_same_rows(trace: Trace) -> None:
+    rows = line_rows(trace)
+    without = Trace(trace.header, trace.events)
+    vars(without.columns).update(places=(), callers=(), line_places=())
+    assert list(line_rows(without).begins) == list(rows.begins)
+    assert list(line_rows(without).ends) == list(rows.ends)
+
+
+def test_turns_and_lines_by_their_names(trace: Trace) -> None:
+    outline = Outline(trace, DEFAULT)
+    assert turn_named(outline, 0, 9) == "There is no turn 9: the loop has 3"
+    assert turn_named(outline, 0, 0) == "There is no turn 0: the loop has 3"
+    head = next(item for item in outline.children(None) if outline.lines.counts.get(~item) == 3)
+    step = turn_named(outline, outline.begin(head) + 1, 3)
+    assert isinstance(step, int)
+    (turn,) = [item for item in outline.at(step) if outline.kind(item) is RowKind.TURN]
+    assert outline.lines.numbers[~turn] == 3
+    event = trace[step]
+    assert isinstance(event, SourceLine)
+    assert line_named(outline, 0, event.line) in set(trace.steps_of(SourceLine))
+    assert "Nothing ran on line 999 of" in str(line_named(outline, 0, 999))
+
+
+def test_a_statement_tells_what_its_own_line_bound(trace: Trace) -> None:
+    outline = Outline(trace, DEFAULT)
+    for at in trace.steps_of(SourceLine):
+        for item in outline.at(at):
+            (text, _), happened = row_texts(outline, item)
+            assert text
+            named = {fact.partition(":")[0] for fact, role in happened if role == "tensor"}
+            bound = {
+                event.name
+                for event in map(trace.__getitem__, range(outline.begin(item), outline.end(item) + 1))
+                if isinstance(event, NameBound)
+            }
+            assert {name for name in named if name.isidentifier()} <= bound
