@@ -33,7 +33,13 @@ ENDS = ("q", "ctrl+q")
 SLOW = ("o",)
 """A key that draws a picture, which is not what is tried here."""
 
-KEYS = tuple(key for entry in KEYMAP for key in entry.keys if key not in (*ENDS, *SLOW, "ctrl+p", "ctrl+z"))
+KEYS = tuple(
+    key
+    for entry in KEYMAP
+    for keys in entry.keys
+    for key in keys.split()
+    if key not in (*ENDS, *SLOW, "ctrl+p", "ctrl+z")
+)
 
 ASKING = ("colon", "slash", "b", "f", "m")
 

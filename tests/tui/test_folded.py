@@ -5,6 +5,7 @@ from __future__ import annotations
 import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.trace import Trace
 from tests.steps import step
 
@@ -25,14 +26,14 @@ def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
     after = trace.ends[formatted] + 1
 
     async def reads(reader: Reader) -> None:
-        assert "filter: all but printing" in reader.text
+        await reader.press("right")
         assert "90 calls" in reader.text
         await reader.press("g")
         while reader.app.session.cursor.at < formatted:
             await reader.press("s")
         await reader.press("s")
         assert reader.app.session.cursor.at == after
-        await reader.press("f", "enter", "S")
+        await reader.press("plus", "plus", "S")
         assert reader.app.session.cursor.at == after - 1
 
-    read(trace, reads)
+    read(trace, reads, level=DEFAULT)

@@ -35,11 +35,11 @@ def test_a_question_shares_the_bottom_row_with_its_label() -> None:
 
 def test_the_first_hint_gives_way_to_a_note_and_to_a_move() -> None:
     at_start = Scene(Cursor(forum()), opened_at=0)
-    assert "step by step" in at_start.plan(80, 24).bars["why"][0].plain
+    assert "5 lines" in at_start.plan(80, 24).bars["why"][0].plain
     noted = Scene(Cursor(forum()), opened_at=0, note=line(" a note"))
     assert noted.plan(80, 24).bars["why"][0].plain == " a note"
     moved = Scene(Cursor(forum(), 1), opened_at=0)
-    assert "step by step" not in moved.plan(80, 24).bars["why"][0].plain
+    assert "5 lines" not in moved.plan(80, 24).bars["why"][0].plain
 
 
 def test_below_the_smallest_size_only_the_header_is_left() -> None:

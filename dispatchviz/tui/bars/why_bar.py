@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
+from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.rules.event_rules import Rule
@@ -58,9 +58,12 @@ def _caps(action: str, label: str) -> tuple[Span, Span]:
     return (key_of(action).first, "keycap"), (f" {label}", "")
 
 
-def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int) -> list[Line]:
-    """What must be read: the notes if there are some, the sentence of the step, the message of an error."""
+def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, opening: bool = False) -> list[Line]:
+    """What must be read: the notes if there are some, the sentence of the step, the message of an error. ``opening``:
+    that a line is reached goes without saying."""
     event = cursor.trace[cursor.at]
+    if opening and isinstance(event, SourceLine):
+        return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST), width - 1)]
     sentence = why_here(cursor.trace, cursor.at)
     texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]

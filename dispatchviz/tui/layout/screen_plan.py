@@ -51,7 +51,7 @@ class Scene:
         if width < SMALLEST[0] or height < SMALLEST[1]:
             return ScreenPlan({"header": too_small(width, height)}, {}, {"header": Box(0, 0, width, height)})
         cursor, header = self.cursor, header_rows(self.cursor, width)
-        needed = needed_rows(cursor, self._notes(), width)
+        needed = needed_rows(cursor, self._notes(), width, opening=self._is_opening)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = chosen(cursor.trace[cursor.at], self.choice.pinned, slots(width, height))
         panes = arrange(width, height, shown, frame, self.choice.zoomed)
@@ -60,8 +60,13 @@ class Scene:
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
 
+    @property
+    def _is_opening(self) -> bool:
+        """Whether nothing has been done yet, or all of it was taken back."""
+        return self.note is None and self.cursor.at == self.opened_at
+
     def _notes(self) -> list[Line]:
-        if self.note is None and self.cursor.at == self.opened_at:
+        if self._is_opening:
             return first_notes(self.cursor.trace, self.cursor.at)
         return [] if self.note is None else [self.note]
 

@@ -38,7 +38,7 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
         return Update(cursor, line((note, "hint")), goes_on=lambda: _filtered(cursor, search))
     hits = search.hits()
     if not hits:
-        stays = "all steps stay" if cursor.shown is None else f"the filter stays {cursor.filter_text}"
+        stays = "all steps stay" if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
         return Update(cursor, line((f" No step has {repeated(search.query)}: {stays}", "warning")))
     key = key_of("ask_filter").first
     note = f" {len(hits)} steps with {repeated(search.query)}; {key} and Enter show all again"
