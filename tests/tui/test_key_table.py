@@ -85,7 +85,13 @@ def test_one_lane_is_lit_at_a_sub_step() -> None:
     trace = example("forum.py")
     at = the_call(trace, "aten::add.Tensor")
     lit = {stage: [row.plain for row in rows_at(trace, at, 74, stage) if row.shaded] for stage in STAGES}
-    assert [row.strip("▶ +−=").split()[0] for found in lit.values() for row in found] == ["x,", "included", "excluded", "mask", "left"]
+    assert [row.strip("▶ +−=").split()[0] for found in lit.values() for row in found] == [
+        "x,",
+        "included",
+        "excluded",
+        "mask",
+        "left",
+    ]
     assert all(row.startswith("▶") for found in lit.values() for row in found)
 
 

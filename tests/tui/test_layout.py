@@ -35,7 +35,9 @@ COMPUTED = forum()[step(forum(), ev.KeySetComputed)]
 BESIDE = [pane for pane in PANES if pane != STEPS]
 
 
-def chosen(event: ev.AnyEvent, size: tuple[int, int], own: tuple[int, ...] = (), empty: set[int] | None = None) -> Shown:
+def chosen(
+    event: ev.AnyEvent, size: tuple[int, int], own: tuple[int, ...] = (), empty: set[int] | None = None
+) -> Shown:
     silent = empty or set()
     return needed_panes.chosen(needed_panes.order(event, own), *size, Frame(), silent.__contains__, own)
 

@@ -23,7 +23,6 @@ from dispatchviz.tui.layout.pane_layout import (
 from dispatchviz.tui.panes import pane_list
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.screens.help_screen import ABOUT
-
 from tests.steps import step
 
 from .synthetic import forum
@@ -54,7 +53,7 @@ def test_titles_of_panes_that_say_nothing_tell_when_they_will() -> None:
         CELL: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
         TABLE: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
         GRAPH: f"none yet, next at step {step(trace, ev.NodeCreated)}",
-        ENGINE: f"no backward pass runs here, next at step {step(trace, ev.BackwardStarted)}",
+        ENGINE: f"no backward here, next at step {step(trace, ev.BackwardStarted)}",
         OUTPUT: "nothing printed yet, none follows",
         TENSORS: f"none yet, next at step {step(trace, ev.TensorCreated)}",
         STRUCTURED: f"no structured kernel here, next at step {step(trace, ev.MetaEntered)}",

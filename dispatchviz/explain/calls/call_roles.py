@@ -1,4 +1,4 @@
-"""What the frames of a call stack are for: which of them is the binding, which kernel records the graph, which computes."""
+"""What the frames of a call stack are for: the binding, the kernel that records the graph, the one that computes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The key-set card as lanes: one set after the other, from the arguments' sets to the key that wins.
 
-``lanes`` is the whole card; ``card_at`` is the card at one of its sub-steps, with the lanes of that sub-step lit and the
-set as far as it has come.
+``lanes`` is the whole card; ``card_at`` is the card at one of its sub-steps, whose lanes are to be lit, and the set as
+far as it has come.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ def _last_move(trace: Trace, started: int, at: int) -> Move | None:
     outermost = _outermost(trace, started)
     since = started if outermost is None else outermost
     kinds = (ev.NodeQueued, ev.NodeStarted, ev.NodeSkipped)
-    places = ((steps, bisect_right(steps, at)) for steps in map(trace.steps_of, kinds))
+    places = ((steps := trace.steps_of(kind), bisect_right(steps, at)) for kind in kinds)
     last = max((steps[place - 1] for steps, place in places if place), default=-1)
     event = trace[last] if last > since else None
     return event if isinstance(event, Move) else None

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
-LATEST = 200
-"""So many of the latest texts are shown: who wants all of a long output runs the program."""
+LATEST, NEAR, ALWAYS = 200, 4_000, 10
+"""So many of the latest texts are shown, if they are so near; and so many however far they are: of a long trace each
+text has to be found in the file."""
 
 
 class Output(NamedTuple):
@@ -25,7 +26,9 @@ def output_until(trace: Trace, at: int) -> Output:
     """What was printed up to a step."""
     steps = trace.steps_of(ev.Printed)
     until = bisect_right(steps, at)
-    first = max(until - LATEST, 0)
+    first = max(until - ALWAYS, 0)
+    while first > max(until - LATEST, 0) and steps[first - 1] > at - NEAR:
+        first -= 1
     lines, open_ = list[tuple[str, int]](), False
     for step in steps[first:until]:
         event = trace[step]

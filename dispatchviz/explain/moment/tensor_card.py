@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -15,6 +16,9 @@ from dispatchviz.explain.trace_index.trace_index import Index, index, latest
 
 MOST_MATES = 256
 """Of memory that more tensors are on nobody looks for the version: it would mean to look at all of them."""
+
+LOOKED_AT = 12
+"""So many of the last events about a tensor's version are looked at."""
 
 SHOWN = 4
 """So many others on the same memory, and so many Nodes, are named."""
@@ -133,21 +137,41 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
     made = known.tensors.get(tensor)
     if made is None or made.storage < 0 or len(trace.columns.of_storage.get(made.storage, ())) > MOST_MATES:
         return None
-    mates = _on_memory(trace, made.storage, at)
-    told = _counter(trace, known, _family(known, tensor, mates, at), at)
+    mates = list(dict.fromkeys((*_on_memory(trace, made.storage, at), tensor)))
+    bumps = _steps(known, mates, at, ev.VersionBumped)
+    told = _told(trace, known, tensor, mates, at)
     if told is None:
-        return _unchanged(trace, known, mates, at)
-    bumps = (_last_bump(trace, known, mate, told.counter, at) for mate in {*mates, tensor})
-    last = max(filter(None, bumps), key=lambda bump: bump.seq, default=None)
-    if last is not None:
-        return last.after
+        return _unchanged(known, made, mates) if not bumps else None
+    for step in bumps[-LOOKED_AT:][::-1]:
+        bump = trace[step]
+        if isinstance(bump, ev.VersionBumped) and bump.counter == told.counter:
+            return bump.after
+    if len(bumps) > LOOKED_AT:
+        return None
     return told.version if isinstance(told, ev.VariableSaved) else told.after
 
 
-def _family(known: Index, tensor: int, mates: Sequence[int], at: int) -> set[int]:
-    """A tensor, the base that it is a view of, and the views of that."""
-    base = _base(known, tensor, at)
-    return {tensor, base, *(mate for mate in mates if _base(known, mate, at) == base)}
+def _steps(known: Index, tensors: Iterable[int], at: int, *kinds: type[ev.Event]) -> list[int]:
+    """The steps of some kinds that are about one of these tensors, in order: of many the last ones, one more than are
+    looked at."""
+    found = (known.steps_about(tensor, *kinds) for tensor in tensors)
+    ends = ((steps, bisect_right(steps, at)) for steps in found)
+    return sorted(step for steps, end in ends for step in steps[max(end - LOOKED_AT - 1, 0) : end])
+
+
+def _told(
+    trace: Trace, known: Index, tensor: int, mates: Sequence[int], at: int
+) -> ev.VersionBumped | ev.VariableSaved | None:
+    """The last event that tells the version counter of a tensor, of its base or of a view of that."""
+    own = _steps(known, [tensor], at, ev.VersionBumped, ev.VariableSaved)
+    others = _steps(known, mates, at, ev.VersionBumped, ev.VariableSaved)
+    base, tensors = _base(known, tensor, at), trace.columns.tensors
+    for step in (*own[::-1][:LOOKED_AT], *others[::-1][:LOOKED_AT]):
+        of = tensors[step]
+        event = trace[step] if of in (tensor, base) or _base(known, of, at) == base else None
+        if isinstance(event, ev.VersionBumped | ev.VariableSaved) and event.counter >= 0:
+            return event
+    return None
 
 
 def _base(known: Index, tensor: int, at: int) -> int:
@@ -155,40 +179,10 @@ def _base(known: Index, tensor: int, at: int) -> int:
     return view.base if view is not None and view.seq <= at else tensor
 
 
-def _counter(
-    trace: Trace, known: Index, family: Iterable[int], at: int
-) -> ev.VersionBumped | ev.VariableSaved | None:
-    """The last event about one of these tensors that tells their version counter."""
-    told = (_counted(trace, known, each, at) for each in family)
-    return max(filter(None, told), key=lambda event: event.seq, default=None)
-
-
-def _counted(trace: Trace, known: Index, tensor: int, at: int) -> ev.VersionBumped | ev.VariableSaved | None:
-    """The last event about a tensor that tells its version counter."""
-    steps = known.steps_about(tensor, ev.VersionBumped, ev.VariableSaved)
-    for place in range(bisect_right(steps, at) - 1, -1, -1):
-        event = trace[steps[place]]
-        if isinstance(event, ev.VersionBumped | ev.VariableSaved) and event.counter >= 0:
-            return event
-    return None
-
-
-def _last_bump(trace: Trace, known: Index, tensor: int, counter: int, at: int) -> ev.VersionBumped | None:
-    steps = known.steps_about(tensor, ev.VersionBumped)
-    for place in range(bisect_right(steps, at) - 1, -1, -1):
-        event = trace[steps[place]]
-        if isinstance(event, ev.VersionBumped) and event.counter == counter:
-            return event
-    return None
-
-
-def _unchanged(trace: Trace, known: Index, mates: Sequence[int], at: int) -> int | None:
-    """0 on memory that is new, that nobody has written to, and whose tensors all have a counter."""
-    made = [known.tensors.get(mate) for mate in mates]
-    if any(event is None or event.how != "new" or not event.key_set & _COUNTS for event in made):
-        return None
-    written = (bump for mate in mates for bump in known.steps_about(mate, ev.VersionBumped)[:1])
-    return None if any(step <= at for step in written) else 0
+def _unchanged(known: Index, made: ev.TensorCreated, mates: Sequence[int]) -> int | None:
+    """0 on memory that is new and that nobody has written to, of a tensor that has a counter."""
+    first = known.tensors.get(mates[0])
+    return 0 if first is not None and first.how == "new" and made.key_set & _COUNTS else None
 
 
 _COUNTS = raw(DispatchKey.ADInplaceOrView)
@@ -199,21 +193,19 @@ _COUNTS = raw(DispatchKey.ADInplaceOrView)
 
 
 def _saved(trace: Trace, tensor: int, at: int) -> Iterator[Saved]:
-    """Those of the Nodes that saved it and have not released it."""
-    steps, found = index(trace).steps_about(tensor, ev.VariableSaved), 0
-    for place in range(bisect_right(steps, at) - 1, max(bisect_right(steps, at) - 1 - 4 * SHOWN, -1), -1):
-        event = trace[steps[place]]
-        if not isinstance(event, ev.VariableSaved) or _released(trace, event, at):
-            continue
-        yield Saved(node_title(trace, event.node, at), event.name, event.version, event.seq)
-        found += 1
-        if found == SHOWN:
-            return
+    """Those of the Nodes that saved it last and have not released it."""
+    steps = index(trace).steps_about(tensor, ev.VariableSaved)
+    until = bisect_right(steps, at)
+    latest = (steps[place] for place in range(until - 1, max(until - MOST_MATES, 0) - 1, -1))
+    for step in islice((step for step in latest if not _released(trace, step, at)), SHOWN):
+        event = trace[step]
+        if isinstance(event, ev.VariableSaved):
+            yield Saved(node_title(trace, event.node, at), event.name, event.version, event.seq)
 
 
-def _released(trace: Trace, saved: ev.VariableSaved, at: int) -> bool:
-    """Whether the Node has released its saved variables since."""
+def _released(trace: Trace, saved: int, at: int) -> bool:
+    """Whether the Node of a step has released its saved variables since."""
     columns = trace.columns
-    released = columns.code(ev.VariablesReleased)
-    of_node = columns.of_node.get(saved.node, ())
-    return any(columns.kinds[step] == released for step in of_node[bisect_right(of_node, saved.seq) : bisect_right(of_node, at)])
+    released, of_node = columns.code(ev.VariablesReleased), columns.of_node.get(columns.nodes[saved], ())
+    since = of_node[bisect_right(of_node, saved) : bisect_right(of_node, at)]
+    return any(columns.kinds[step] == released for step in since)

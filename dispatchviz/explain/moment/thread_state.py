@@ -188,17 +188,12 @@ def transforms(trace: Trace, at: int) -> list[str]:
 
 def _sets(trace: Trace, at: int) -> tuple[int, int]:
     """The included and the excluded set, as the last event has them that tells."""
-    both = (ev.GuardEntered, ev.GuardLeft, ev.KeySetComputed)
-    told = [event for kind in both if (event := last_event(trace, at, kind)) is not None]
-    layers = [last_event(trace, at, kind) for kind in (ev.DynamicLayerPushed, ev.DynamicLayerPopped)]
-    casting = last_event(trace, at, ev.AutocastChanged)
-    including = max([*told, *filter(None, layers)], key=_seq, default=None)
-    excluding = max([*told, *filter(None, [casting])], key=_seq, default=None)
+    guard, left = last_event(trace, at, ev.GuardEntered), last_event(trace, at, ev.GuardLeft)
+    call, casting = last_event(trace, at, ev.KeySetComputed), last_event(trace, at, ev.AutocastChanged)
+    pushed, popped = last_event(trace, at, ev.DynamicLayerPushed), last_event(trace, at, ev.DynamicLayerPopped)
+    including = [(event.seq, event.included) for event in (guard, left, call, pushed, popped) if event is not None]
+    excluding = [(event.seq, event.excluded) for event in (guard, left, call, casting) if event is not None]
     return (
-        default_included_set if including is None else including.included,
-        default_excluded_set if excluding is None else excluding.excluded,
+        max(including, default=(-1, default_included_set))[1],
+        max(excluding, default=(-1, default_excluded_set))[1],
     )
-
-
-def _seq(event: ev.Event) -> int:
-    return event.seq

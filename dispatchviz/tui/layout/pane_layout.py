@@ -1,4 +1,4 @@
-"""The layout of the panes: plain arithmetic from a screen size to columns, and from the panes of a column to rectangles.
+"""The layout of the panes: plain arithmetic from a screen size to columns, from the panes of a column to rectangles.
 
 Not here: which panes a step needs most (``needed_panes.py``), what the panes show (``panes``).
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE = PANES = tuple(range(1, 13))
+STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE = PANES = tuple(
+    range(1, 13)
+)
 """Panes by their number."""
 
 PANE_NAMES = {
@@ -122,9 +124,7 @@ def arrange(
     return boxes
 
 
-def _parts(
-    there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequence[int]]
-) -> list[list[int]]:
+def _parts(there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequence[int]]) -> list[list[int]]:
     """The panes of each column; where all are shrunk there is no column, and their titles end the last one."""
     found = [[pane for pane in home if pane in there] for home in homes]
     open_ = [column for column in found if any(pane not in shrunk for pane in column)]

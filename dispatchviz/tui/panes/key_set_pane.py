@@ -1,4 +1,4 @@
-"""The key-set card: who wins, the sets it came from as lanes, why each key is in the set or not, a table of all keys."""
+"""The key-set card: who wins, the sets as lanes, why each key is in the set or not, a table of all keys."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _no_graph(trace: Trace, at: int) -> Line | None:
 def _no_backward(trace: Trace, at: int) -> Line | None:
     if at_or_around(trace, at, ev.BackwardStarted) is not None:
         return None
-    return _next(trace, at, ev.BackwardStarted, "no backward pass runs here")
+    return _next(trace, at, ev.BackwardStarted, "no backward here")
 
 
 def _no_output(trace: Trace, at: int) -> Line | None:

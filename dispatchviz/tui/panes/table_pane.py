@@ -35,14 +35,19 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 def _head(cells: OperatorCells) -> list[Line]:
     title = line((cells.operator, "bold"), (f"  {len(cells.rows)} cells" if cells.rows else "", "dim"))
     if not cells.rows:
-        return [title, line(("The program made this operator: of its table the trace has the cells of its calls.", "dim"))]
+        return [
+            title,
+            line(("The program made this operator: of its table the trace has the cells of its calls.", "dim")),
+        ]
     registered = [_registered(*each) for each in cells.registered]
     return [title, line((LEGEND, "dim"), cut=True), *registered]
 
 
 def _registered(key: str, kernel: str, seq: int) -> Line:
     said = f"registered {kernel} to {key}" if kernel else f"removed what was registered to {key}"
-    return line(("The program has ", "warning"), (said, "warning"), (": cells below are PyTorch's own", "dim"), goto=seq)
+    return line(
+        ("The program has ", "warning"), (said, "warning"), (": cells below are PyTorch's own", "dim"), goto=seq
+    )
 
 
 def _chosen(chosen: ev.KernelSelected) -> Row:

@@ -12,7 +12,7 @@ from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.tui.text.line_fitting import shorter
 from dispatchviz.tui.text.styled_line import Line, line
 
-MOST = 12
+MOST = 8
 """So many tensors are shown of each kind: nobody reads more at a step."""
 
 LONGEST_NAME = 20
@@ -46,7 +46,9 @@ def _card(card: TensorCard, width: int) -> Iterator[Line]:
         indent=width + 2,
     )
     margin = " " * (width + 2)
-    yield line(margin, ("{" + ", ".join(names_of(card.key_set)) + "}", "key"), key=f"keys {card.number}", indent=width + 2)
+    yield line(
+        margin, ("{" + ", ".join(names_of(card.key_set)) + "}", "key"), key=f"keys {card.number}", indent=width + 2
+    )
     for text in (_memory(card), _kept(card)):
         if text:
             yield line(margin, (text, "dim"), key=f"{text.split()[0]} {card.number}", indent=width + 2)

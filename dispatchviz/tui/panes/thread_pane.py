@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
+from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, thread_state
 from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -35,8 +35,16 @@ def _named(name: str, value: str) -> Line:
 def _switch(name: str, switch: Switch, on: str, off: str) -> Line:
     value, said = ("on", on) if switch.on else ("off", off)
     why = f"  {switch.why}" if switch.why and not switch.on else ""
-    return line((f"{name:<{NAME}}", "dim"), (value, "" if switch.on else "warning"), (why, "name"), (f"  {said}", "dim"),
-                key=name, value=value, goto=switch.seq, indent=NAME)  # fmt: skip
+    return line(
+        (f"{name:<{NAME}}", "dim"),
+        (value, "" if switch.on else "warning"),
+        (why, "name"),
+        (f"  {said}", "dim"),
+        key=name,
+        value=value,
+        goto=switch.seq,
+        indent=NAME,
+    )
 
 
 def _inference(switch: Switch) -> Line:

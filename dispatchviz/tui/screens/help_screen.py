@@ -45,12 +45,12 @@ ABOUT = {
         "sources that a kernel could have come from, in order of precedence."
     ),
     CALLS: (
-        "The functions that are running, your own first, then PyTorch's by its names, each with its part in the call. A "
-        "click goes to where one began."
+        "The functions that are running, your own first, then PyTorch's by its names, each with its part in the call. "
+        "A click goes to where one began."
     ),
     SOURCE: (
-        "The line of your program, the Python that runs now instead of PyTorch's own function, and the operator's entries "
-        "in native_functions.yaml and derivatives.yaml."
+        "The line of your program, the Python that runs now instead of PyTorch's own function, and the operator's "
+        "entries in native_functions.yaml and derivatives.yaml."
     ),
     GRAPH: (
         "The backward graph as far as it is built: a row per Node, the newest on top, gradients flow down along the "
@@ -61,21 +61,21 @@ ABOUT = {
         "dispatch modes, the guards that are open and what each excludes and includes, and the key sets that follow."
     ),
     TENSORS: (
-        "The tensors that this step is about, then those of your variables: what each is now, its keys, whose memory it "
-        "shares, and which Nodes keep it for backward. A click goes to where it appeared."
+        "The tensors that this step is about, then those of your variables: what each is now, its keys, whose memory "
+        "it shares, and which Nodes keep it for backward. A click goes to where it appeared."
     ),
     ENGINE: (
-        "Within a backward pass: the Node that runs, the ready queue in the order of its turns, for how many edges others "
-        "wait, and what is in their input buffers."
+        "Within a backward pass: the Node that runs, the ready queue in the order of its turns, for how many edges "
+        "others wait, and what is in their input buffers."
     ),
     OUTPUT: "What your program had printed by this step. A click goes to the step that printed a line.",
     STRUCTURED: (
-        "The parts of a structured kernel in their order: the meta function checks the arguments and requests the output, "
-        "set_output provides it, the impl function computes."
+        "The parts of a structured kernel in their order: the meta function checks the arguments and requests the "
+        "output, set_output provides it, the impl function computes."
     ),
     TABLE: (
-        "The whole dispatch table of the operator: every runtime key with what its cell holds and by which rule; the cell "
-        "that the call landed in is marked."
+        "The whole dispatch table of the operator: every runtime key with what its cell holds and by which rule; the "
+        "cell that the call landed in is marked."
     ),
 }
 """What each pane shows and how to read it."""

@@ -16,8 +16,8 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, zoom_note
 from dispatchviz.tui.layout.kept_layouts import read_layouts, write_layouts
+from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.text.palette import Palette

@@ -75,5 +75,6 @@ class Viewport:
 def title_row(key: str, title: str, focused: bool, width: int, said: Line | None = None) -> Line:
     """The title of a pane, with its key unless that is empty, on a rule; what a pane says that has no other row."""
     head = f"{'▌' if focused else '─'} {f'{key} ' if key else ''}{title}{':' if said else ''} "
-    row = line((head, "focus" if focused else "title"), *(() if said is None else (*said.spans, " ")))
+    row = line((head, "focus" if focused else "title"))
+    row = row if said is None else replace(row, spans=(*row.spans, *said.spans, (" ", "")))
     return replace(row, spans=(*row.spans, ("─" * max(width - 1 - row.width, 0), "rule")))
