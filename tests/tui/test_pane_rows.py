@@ -77,7 +77,7 @@ def test_the_tensors_of_a_call() -> None:
     rows = shown(TENSORS, trace, below(trace))
     assert rows[0] == "x  [2, 2] float32 cuda:0  requires grad  version 0"
     assert rows[1] == "   {AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA}"
-    assert rows[2] == "y  [2] float32 cuda:0  version 0"
+    assert rows[2] == "y  [2] float32 cuda:0  version 0  same keys"
 
 
 def test_the_structured_kernel() -> None:

@@ -31,7 +31,7 @@ def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
     frames = [_program(trace, line) for line in user_stack(trace, seq)]
-    below = [replace(frame, role=role_of(trace, event)) for event in events for frame in _frames(event)]
+    below = [replace(frame, role=frame.role or role_of(trace, event)) for event in events for frame in _frames(event)]
     return (*frames, *below)
 
 
@@ -60,6 +60,6 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
         case ev.NodeStarted():
             yield Frame("torch::autograd::Engine::evaluate_function", ENGINE, event.seq)
-            yield Frame(*apply_function(event.name), event.seq)
+            yield Frame(*apply_function(event.name), event.seq, "Node")
         case _:
             return

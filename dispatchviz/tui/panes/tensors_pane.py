@@ -26,13 +26,19 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     if not any(cards):
         return [line(("No tensor has been met yet.", "dim"))]
     width = max(len(shorter(card.name, LONGEST_NAME)) for group in cards for card in group)
-    first, rest = ([row for card in group for row in _card(card, width)] for group in cards)
+    first, rest = (_rows(group, width) for group in cards)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
     between = [line(("Variables, the last assigned first:", "dim"))] if rest else []
     return [*first, *more, *between, *rest]
 
 
-def _card(card: TensorCard, width: int) -> Iterator[Line]:
+def _rows(cards: Sequence[TensorCard], width: int) -> list[Line]:
+    """A tensor's keys are named where those of the one before it are others."""
+    before = [None, *(card.key_set for card in cards)]
+    return [row for card, keys in zip(cards, before, strict=False) for row in _card(card, card.key_set == keys, width)]
+
+
+def _card(card: TensorCard, alike: bool, width: int) -> Iterator[Line]:
     name = shorter(card.name, LONGEST_NAME)
     version = () if card.version is None else ((f"  version {card.version}", "dim"),)
     yield line(
@@ -40,15 +46,16 @@ def _card(card: TensorCard, width: int) -> Iterator[Line]:
         f"{shaped(card.shape)} {plain_dtype(card.dtype)} {card.device}",
         (_history(card), "name"),
         *version,
+        ("  same keys" if alike else "", "dim"),
         key=f"tensor {card.number}",
         value="" if card.version is None else str(card.version),
         goto=card.made,
         indent=width + 2,
     )
     margin = " " * (width + 2)
-    yield line(
-        margin, ("{" + ", ".join(names_of(card.key_set)) + "}", "key"), key=f"keys {card.number}", indent=width + 2
-    )
+    if not alike:
+        keys = "{" + ", ".join(names_of(card.key_set)) + "}"
+        yield line(margin, (keys, "key"), key=f"keys {card.number}", indent=width + 2)
     for text in (_memory(card), _kept(card)):
         if text:
             yield line(margin, (text, "dim"), key=f"{text.split()[0]} {card.number}", indent=width + 2)
