@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -16,8 +15,11 @@ ONE = ("tensor", "result", "value", "base", "gradient", "tangent", "proxy", "out
 MANY = ("tensors", "gradients")
 """The fields of events that have numbers of tensors."""
 
-BINDINGS_LOOKED_AT = 100
+BINDINGS_LOOKED_AT = 50
 """So many of the latest assignments are looked at for variables: nobody reads more."""
+
+NODE_LOOKED_AT = 100
+"""So many of the last steps about a Node are looked at for what it has saved."""
 
 _NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
@@ -80,10 +82,7 @@ def _of_node(trace: Trace, at: int) -> Iterator[int]:
     if node is None:
         return
     yield from (tensor for tensor in node.gradients if tensor is not None)
-    saved = ev.VariableSaved
-    steps = (step for step in trace.columns.of_node.get(node.node, ()) if step <= at)
-    code = trace.columns.code(saved)
-    kept = (trace[step] for step in steps if trace.columns.kinds[step] == code)
-    for event in islice(kept, BINDINGS_LOOKED_AT):
-        if isinstance(event, saved) and event.tensor is not None:
-            yield event.tensor
+    about, columns = trace.columns.of_node.get(node.node, ()), trace.columns
+    until, saved = bisect_right(about, at), columns.code(ev.VariableSaved)
+    latest = about[max(until - NODE_LOOKED_AT, 0) : until]
+    yield from (columns.tensors[step] for step in latest if columns.kinds[step] == saved and columns.tensors[step] >= 0)

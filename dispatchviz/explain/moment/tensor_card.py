@@ -14,7 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import Index, index, latest
 
-MOST_MATES = 256
+MOST_MATES = 64
 """Of memory that more tensors are on nobody looks for the version: it would mean to look at all of them."""
 
 LOOKED_AT = 12
