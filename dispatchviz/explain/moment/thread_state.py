@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from weakref import WeakKeyDictionary
 
 from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -91,8 +92,19 @@ class ThreadState:
         return self.grad.on and not (self.guards or self.inference.on or casting or self.transforms or self.modes)
 
 
+_states: WeakKeyDictionary[Trace, tuple[int, ThreadState]] = WeakKeyDictionary()
+"""The last answer of each trace: the header, the layout and the pane ask one after the other."""
+
+
 def thread_state(trace: Trace, at: int) -> ThreadState:
     """The state after what a step tells has happened."""
+    known = _states.get(trace)
+    if known is None or known[0] != at:
+        known = _states[trace] = at, _found(trace, at)
+    return known[1]
+
+
+def _found(trace: Trace, at: int) -> ThreadState:
     guards = tuple(_guards(trace, at))
     included, excluded = _sets(trace, at)
     return ThreadState(

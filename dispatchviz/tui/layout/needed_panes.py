@@ -34,8 +34,8 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.ProgramRaised: (SOURCE, CALLS),
     ev.BindingEntered: (CALLS, SOURCE),
     ev.Dispatched: (KEYS, CALLS),
-    ev.KeySetComputed: (KEYS, THREAD),
-    ev.FallthroughSkipped: (KEYS, CELL),
+    ev.KeySetComputed: (KEYS, CALLS),
+    ev.FallthroughSkipped: (KEYS, CALLS),
     ev.KernelSelected: (CELL, KEYS),
     ev.KernelEntered: (SOURCE, CALLS),
     ev.KernelReturned: (CALLS, SOURCE),
@@ -90,14 +90,14 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
 }
 """The panes that show most about a kind of step, best first."""
 
-OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, CELL, TENSORS, THREAD, ENGINE, STRUCTURED, OUTPUT, TABLE)
-"""What follows those."""
+OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE)
+"""What follows those: an order in which few panes come and go from one step to the next."""
 
 ON_REQUEST = (TABLE,)
 """Shown only where the reader has chosen them."""
 
-UNTITLED = (CELL, STRUCTURED, TABLE)
-"""Not shown as a title: the key set's title says that there is no call."""
+UNTITLED = (CELL, STRUCTURED, TABLE, THREAD)
+"""Not shown as a title: the title of the key set says that there is no call, the header what the thread carries."""
 
 OWN_TITLES = 1
 """So many of the reader's own panes that say nothing are shown as titles wherever they are."""
