@@ -104,7 +104,7 @@ def test_a_step_brings_the_pane_that_tells_most() -> None:
 
 
 def test_a_pane_that_says_nothing_gives_its_place_to_the_next() -> None:
-    assert chosen(COMPUTED, (80, 24), (), {KEYS}).panes == [THREAD]
+    assert chosen(COMPUTED, (80, 24), (), {KEYS}).panes == [CALLS]
     assert chosen(COMPUTED, (80, 24), (), set(BESIDE)) == Shown([KEYS], set())
 
 

@@ -156,7 +156,7 @@ def _stacked(panes: Sequence[int], box: Box, shrunk: Collection[int], steps: int
 
 
 def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int], steps: int) -> Mapping[int, int]:
-    """The title row for those that are shrunk, theirs for the steps, the rest in the proportions that are wanted."""
+    """The title row for those that are shrunk, theirs for the steps, the rest is divided."""
     titles = [pane for pane in panes if pane in shrunk and pane != STEPS][: max(rows - 1, 0)]
     open_ = [pane for pane in panes if pane not in titles]
     found = dict.fromkeys(titles, 1)
@@ -165,9 +165,18 @@ def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int], steps: in
         found[STEPS] = steps
         left -= found[STEPS]
         open_.remove(STEPS)
-    total, passed, given = sum(map(ROWS_WANTED.__getitem__, open_)), 0, 0
-    for pane in open_:
-        passed += ROWS_WANTED[pane]
-        found[pane] = left * passed // total - given
-        given += found[pane]
+    found |= _divided(open_, left)
     return {pane: found[pane] for pane in panes}
+
+
+def _divided(panes: Sequence[int], rows: int) -> dict[int, int]:
+    """Rows for each of some panes: those without which it is of no use, if there are so many, and its part of the rest."""
+    enough = sum(map(least, panes)) <= rows
+    found = {pane: least(pane) if enough else 0 for pane in panes}
+    more, total, passed, given = rows - sum(found.values()), sum(map(ROWS_WANTED.__getitem__, panes)), 0, 0
+    for pane in panes:
+        passed += ROWS_WANTED[pane]
+        part = more * passed // total - given
+        found[pane] += part
+        given += part
+    return found
