@@ -170,7 +170,7 @@ def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int], steps: in
 
 
 def _divided(panes: Sequence[int], rows: int) -> dict[int, int]:
-    """Rows for each of some panes: those without which it is of no use, if there are so many, and its part of the rest."""
+    """The rows of some panes: those without which each is of no use, if there are so many, and a part of the rest."""
     enough = sum(map(least, panes)) <= rows
     found = {pane: least(pane) if enough else 0 for pane in panes}
     more, total, passed, given = rows - sum(found.values()), sum(map(ROWS_WANTED.__getitem__, panes)), 0, 0
