@@ -56,7 +56,7 @@ def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
         return None
     free = key_of(f"pane({STEPS})").first
     keep = key_of("keep_panes").first
-    stays = f" This pane stays; {free} lets the panes follow the step again, {keep} keeps it for steps of this kind"
+    stays = f" This pane stays; {free}: panes follow the step again, {keep}: kept for such steps"
     return line((stays if now.pinned else " Panes follow the step", "hint"))
 
 
