@@ -463,7 +463,7 @@ def test_every_theme_paints() -> None:
 def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("6")
-        assert reader.sees("This pane stays; 1 lets the panes follow the step again")
+        assert reader.sees("This pane stays; 1: panes follow the step again")
         await reader.press("1")
         assert reader.sees("Panes follow the step")
         await reader.press("enter")
