@@ -69,6 +69,8 @@ SHOWN = {
     "slash": "/",
     "full_stop": ".",
     "comma": ",",
+    "greater_than_sign": ">",
+    "less_than_sign": "<",
     "question_mark": "?",
     "apostrophe": "'",
     "f1": "F1",
@@ -137,6 +139,15 @@ KEYMAP = (
     Key("pane(4)", ("4",), "Panes", "the call stack in PyTorch's names"),
     Key("pane(5)", ("5",), "Panes", "the source: your line, and the Python that runs"),
     Key("pane(6)", ("6",), "Panes", "the backward graph"),
+    Key("pane(7)", ("7",), "Panes", "the thread's state: guards, grad and inference mode, autocast, modes"),
+    Key("pane(8)", ("8",), "Panes", "the tensors: shape, keys, version, memory, who saved them"),
+    Key("pane(9)", ("9",), "Panes", "the engine: ready queue, counts, input buffers"),
+    Key("pane(10)", ("0",), "Panes", "what the program has printed"),
+    Key("pane(11)", ("K",), "Panes", "the structured kernel: meta, set_output, impl"),
+    Key("pane(12)", ("T",), "Panes", "the whole table of the operator"),
+    Key("sideways(1)", ("greater_than_sign",), "Panes", "scroll this pane to the right, where rows are cut"),
+    Key("sideways(-1)", ("less_than_sign",), "Panes", "scroll this pane to the left"),
+    Key("keep_panes", ("L",), "Panes", "keep the chosen panes for steps of this kind; with none chosen, forget them"),
     Key("whole", ("w",), "Panes", "the whole text of this step: what happens, an error's message, the rule"),
     Key("codegen", ("v",), "Panes", "the generated code of this step's operator"),
     Key("app.focus_next", ("tab",), "Panes", "next pane"),
@@ -158,6 +169,11 @@ PREFIXES = frozenset(key.partition(" ")[0] for entry in KEYMAP for key in entry.
 """Keys that wait for a second one."""
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
+
+
+def pane_key(number: int) -> str:
+    """The key that brings up a pane; empty of a list that has no number."""
+    return key_of(f"pane({number})").first if number else ""
 
 
 def key_of(action: str) -> Key:

@@ -8,7 +8,13 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.structured_call import structured_call
+from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.explain.locations.source_view import source_at
+from dispatchviz.explain.moment.program_output import output_until
+from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.moment.tensor_card import tensor_card
+from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 
@@ -36,6 +42,9 @@ def look(trace: Trace, seq: int) -> None:
     """All that the stepper says of a step."""
     label(trace, seq), why_here(trace, seq), key_set_card(trace, seq), cell_card(trace, seq)
     call_stack(trace, seq), source_at(trace, seq)
+    thread_state(trace, seq), engine_state(trace, seq), structured_call(trace, seq), output_until(trace, seq)
+    for tensor in (*tensors_of(trace, seq), *variables_of(trace, seq)):
+        tensor_card(trace, tensor, seq)
 
 
 def calls(trace: Trace) -> int:

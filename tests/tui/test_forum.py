@@ -53,8 +53,8 @@ def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_grad() 
         at,
         "every ordinary CUDA tensor has it from the moment it is made",
         "Only x requires grad, y does not",
-        "AutogradCUDA ■ ■ ■ · · ■ ■ ◀ wins",
-        "0x1000010002",
+        "AutogradCUDA ■ ■ · · ■ ■ ◀ wins",
+        "= left {AutogradCUDA, CUDA} → AutogradCUDA",
     )
 
 

@@ -6,20 +6,21 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.key_set_lanes import STAGES
 from dispatchviz.testing import event
 from dispatchviz.tui.layout.pane_layout import KEYS
-from dispatchviz.tui.panes.key_set_pane import rows
+from dispatchviz.tui.panes.key_set_pane import rows, rows_at
 from dispatchviz.tui.panes.key_set_table import table
+from dispatchviz.tui.screens.step_text_screen import step_text
 from tests.steps import step
 
 from .programs import LONG_NAMES, cat, example, the_call
 from .screens import SIZES, Reader, read
 
 FOLDED = [
-    "13 tensors, all alike: first_hidden_layer_activations to thirteenth_hidden_layer_activations",
     "                 13 tensors  united  incl  excl  mask  left",
-    "AutocastCPU      ■           ■       ·     ×     ■     ×  ",
     "AutogradCPU      ■           ■       ·     ·     ■     ■  ◀ wins",
+    "AutocastCPU      ■           ■       ·     ×     ■     ×  ",
     "ADInplaceOrView  ■           ■       ■     ·     ×     ×  ",
     "BackendSelect    ·           ·       ■     ·     ×     ×  ",
     "CPU              ■           ■       ·     ·     ■     ■  ",
@@ -27,14 +28,11 @@ FOLDED = [
 ]
 
 
-def test_arguments_with_the_same_keys_share_a_column_where_there_is_no_room() -> None:
+def test_arguments_with_the_same_keys_share_a_column() -> None:
     trace = cat()
     card = key_set_card(trace, the_call(trace, "aten::cat"))
     assert card is not None
     assert [row.plain for row in table(card, 77)] == FOLDED
-    wide = [row.plain for row in table(card, 250)]
-    assert wide[0].split()[:2] == ["firs…ions", "seco…ions"]
-    assert wide[2].split() == ["AutogradCPU", *"■" * 14, "·", "·", "■", "■", "◀", "wins"]
 
 
 @pytest.mark.parametrize("width", range(30, 140))
@@ -50,32 +48,75 @@ def test_no_row_of_the_table_is_wider_than_the_pane(width: int, operator: str) -
     assert "◀" in next(row.plain for row in rows if row.here)
 
 
-def test_two_arguments_of_one_name_each_keep_their_columns() -> None:
+def test_two_arguments_with_the_same_keys_are_named() -> None:
     trace = example("forum.py")
     card = key_set_card(trace, the_call(trace, "aten::add.Tensor"))
     assert card is not None
-    heads = [row.plain for row in table(card, 57)]
-    assert heads[0].split() == ["x", "y", "united", "incl", "excl", "mask", "left"]
-    assert heads[2] == "AutogradCUDA    ■ ■ ■      ·    ·    ■    ■ ◀ wins"
+    heads = [row.plain for row in table(card, 77)]
+    assert heads[0].split() == ["x,", "y", "united", "incl", "excl", "mask", "left"]
+    assert heads[1] == "AutogradCUDA     ■     ■       ·     ·     ■     ■  ◀ wins"
+
+
+ADD = """\
+AutogradCUDA wins  call of aten::add.Tensor
+   x, y      {AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA}
+ + included  {ADInplaceOrView, BackendSelect}
+ − excluded  {AutocastCUDA} by the thread
+ − mask      {ADInplaceOrView, BackendSelect} fall through here
+ = left      {AutogradCUDA, CUDA} → AutogradCUDA"""
+
+CAT = """\
+AutogradCPU wins  call of aten::cat
+   13 tensors  {AutocastCPU, AutogradCPU, ADInplaceOrView, CPU}
+ + included    {ADInplaceOrView, BackendSelect}
+ − excluded    {AutocastCPU} by the thread
+ − mask        {ADInplaceOrView, BackendSelect} fall through here
+ = left        {AutogradCPU, CPU} → AutogradCPU
+13 tensors: first_hidden_layer_activations to thirteenth_hidden_layer_activations"""
+
+
+def test_the_card_begins_with_the_winner_and_a_lane_for_each_set() -> None:
+    for trace, operator, expected in ((example("forum.py"), "aten::add.Tensor", ADD), (cat(), "aten::cat", CAT)):
+        shown = "\n".join(row.plain for row in rows(trace, the_call(trace, operator), 74))
+        assert shown.startswith(expected)
+
+
+def test_one_lane_is_lit_at_a_sub_step() -> None:
+    trace = example("forum.py")
+    at = the_call(trace, "aten::add.Tensor")
+    lit = {stage: [row.plain for row in rows_at(trace, at, 74, stage) if row.shaded] for stage in STAGES}
+    assert [row.strip("▶ +−=").split()[0] for found in lit.values() for row in found] == [
+        "x,",
+        "included",
+        "excluded",
+        "mask",
+        "left",
+    ]
+    assert all(row.startswith("▶") for found in lit.values() for row in found)
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
 def test_the_winner_is_on_every_screen(size: tuple[int, int]) -> None:
     for trace, operator in ((cat(), "aten::cat"), (example("forum.py"), "aten::add.Tensor")):
         at = the_call(trace, operator)
+        card = key_set_card(trace, at)
+        assert card is not None
+        wins = f"{card.winner} wins"
 
-        async def story(reader: Reader) -> None:
+        async def story(reader: Reader, wins: str = wins) -> None:
             for _ in range(2):
-                assert sum("◀" in row for row in reader.screen) == 1, reader.text
+                assert wins in reader.text
                 await reader.press("s")
             assert reader.app.view.panes[KEYS].display
 
         read(trace, story, size, at)
 
 
-def test_every_argument_is_named_with_its_set_below() -> None:
+def test_raw_numbers_are_on_demand() -> None:
     trace = cat()
-    text = "\n".join(row.plain for row in rows(trace, the_call(trace, "aten::cat"), 77))
+    at = the_call(trace, "aten::cat")
+    assert "0x" not in "\n".join(row.plain for row in rows(trace, at, 77))
+    text = "\n".join(row.plain for row in step_text(trace, at))
     assert all(f"= {name}  0x9400010001" in text for name in LONG_NAMES)
 
 

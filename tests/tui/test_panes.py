@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import pytest
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.layout import needed_panes, pane_layout
-from dispatchviz.tui.layout.pane_layout import PANES, STEPS, Frame
+from dispatchviz.tui.layout.pane_layout import (
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    OUTPUT,
+    PANES,
+    STEPS,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
 from dispatchviz.tui.panes import pane_list
+from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.screens.help_screen import ABOUT
+from tests.steps import step
 
 from .synthetic import forum
 
 BESIDE = [pane for pane in PANES if pane != STEPS]
-LARGE = (200, 60)
 
 
 @pytest.mark.parametrize("pane", PANES)
@@ -21,6 +35,7 @@ def test_every_pane_has_a_key_a_help_and_rows(pane: int) -> None:
     assert f"pane({pane})" in {entry.action for entry in KEYMAP}, "tui/keymap.py"
     assert pane in ABOUT, "tui/screens/help_screen.py"
     assert pane in pane_layout.ROWS_WANTED, "tui/layout/pane_layout.py"
+    assert pane in pane_layout.PANE_NAMES, "tui/layout/pane_layout.py"
 
 
 @pytest.mark.parametrize("pane", BESIDE)
@@ -30,8 +45,17 @@ def test_every_pane_beside_the_steps_is_made_and_may_be_shown(pane: int) -> None
     assert isinstance(pane_list.rows_of(pane_list.PANES[pane][1])(forum(), 0, 40), list)
 
 
-@pytest.mark.parametrize("size", [LARGE, (120, 60)])
-def test_a_large_screen_has_all_panes(size: tuple[int, int]) -> None:
-    shown = needed_panes.chosen(forum()[0], None, pane_layout.slots(*size))
-    assert shown == BESIDE, "slots in tui/layout/pane_layout.py"
-    assert set(pane_layout.arrange(*size, shown, Frame())) == set(PANES), "arrange in tui/layout/pane_layout.py"
+def test_titles_of_panes_that_say_nothing_tell_when_they_will() -> None:
+    trace = forum()
+    said = {pane: found.plain for pane in BESIDE if (found := nothing(pane, trace, 0)) is not None}
+    assert said == {
+        KEYS: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        CELL: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        TABLE: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        GRAPH: f"none yet, next at step {step(trace, ev.NodeCreated)}",
+        ENGINE: f"no backward here, next at step {step(trace, ev.BackwardStarted)}",
+        OUTPUT: "nothing printed yet, none follows",
+        TENSORS: f"none yet, next at step {step(trace, ev.TensorCreated)}",
+        STRUCTURED: f"no structured kernel here, next at step {step(trace, ev.MetaEntered)}",
+        THREAD: "grad mode on, no guards, no modes",
+    }

@@ -6,7 +6,7 @@ import pytest
 
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_choice import PaneChoice, pin_note
-from dispatchviz.tui.layout.pane_layout import GRAPH, SMALLEST, STEPS, Box
+from dispatchviz.tui.layout.pane_layout import GRAPH, KEYS, SMALLEST, STEPS, Box
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.text.styled_line import line
 
@@ -49,10 +49,11 @@ def test_below_the_smallest_size_only_the_header_is_left() -> None:
 
 def test_choosing_panes() -> None:
     pinned = PaneChoice().select(GRAPH)
-    assert pinned == PaneChoice(pinned=GRAPH)
+    assert pinned == PaneChoice(pinned=(GRAPH,))
+    assert pinned.select(KEYS).pinned == (KEYS, GRAPH)
     assert pinned.zoom(GRAPH).select(STEPS) == PaneChoice(zoomed=STEPS)
     assert pinned.zoom(GRAPH).zoom(None) == pinned
-    assert pin_note(PaneChoice(), pinned, 200, 60) is None
-    note = pin_note(PaneChoice(), pinned, 80, 24)
+    assert pin_note(pinned, pinned) is None
+    note = pin_note(PaneChoice(), pinned)
     assert note is not None
     assert note.plain.startswith(" This pane stays")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dispatchviz.tui.text.styled_line import line
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
 
 
@@ -38,5 +39,7 @@ def test_the_bar_is_as_long_as_the_part_in_sight() -> None:
 
 
 def test_a_title_fills_its_row() -> None:
-    assert title_row(2, "Key set", False, 20).plain == "─ 2 Key set ───────"
-    assert title_row(0, "Help", True, 20).plain == "▌ Help ────────────"
+    assert title_row("2", "Key set", False, 20).plain == "─ 2 Key set ───────"
+    assert title_row("", "Help", True, 20).plain == "▌ Help ────────────"
+    said = title_row("6", "Backward graph", False, 50, line("none yet, next at step 9"))
+    assert said.plain == "─ 6 Backward graph: none yet, next at step 9 ────"

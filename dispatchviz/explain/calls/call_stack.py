@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_roles import YOURS, role_of
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function, binding_file, entry_point
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
@@ -22,18 +23,21 @@ class Frame:
     """PyTorch's file; of the program file and line."""
     seq: int
     """The step that entered it: where a click on the frame goes."""
+    role: str = field(default="", compare=False)
+    """What it is for: ``your code``, ``binding``, ``autograd kernel``; empty if it has no name."""
 
 
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
     frames = [_program(trace, line) for line in user_stack(trace, seq)]
-    return (*frames, *(frame for event in events for frame in _frames(event)))
+    below = [replace(frame, role=frame.role or role_of(trace, event)) for event in events for frame in _frames(event)]
+    return (*frames, *below)
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:
     text = source_text(trace, line) or f"line {line.line}"
-    return Frame(f"{line.function}: {text}" if line.function else text, f"{line.file}:{line.line}", line.seq)
+    return Frame(f"{line.function}: {text}" if line.function else text, f"{line.file}:{line.line}", line.seq, YOURS)
 
 
 def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
@@ -56,6 +60,6 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
         case ev.NodeStarted():
             yield Frame("torch::autograd::Engine::evaluate_function", ENGINE, event.seq)
-            yield Frame(*apply_function(event.name), event.seq)
+            yield Frame(*apply_function(event.name), event.seq, "Node")
         case _:
             return

@@ -59,7 +59,7 @@ def codegen_card(op: OperatorEntry, build: str) -> CodegenCard:
         operator=op.name,
         schema=str(op.schema),
         build=build,
-        entries=tuple(_entries(name)),
+        entries=tuple(entries_of(name)),
         calls=tuple(call_trees(name, functions, tensors)) if functions else (),
         functions=tuple(functions),
         registered=tuple(_registered(op, functions)),
@@ -67,7 +67,8 @@ def codegen_card(op: OperatorEntry, build: str) -> CodegenCard:
     )
 
 
-def _entries(name: str) -> Iterator[Entry]:
+def entries_of(name: str) -> Iterator[Entry]:
+    """The entries of an operator in the yaml files; ``name`` is without ``aten::``."""
     own = entry(FUNCTIONS, name)
     if own is None:
         return

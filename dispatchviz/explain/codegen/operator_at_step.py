@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.generated_functions import operator_of_node
@@ -18,6 +20,12 @@ def operator_at(trace: Trace, seq: int) -> str:
         if isinstance(event, ev.BindingEntered | ev.SourceLine):
             return _first_call(trace, event.seq)
     return ""
+
+
+def running_operator(trace: Trace, seq: int) -> str:
+    """As ``operator_at``, of what runs at the step alone: nothing within a line is looked at."""
+    around = takewhile(lambda event: not isinstance(event, ev.BindingEntered), trace.ancestors(seq))
+    return next(filter(None, map(_named, (trace[seq], *around))), "")
 
 
 def _named(event: ev.AnyEvent) -> str:

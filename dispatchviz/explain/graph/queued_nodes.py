@@ -24,6 +24,7 @@ from dispatchviz.core.autograd.engine import node_heap
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 
 T = TypeVar("T")
 Move = ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped
@@ -52,6 +53,10 @@ class Queue(ABC):
         """In the order of their turns."""
 
     @abstractmethod
+    def __len__(self) -> int:
+        """How many wait."""
+
+    @abstractmethod
     def number(self, device: str, depth: int = 0) -> int:
         """How many wait for a device, of passes at least so deep."""
 
@@ -74,6 +79,9 @@ class _Listed(Queue):
     def __iter__(self) -> Iterator[QueuedNode]:
         return iter(self._nodes)
 
+    def __len__(self) -> int:
+        return len(self._nodes)
+
     def number(self, device: str, depth: int = 0) -> int:
         return sum(each.device == device and each.depth >= depth for each in self._nodes)
 
@@ -95,6 +103,9 @@ class _Replayed(Queue):
         heap = _Overlay(self.heap)
         while len(heap):
             yield node_heap.pop(heap, _lower)
+
+    def __len__(self) -> int:
+        return len(self.heap)
 
     def number(self, device: str, depth: int = 0) -> int:
         return sum(n for (of, around), n in self._depths.items() if of == device and around >= depth)
@@ -290,6 +301,31 @@ def queue_at(trace: Trace, event: ev.NodeQueued | ev.NodeStarted) -> Queue:
         if len(known) > REPLAYS:
             del known[next(iter(known))]
     return known[outermost].after(trace, event.seq)
+
+
+def queue_as_of(trace: Trace, at: int) -> Queue:
+    """The queue at any step: that of the outermost backward around it, empty outside.
+
+    It holds until a queue is asked for again.
+    """
+    started = at_or_around(trace, at, ev.BackwardStarted)
+    last = None if started is None else _last_move(trace, started.seq, at)
+    if last is None:
+        return _Listed(())
+    if isinstance(last, ev.NodeSkipped):
+        return _Listed(tuple(each for each in queue_as_of(trace, last.seq - 1) if each.node != last.node))
+    return queue_at(trace, last)
+
+
+def _last_move(trace: Trace, started: int, at: int) -> Move | None:
+    """The last push or pop up to a step, within the outermost backward that is around one that has started."""
+    outermost = _outermost(trace, started)
+    since = started if outermost is None else outermost
+    kinds = (ev.NodeQueued, ev.NodeStarted, ev.NodeSkipped)
+    places = ((steps := trace.steps_of(kind), bisect_right(steps, at)) for kind in kinds)
+    last = max((steps[place - 1] for steps, place in places if place), default=-1)
+    event = trace[last] if last > since else None
+    return event if isinstance(event, Move) else None
 
 
 def _known_of(trace: Trace, node: int, sequence_nr: int, at: int) -> QueuedNode:

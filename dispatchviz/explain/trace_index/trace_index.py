@@ -93,6 +93,10 @@ class Index:
         """The Node that is a tensor's ``grad_fn`` as of a step, as far as it was recorded."""
         return latest(self.histories.get(tensor, ()), at)
 
+    def steps_about(self, tensor: int, *kinds: type[Any]) -> Sequence[int]:
+        """The steps of some kinds that are about a tensor, in order."""
+        return self._of_tensor.steps(tensor, *kinds)
+
     def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
         """A tensor's shape as of a step; None if the trace does not say."""
         return latest(self.shapes.get(tensor, ()), at)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.tui.bars.thread_state_text import short
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.text.line_fitting import path_end, shorter
 from dispatchviz.tui.text.long_text import LONGEST, cut_text
@@ -11,6 +13,10 @@ from dispatchviz.tui.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
 """Cells for the text of a filter."""
+
+
+LONGEST_STATE = 40
+"""Cells for the thread's state."""
 
 
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
@@ -31,7 +37,9 @@ def _position(cursor: Cursor) -> tuple[Span, ...]:
     direction = "backward" if runs_backward(cursor.trace, cursor.at) else "forward"
     step = f"{cursor.at}/{cursor.last_step}"
     recording = (("  recording", "warning"),) if cursor.is_growing else ()
-    return ("  ", ""), (step, "hint"), *recording, (f"  depth {cursor.depth}  {direction}", "")
+    state = short(thread_state(cursor.trace, cursor.at))
+    shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
+    return ("  ", ""), (step, "hint"), *recording, (f"  depth {cursor.depth}  {direction}", ""), *shown
 
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:

@@ -1,31 +1,68 @@
-"""The panes that a step needs most, by its kind of event."""
+"""The panes that a step needs most, by its kind of event, and those of them that a screen has room for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
+
 from dispatchviz.core.record import events as ev
-from dispatchviz.tui.layout.pane_layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    OUTPUT,
+    SOURCE,
+    STACKED_BELOW,
+    STEPS,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+    Frame,
+    columns,
+    least,
+    steps_rows,
+)
 
 NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
-    ev.SourceLine: (SOURCE,),
-    ev.NameBound: (SOURCE,),
+    ev.SourceLine: (SOURCE, TENSORS),
+    ev.NameBound: (SOURCE, TENSORS),
+    ev.Printed: (OUTPUT, SOURCE),
+    ev.TensorFormatted: (SOURCE, OUTPUT),
     ev.ProgramRaised: (SOURCE, CALLS),
     ev.BindingEntered: (CALLS, SOURCE),
     ev.Dispatched: (KEYS, CALLS),
-    ev.KeySetComputed: (KEYS,),
-    ev.FallthroughSkipped: (KEYS,),
+    ev.KeySetComputed: (KEYS, CALLS),
+    ev.FallthroughSkipped: (KEYS, CALLS),
     ev.KernelSelected: (CELL, KEYS),
     ev.KernelEntered: (SOURCE, CALLS),
     ev.KernelReturned: (CALLS, SOURCE),
+    ev.MetaEntered: (STRUCTURED, SOURCE),
+    ev.OutputAllocated: (STRUCTURED, TENSORS),
+    ev.ImplEntered: (STRUCTURED, SOURCE),
+    ev.ProxyCopied: (STRUCTURED, SOURCE),
     ev.TorchDispatchEntered: (CALLS, SOURCE),
     ev.TorchDispatchLeft: (CALLS, SOURCE),
-    ev.GuardEntered: (KEYS, SOURCE),
-    ev.GuardLeft: (KEYS, SOURCE),
-    ev.DynamicLayerPushed: (KEYS, CALLS),
-    ev.DynamicLayerPopped: (KEYS, CALLS),
+    ev.GuardEntered: (THREAD, SOURCE),
+    ev.GuardLeft: (THREAD, SOURCE),
+    ev.GradModeChanged: (THREAD, SOURCE),
+    ev.InferenceModeChanged: (THREAD, SOURCE),
+    ev.AutocastChanged: (THREAD, SOURCE),
+    ev.AutocastCast: (TENSORS, THREAD),
+    ev.DynamicLayerPushed: (THREAD, CALLS),
+    ev.DynamicLayerPopped: (THREAD, CALLS),
+    ev.TensorCreated: (TENSORS, SOURCE),
+    ev.ViewMade: (TENSORS, SOURCE),
+    ev.VersionBumped: (TENSORS, SOURCE),
+    ev.GeometryChanged: (TENSORS, SOURCE),
+    ev.RequiresGradSet: (TENSORS, SOURCE),
+    ev.KeySetChanged: (TENSORS, SOURCE),
     ev.NodeCreated: (GRAPH, SOURCE),
     ev.EdgesCollected: (GRAPH, SOURCE),
     ev.AttributeSaved: (GRAPH, SOURCE),
-    ev.VariableSaved: (GRAPH, SOURCE),
+    ev.VariableSaved: (GRAPH, TENSORS),
     ev.VariableNotSaved: (GRAPH, SOURCE),
     ev.SavedTensorHookRan: (GRAPH, SOURCE),
     ev.AnomalyFound: (GRAPH, SOURCE),
@@ -38,25 +75,88 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.TangentSet: (SOURCE, CALLS),
     ev.FunctionEntered: (SOURCE, CALLS),
     ev.FunctionOutput: (GRAPH, SOURCE),
-    ev.BackwardStarted: (GRAPH, SOURCE),
-    ev.DependenciesCounted: (GRAPH, CALLS),
-    ev.ExecInfoPopulated: (GRAPH, CALLS),
-    ev.DependencyMet: (GRAPH, CALLS),
-    ev.NodeQueued: (GRAPH, CALLS),
-    ev.NodeSkipped: (GRAPH, CALLS),
+    ev.BackwardStarted: (ENGINE, GRAPH),
+    ev.DependenciesCounted: (ENGINE, GRAPH),
+    ev.ExecInfoPopulated: (ENGINE, GRAPH),
+    ev.DependencyMet: (ENGINE, GRAPH),
+    ev.NodeQueued: (ENGINE, GRAPH),
+    ev.NodeSkipped: (ENGINE, GRAPH),
     ev.FormulaSkipped: (GRAPH, SOURCE),
-    ev.NodeStarted: (GRAPH, SOURCE),
-    ev.NodeFinished: (GRAPH, SOURCE),
-    ev.GradientBuffered: (GRAPH, CALLS),
-    ev.GradientAccumulated: (GRAPH, CALLS),
+    ev.NodeStarted: (GRAPH, ENGINE),
+    ev.NodeFinished: (GRAPH, ENGINE),
+    ev.GradientBuffered: (ENGINE, GRAPH),
+    ev.GradientAccumulated: (GRAPH, TENSORS),
     ev.ErrorRaised: (CALLS, SOURCE),
 }
 """The panes that show most about a kind of step, best first."""
 
-OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, CELL)
+OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE)
+"""What follows those: an order in which few panes come and go from one step to the next."""
+
+ON_REQUEST = (TABLE,)
+"""Shown only where the reader has chosen them."""
+
+UNTITLED = (CELL, STRUCTURED, TABLE, THREAD)
+"""Not shown as a title: the title of the key set says that there is no call, the header what the thread carries."""
+
+OWN_TITLES = 1
+"""So many of the reader's own panes that say nothing are shown as titles wherever they are."""
+
+TITLES_FROM = 20
+"""From so many rows on a column has room for the titles of panes that have nothing to say."""
 
 
-def chosen(event: ev.Event, pinned: int | None, number: int) -> list[int]:
-    """The panes to show beside the steps: the reader's own choice, then what this kind of step needs."""
-    wanted = (*((pinned,) if pinned else ()), *NEEDED.get(type(event), ()), *OTHERWISE)
-    return sorted([pane for pane in dict.fromkeys(wanted) if pane != STEPS][:number])
+class Shown(NamedTuple):
+    """The panes beside the steps."""
+
+    panes: list[int]
+    shrunk: set[int]
+    """Those of them that have nothing to say, and are shown as their title row."""
+
+
+def order(event: ev.Event, own: Iterable[int] = ()) -> list[int]:
+    """All panes beside the steps that may be shown, those first that the reader has chosen."""
+    own = list(own)
+    wanted = (*own, *NEEDED.get(type(event), ()), *OTHERWISE)
+    return [pane for pane in dict.fromkeys(wanted) if pane != STEPS and (pane in own or pane not in ON_REQUEST)]
+
+
+def chosen(
+    wanted: Collection[int],
+    width: int,
+    height: int,
+    frame: Frame,
+    says_nothing: Callable[[int], bool],
+    own: Collection[int] = (),
+) -> Shown:
+    """Of panes in their order those that have room; those that say nothing are shrunk where there is room for titles.
+
+    One beside the steps is always there, whatever it says.
+    """
+    rows = max(height - sum(frame), 0)
+    shrunk = {pane for pane in wanted if says_nothing(pane)}
+    if len(shrunk) == len(wanted):
+        shrunk.remove(next(iter(wanted)))
+    found = set[int]()
+    for column in columns(width):
+        beside = [pane for pane in wanted if pane in column]
+        asked = [pane for pane in beside if pane in shrunk and pane in own][:OWN_TITLES]
+        room = rows - len(asked) - (steps_rows(rows, width) if STEPS in column else 0)
+        open_ = _fitting([pane for pane in beside if pane not in shrunk], room, width < STACKED_BELOW)
+        titles = [pane for pane in beside if pane in shrunk and pane not in own and _is_titled(pane, rows)]
+        found.update((*open_, *asked, *titles[: max(room - sum(map(least, open_)), 0)]))
+    return Shown(sorted(found), shrunk & found)
+
+
+def _is_titled(pane: int, rows: int) -> bool:
+    return rows >= TITLES_FROM and pane not in UNTITLED
+
+
+def _fitting(wanted: Iterable[int], room: int, first_always: bool) -> list[int]:
+    """The panes of a column that have room, best first."""
+    taken, used = list[int](), 0
+    for pane in wanted:
+        if used + least(pane) <= room or (first_always and not taken):
+            taken.append(pane)
+            used += least(pane)
+    return taken

@@ -1,42 +1,73 @@
-"""The reader's choice of panes: one that stays on the screen, one that has it all."""
+"""The reader's choice of panes: those that stay on the screen, one that has it all, those kept for a kind of step."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
+from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.layout.pane_layout import PANES, STEPS, slots
+from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.text.styled_line import Line, line
+
+Kept = Mapping[str, tuple[int, ...]]
+"""Group of steps to the numbers of the panes that the reader wants at them, best first."""
 
 
 @dataclass(frozen=True)
 class PaneChoice:
-    """Numbers of panes; None where the reader has chosen none."""
+    """Numbers of panes; none where the reader has chosen none."""
 
-    pinned: int | None = None
-    """Stays on the screen whatever the step needs."""
+    pinned: tuple[int, ...] = ()
+    """Stay on the screen whatever the step needs; the one chosen last comes first."""
     zoomed: int | None = None
     """Has the screen alone."""
+    kept: Kept = field(default_factory=dict)
+    """What the reader has kept, by group of steps."""
 
     def select(self, number: int) -> PaneChoice:
-        """With a pane pinned; the step list is always there, so choosing it pins none."""
-        return PaneChoice(None if number == STEPS else number, number if self.zoomed else None)
+        """With a pane pinned; the step list is always there, so choosing it unpins all."""
+        others = tuple(pane for pane in self.pinned if pane != number)
+        return replace(
+            self, pinned=() if number == STEPS else (number, *others), zoomed=number if self.zoomed else None
+        )
 
     def zoom(self, number: int | None) -> PaneChoice:
         """With a pane alone on the screen, or with all again."""
         return replace(self, zoomed=number)
 
+    def own(self, event: AnyEvent) -> tuple[int, ...]:
+        """The panes that the reader wants at a step, best first."""
+        return tuple(dict.fromkeys((*self.pinned, *self.kept.get(group(event), ()))))
+
+    def keep(self, event: AnyEvent) -> PaneChoice:
+        """With the pinned panes kept for steps of this group; without any, the group's panes are forgotten."""
+        kept = {name: panes for name, panes in self.kept.items() if name != group(event)}
+        return replace(self, kept=kept | ({group(event): self.pinned} if self.pinned else {}))
+
 
 NO_CHOICE = PaneChoice()
 
 
-def pin_note(before: PaneChoice, now: PaneChoice, width: int, height: int) -> Line | None:
-    """What a choice means, where not all panes have room."""
-    if slots(width, height) == len(PANES) - 1 or now.pinned == before.pinned:
+def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
+    """What a choice means."""
+    if now.pinned == before.pinned:
         return None
     free = key_of(f"pane({STEPS})").first
-    stays = f" This pane stays; {free} lets the panes follow the step again"
+    keep = key_of("keep_panes").first
+    stays = f" This pane stays; {free}: panes follow the step again, {keep}: kept for such steps"
     return line((stays if now.pinned else " Panes follow the step", "hint"))
+
+
+def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
+    """What is kept from now on, or why it is not."""
+    name = group(event)
+    if problem:
+        return line((f" Kept until you quit, but not for later: {problem}", "warning"))
+    if name in now.kept:
+        return line((f" These panes come first at steps of the kind {name}, next time too", "hint"))
+    return line((f" Steps of the kind {name} bring the panes that they need", "hint"))
 
 
 def zoom_note() -> Line:

@@ -1,19 +1,39 @@
-"""The layout of the panes: plain arithmetic from a screen size to rectangles.
+"""The layout of the panes: plain arithmetic from a screen size to columns, from the panes of a column to rectangles.
 
 Not here: which panes a step needs most (``needed_panes.py``), what the panes show (``panes``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH = PANES = (1, 2, 3, 4, 5, 6)
-"""Panes by the number that is their key."""
+STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE = PANES = tuple(
+    range(1, 13)
+)
+"""Panes by their number."""
+
+PANE_NAMES = {
+    STEPS: "steps",
+    KEYS: "key set",
+    CELL: "table cell",
+    CALLS: "calls",
+    SOURCE: "source",
+    GRAPH: "backward graph",
+    THREAD: "thread state",
+    TENSORS: "tensors",
+    ENGINE: "engine",
+    OUTPUT: "output",
+    STRUCTURED: "structured kernel",
+    TABLE: "operator table",
+}
+"""What they are called in files."""
 
 SMALLEST = (60, 15)
 """Below this the stepper is of no use; plain output is."""
 
+STACKED_BELOW, TWO_COLUMNS_BELOW = 96, 170
+"""Widths below which all panes are in one column, or in two."""
 
 NEEDED_BY_PANES = 12
 """Rows for panes, header and footer."""
@@ -36,8 +56,30 @@ class Frame(NamedTuple):
     footer: int = 1
 
 
-ROWS_WANTED = {STEPS: 15, KEYS: 13, CELL: 9, CALLS: 7, SOURCE: 12, GRAPH: 12}
+ROWS_WANTED = {
+    STEPS: 15,
+    KEYS: 13,
+    CELL: 9,
+    CALLS: 8,
+    SOURCE: 12,
+    GRAPH: 12,
+    THREAD: 9,
+    TENSORS: 12,
+    ENGINE: 10,
+    OUTPUT: 6,
+    STRUCTURED: 6,
+    TABLE: 14,
+}
 """Rows that suit a pane; a column is divided in these proportions."""
+
+LEAST = {KEYS: 9, CELL: 7, CALLS: 7, THREAD: 7, OUTPUT: 5, STRUCTURED: 6}
+"""Rows without which a pane is of no use; of the others ``LEAST_OTHERS``."""
+
+LEAST_OTHERS = 8
+
+TWO = ((STEPS, CALLS, GRAPH, ENGINE, OUTPUT), (KEYS, CELL, TABLE, SOURCE, STRUCTURED, THREAD, TENSORS))
+THREE = ((STEPS, OUTPUT), (KEYS, CELL, TABLE, STRUCTURED, ENGINE, GRAPH), (CALLS, SOURCE, THREAD, TENSORS))
+"""The panes of each column from top to bottom: a pane is always in the same one."""
 
 
 def why_height(height: int, needed: int) -> int:
@@ -46,50 +88,95 @@ def why_height(height: int, needed: int) -> int:
     return max(min(needed, height // 2, height - NEEDED_BY_PANES), 5 if height >= 28 else 4)
 
 
-def slots(width: int, height: int) -> int:
-    """How many panes fit on a screen of this size beside the steps."""
-    rows = height - sum(Frame())
-    if width < 96:
-        return 1 if rows < 34 else 2
-    if rows < 20:
-        return 1
-    return 2 if rows < 30 else 5
+def columns(width: int) -> tuple[tuple[int, ...], ...]:
+    """Which panes may be in each column of a screen, the steps first."""
+    if width < STACKED_BELOW:
+        return (PANES,)
+    return TWO if width < TWO_COLUMNS_BELOW else THREE
 
 
-def arrange(width: int, height: int, shown: Sequence[int], frame: Frame, zoomed: int | None = None) -> dict[int, Box]:
-    """A rectangle for every pane that is on the screen."""
+def least(pane: int) -> int:
+    """The rows without which a pane is of no use."""
+    return LEAST.get(pane, LEAST_OTHERS)
+
+
+def steps_rows(rows: int, width: int) -> int:
+    """The rows of their column that the steps have beside another pane: always the same, so that a page is a page."""
+    return rows * 3 // 4 if width >= TWO_COLUMNS_BELOW else -(-rows // 2)
+
+
+def arrange(
+    width: int,
+    height: int,
+    shown: Collection[int],
+    frame: Frame,
+    zoomed: int | None = None,
+    shrunk: Collection[int] = (),
+) -> dict[int, Box]:
+    """A rectangle for every pane that is on the screen; those that are ``shrunk`` have their title row alone."""
     body = Box(0, frame.header + frame.why, width, max(height - sum(frame), 0))
     if zoomed:
         return {zoomed: body}
-    if width < 96:
-        return _stacked((STEPS, *shown), body, {**ROWS_WANTED, STEPS: 8})
-    if len(shown) < 5:
-        left = max(40, width * 2 // 5)
-        return _stacked((STEPS,), body._replace(width=left)) | _stacked(shown, _right_of(left, body))
-    if width < 170:
-        left = max(40, width * 2 // 5)
-        return _stacked((STEPS, CALLS, GRAPH), body._replace(width=left)) | _stacked(
-            (KEYS, CELL, SOURCE), _right_of(left, body)
-        )
-    left, middle = width * 3 // 10, width * 7 // 20
-    inner = Box(left + 1, body.y, middle, body.height)
-    return (
-        _stacked((STEPS,), body._replace(width=left))
-        | _stacked((KEYS, CELL, CALLS), inner)
-        | _stacked((SOURCE, GRAPH), _right_of(left + 1 + middle, body))
-    )
-
-
-def _right_of(x: int, body: Box) -> Box:
-    return Box(x + 1, body.y, body.width - x - 1, body.height)
-
-
-def _stacked(panes: Iterable[int], box: Box, wanted: Mapping[int, int] = ROWS_WANTED) -> dict[int, Box]:
-    """A column: the rows are divided in proportion, none is lost."""
-    panes = tuple(panes)
-    total, passed, boxes = sum(wanted[pane] for pane in panes), 0, {}
-    for pane in panes:
-        top = box.height * passed // total
-        passed += wanted[pane]
-        boxes[pane] = Box(box.x, box.y + top, box.width, box.height * passed // total - top)
+    parts = _parts({STEPS, *shown}, shrunk, columns(width))
+    boxes: dict[int, Box] = {}
+    for panes, box in zip(parts, _split(body, len(parts)), strict=True):
+        boxes |= _stacked(panes, box, shrunk, steps_rows(body.height, width))
     return boxes
+
+
+def _parts(there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The panes of each column; where all are shrunk there is no column, and their titles end the last one."""
+    found = [[pane for pane in home if pane in there] for home in homes]
+    open_ = [column for column in found if any(pane not in shrunk for pane in column)]
+    titles = [pane for column in found if column not in open_ for pane in column]
+    return [*open_[:-1], [*open_[-1], *titles]]
+
+
+def _split(body: Box, number: int) -> list[Box]:
+    """The columns of a screen, a cell apart; the first one has the steps, and at least a third of the width."""
+    if number == 1:
+        return [body]
+    first = max(40, body.width * 2 // 5) if number == 2 else -(-body.width // 3)
+    rest, x = body.width - first - number + 1, first + 1
+    widths = [rest * at // (number - 1) - rest * (at - 1) // (number - 1) for at in range(1, number)]
+    found = [body._replace(width=first)]
+    for width in widths:
+        found.append(body._replace(x=x, width=width))
+        x += width + 1
+    return found
+
+
+def _stacked(panes: Sequence[int], box: Box, shrunk: Collection[int], steps: int) -> dict[int, Box]:
+    """A column: the rows are divided, none is lost."""
+    boxes, top = {}, box.y
+    for pane, rows in _heights(panes, box.height, shrunk, steps).items():
+        boxes[pane] = Box(box.x, top, box.width, rows)
+        top += rows
+    return boxes
+
+
+def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int], steps: int) -> Mapping[int, int]:
+    """The title row for those that are shrunk, theirs for the steps, the rest is divided."""
+    titles = [pane for pane in panes if pane in shrunk and pane != STEPS][: max(rows - 1, 0)]
+    open_ = [pane for pane in panes if pane not in titles]
+    found = dict.fromkeys(titles, 1)
+    left = rows - len(titles)
+    if STEPS in open_ and len(open_) > 1:
+        found[STEPS] = steps
+        left -= found[STEPS]
+        open_.remove(STEPS)
+    found |= _divided(open_, left)
+    return {pane: found[pane] for pane in panes}
+
+
+def _divided(panes: Sequence[int], rows: int) -> dict[int, int]:
+    """The rows of some panes: those without which each is of no use, if there are so many, and a part of the rest."""
+    enough = sum(map(least, panes)) <= rows
+    found = {pane: least(pane) if enough else 0 for pane in panes}
+    more, total, passed, given = rows - sum(found.values()), sum(map(ROWS_WANTED.__getitem__, panes)), 0, 0
+    for pane in panes:
+        passed += ROWS_WANTED[pane]
+        part = more * passed // total - given
+        found[pane] += part
+        given += part
+    return found

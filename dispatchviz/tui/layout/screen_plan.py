@@ -9,9 +9,10 @@ from dispatchviz.tui.bars.footer_bar import footer_row
 from dispatchviz.tui.bars.header_bar import header_rows
 from dispatchviz.tui.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.needed_panes import chosen
+from dispatchviz.tui.layout.needed_panes import Shown, chosen, order
 from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice
-from dispatchviz.tui.layout.pane_layout import SMALLEST, Box, Frame, arrange, slots, why_height
+from dispatchviz.tui.layout.pane_layout import SMALLEST, Box, Frame, arrange, why_height
+from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -53,12 +54,19 @@ class Scene:
         cursor, header = self.cursor, header_rows(self.cursor, width)
         needed = needed_rows(cursor, self._notes(), width, opening=self._is_opening)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
-        shown = chosen(cursor.trace[cursor.at], self.choice.pinned, slots(width, height))
-        panes = arrange(width, height, shown, frame, self.choice.zoomed)
+        shown = self._chosen(width, height, frame)
+        panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
         footer = line((self.label, "keycap")) if self.label else footer_row(width, bool(cursor.breakpoints))
         bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
+
+    def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
+        """The panes that the step needs and the reader wants, as far as there is room."""
+        trace, at = self.cursor.trace, self.cursor.at
+        own = self.choice.own(trace[at])
+        wanted = order(trace[at], own)
+        return chosen(wanted, width, height, frame, lambda pane: nothing(pane, trace, at) is not None, own)
 
     @property
     def _is_opening(self) -> bool:

@@ -1,8 +1,8 @@
 """The table of the key-set card, laid out to a width: whatever the arguments are called and however many there are, the
 sets that decide and the winner's sign are in it.
 
-Where it does not fit, arguments with the same keys share a column, columns move closer, and long names lose their
-middles.
+The winner's row comes first, then the other keys, highest first. Arguments with the same keys share a column; where the
+table does not fit, columns move closer, and long names lose their middles.
 """
 
 from __future__ import annotations
@@ -31,21 +31,13 @@ LONGEST_HEAD = 9
 class Layout(NamedTuple):
     """A way to lay the table out."""
 
-    folded: bool
-    """Arguments with the same keys share a column."""
     gap: int
     """Cells between columns."""
     wins: str
     """The end of the winner's row."""
 
 
-LAYOUTS = (
-    Layout(False, 2, "◀ wins"),
-    Layout(False, 1, "◀ wins"),
-    Layout(True, 2, "◀ wins"),
-    Layout(True, 1, "◀ wins"),
-    Layout(True, 1, "◀"),
-)
+LAYOUTS = (Layout(2, "◀ wins"), Layout(1, "◀ wins"), Layout(1, "◀"))
 """The ways, best first."""
 
 
@@ -54,23 +46,25 @@ class _Set(NamedTuple):
 
     head: str
     cells: tuple[State, ...]
-    members: tuple[str, ...] = ()
-    """The arguments that share it."""
 
 
 def table(card: KeySetCard, width: int) -> list[Line]:
-    """Heads and keys, with a row before them that lists the arguments that share a column."""
-    names = [column.name for column in card.columns]
+    """Heads and keys."""
+    names, sets = [column.name for column in card.columns], _sets(card)
     for layout in LAYOUTS:
-        sets = _sets(card, layout.folded)
         room = width - _width(sets, layout)
         if room >= max(map(len, names), default=0):
             break
     name_width = max(min(max(map(len, names), default=0), room), 1)
     margin = " " * (name_width + layout.gap)
     heads = (" " * layout.gap).join(each.head for each in sets)
-    rows = [_row(card, at, sets, layout, name_width) for at in range(len(names))]
-    return [*map(_shared, (each for each in sets if each.members)), line((margin + heads, "dim"), cut=True), *rows]
+    order = sorted(range(len(names)), key=lambda at: not _wins(card, at))
+    return [line((margin + heads, "dim"), cut=True), *(_row(card, at, sets, layout, name_width) for at in order)]
+
+
+def _wins(card: KeySetCard, at: int) -> bool:
+    """Whether a column of the card is the key that wins."""
+    return card.rows[-1].cells[at] == "won" and not card.columns[at].backend
 
 
 def _width(sets: Sequence[_Set], layout: Layout) -> int:
@@ -78,11 +72,10 @@ def _width(sets: Sequence[_Set], layout: Layout) -> int:
     return sum(len(each.head) + layout.gap for each in sets) + layout.gap + len(layout.wins)
 
 
-def _sets(card: KeySetCard, folded: bool) -> list[_Set]:
+def _sets(card: KeySetCard) -> list[_Set]:
     """The columns, without the last row of the card, which is the winner."""
     arguments, rest = card.rows[: card.arguments], card.rows[card.arguments : -1]
-    shown = _folded(arguments) if folded else (_Set(_head(row.title), row.cells) for row in arguments)
-    return [*shown, *(_Set(_head(row.title), row.cells) for row in rest)]
+    return [*_folded(arguments), *(_Set(_head(row.title), row.cells) for row in rest)]
 
 
 def _folded(arguments: Sequence[Row]) -> Iterator[_Set]:
@@ -91,15 +84,12 @@ def _folded(arguments: Sequence[Row]) -> Iterator[_Set]:
     for row in arguments:
         groups.setdefault(row.cells, []).append(_name(row.title))
     for cells, names in groups.items():
-        alone = len(names) == 1
-        yield _Set(_head(names[0]), cells) if alone else _Set(f"{len(names)} tensors", cells, tuple(names))
+        listed = ", ".join(dict.fromkeys(names))
+        yield _Set(listed if len(listed) <= LONGEST_HEAD else _many(names), cells)
 
 
-def _shared(column: _Set) -> Line:
-    """Which arguments a column represents: a few by name, of many the first and the last."""
-    names = column.members
-    listed = f"{names[0]} to {names[-1]}" if len(names) > 3 else ", ".join(names)
-    return line((f"{column.head}, all alike: ", "dim"), listed, key=f"shared {names[0]}", indent=2)
+def _many(names: Sequence[str]) -> str:
+    return _head(names[0]) if len(names) == 1 else f"{len(names)} tensors"
 
 
 def _row(card: KeySetCard, at: int, sets: Sequence[_Set], layout: Layout, name_width: int) -> Line:
@@ -111,7 +101,7 @@ def _row(card: KeySetCard, at: int, sets: Sequence[_Set], layout: Layout, name_w
     role = "winner" if won else "dim" if column.backend else "key" if sets[-1].cells[at] == "lit" else "dark"
     name = f"{shorter(column.name, name_width):<{name_width}}{' ' * layout.gap}"
     *before, (last, role_of_last) = signs
-    wins = won and not column.backend
+    wins = _wins(card, at)
     end = (layout.wins if wins else "", "winner")
     last = last.rstrip() + " " * layout.gap
     return line((name, role), *before, (last, role_of_last), end, key=column.name, here=wins, cut=True)

@@ -9,7 +9,19 @@ from collections.abc import Callable
 from importlib import import_module
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.layout.pane_layout import CALLS, CELL, GRAPH, KEYS, SOURCE
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    OUTPUT,
+    SOURCE,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
 from dispatchviz.tui.text.styled_line import Line
 
 Rows = Callable[[Trace, int, int], list[Line]]
@@ -21,6 +33,12 @@ PANES = {
     CALLS: ("Calls", "calls_pane"),
     SOURCE: ("Source", "source_pane"),
     GRAPH: ("Backward graph", "graph_pane"),
+    THREAD: ("Thread state", "thread_pane"),
+    TENSORS: ("Tensors", "tensors_pane"),
+    ENGINE: ("Engine", "engine_pane"),
+    OUTPUT: ("Output", "output_pane"),
+    STRUCTURED: ("Structured kernel", "structured_pane"),
+    TABLE: ("Operator table", "table_pane"),
 }
 """Number to title and module of this folder."""
 

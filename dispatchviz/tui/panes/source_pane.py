@@ -1,4 +1,4 @@
-"""The source at a step: the program with the line that runs, then the Python that runs below it."""
+"""The source at a step: the program with the line that runs, the Python that runs below it, the operator in yaml."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.codegen.codegen_card import Entry, entries_of
+from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.locations.source_view import SourceView, source_at
 from dispatchviz.tui.text.code_colours import highlighted
 from dispatchviz.tui.text.long_text import cut_text
@@ -23,7 +25,9 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     view = source_at(trace, at)
     below = _running(view)
     program = _program(view, narrow=bool(below))
-    return [*program, *_callers(view), *below] or [line(("The trace has no source text for this step.", "dim"))]
+    return [*program, *_callers(view), *below, *_entries(running_operator(trace, at))] or [
+        line(("The trace has no source text for this step.", "dim"))
+    ]
 
 
 def _program(view: SourceView, narrow: bool) -> list[Line]:
@@ -66,6 +70,23 @@ def _running(view: SourceView) -> list[Line]:
     here = view.running_line or view.running_first
     head = _head(view.running, view.running_line, view.kernel)
     return [head, *_numbered(code, view.running_first, view.running_line, here)]
+
+
+def _entries(operator: str) -> list[Line]:
+    """What the code generators read about an operator: where its kernels are named, and its derivative."""
+    if not operator.startswith("aten::"):
+        return []
+    return [row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry)]
+
+
+def _entry(entry: Entry) -> list[Line]:
+    head = line((entry.here.file, "name"), (f"  line {entry.here.line}  {entry.role}", "dim"), cut=True)
+    return [head, *(line("  ", (cut_text(text), ""), indent=6) for text in entry.here.text.splitlines())]
+
+
+def load() -> None:
+    """Reads the yaml files, which takes longer than a step may."""
+    _entries("aten::add.Tensor")
 
 
 def _head(file: str, number: int, kernel: str = "") -> Line:

@@ -9,8 +9,21 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP
-from dispatchviz.tui.layout.pane_layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
+from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP, key_of
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    OUTPUT,
+    SOURCE,
+    STEPS,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
 from dispatchviz.tui.session import Update
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
@@ -22,19 +35,47 @@ ABOUT = {
         "panes show that moment."
     ),
     KEYS: (
-        "How the call around this step came to its key: a row per key, a column per set. Read it from left to right: "
+        "How the call around this step came to its key: who wins, then a row per set. Read it from top to bottom: "
         "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
-        "cell is a fallthrough, and the highest key that is left wins."
+        "cell is a fallthrough, and the highest key that is left wins. Below: why, key by key, and a table of all "
+        f"keys and sets. {key_of('whole').first} has the sets as numbers."
     ),
     CELL: (
         "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
         "sources that a kernel could have come from, in order of precedence."
     ),
-    CALLS: "The functions that are running, in PyTorch's names, outermost first. A click goes to where one began.",
-    SOURCE: "The line of your program, and the Python that runs now instead of PyTorch's own function.",
+    CALLS: (
+        "The functions that are running, your own first, then PyTorch's by its names, each with its part in the call. "
+        "A click goes to where one began."
+    ),
+    SOURCE: (
+        "The line of your program, the Python that runs now instead of PyTorch's own function, and the operator's "
+        "entries in native_functions.yaml and derivatives.yaml."
+    ),
     GRAPH: (
         "The backward graph as far as it is built: a row per Node, the newest on top, gradients flow down along the "
         "lines. While backward runs, signs say which Nodes wait, run and are done."
+    ),
+    THREAD: (
+        "What the thread carries after this step: grad mode, inference mode, autocast, the transforms of torch.func, "
+        "dispatch modes, the guards that are open and what each excludes and includes, and the key sets that follow."
+    ),
+    TENSORS: (
+        "The tensors that this step is about, then those of your variables: what each is now, its keys, whose memory "
+        "it shares, and which Nodes keep it for backward. A click goes to where it appeared."
+    ),
+    ENGINE: (
+        "Within a backward pass: the Node that runs, the ready queue in the order of its turns, for how many edges "
+        "others wait, and what is in their input buffers."
+    ),
+    OUTPUT: "What your program had printed by this step. A click goes to the step that printed a line.",
+    STRUCTURED: (
+        "The parts of a structured kernel in their order: the meta function checks the arguments and requests the "
+        "output, set_output provides it, the impl function computes."
+    ),
+    TABLE: (
+        "The whole dispatch table of the operator: every runtime key with what its cell holds and by which rule; the "
+        "cell that the call landed in is marked."
     ),
 }
 """What each pane shows and how to read it."""

@@ -1,4 +1,4 @@
-"""The whole text of one step, over the stepper: its sentence, the message of an error, the rule."""
+"""The whole text of one step, over the stepper: its sentence, the message of an error, the rule, raw key sets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.bars.why_bar import message_lines, rule_lines
+from dispatchviz.tui.panes.key_set_pane import raw_rows
 from dispatchviz.tui.session import Update
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
@@ -26,6 +27,7 @@ def step_text(trace: Trace, at: int) -> list[Line]:
         *([line(), *message] if message else []),
         line(),
         *rule_lines(rule(event)),
+        *([line(), *raw] if (raw := raw_rows(trace, at)) else []),
     ]
 
 

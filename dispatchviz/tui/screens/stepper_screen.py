@@ -16,17 +16,22 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_choice import PaneChoice, pin_note, zoom_note
+from dispatchviz.tui.layout.kept_layouts import read_layouts, write_layouts
+from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
+
+
+SIDEWAYS = 16
+"""Cells by which a key scrolls sideways."""
 
 
 class Ready(Message):
@@ -42,7 +47,7 @@ class StepperScreen(Screen[None]):
 
     def __init__(self, cursor: Cursor) -> None:
         super().__init__()
-        self.scene = Scene(cursor, opened_at=cursor.at)
+        self.scene = Scene(cursor, opened_at=cursor.at, choice=PaneChoice(kept=read_layouts()))
         self.prompt: Prompt | None = None
         """The input line; there as soon as keys can be answered."""
         self._widgets, self._complete = StepperWidgets(cursor), False
@@ -100,8 +105,21 @@ class StepperScreen(Screen[None]):
     def action_pane(self, number: int) -> None:
         """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
         before, choice = self.scene.choice, self.scene.choice.select(number)
-        self.show(self.scene.cursor, pin_note(before, choice, *self.app.size), choice)
+        self.show(self.scene.cursor, pin_note(before, choice), choice)
         self.panes[number].focus(scroll_visible=False)
+
+    def action_keep_panes(self) -> None:
+        """Keeps the chosen panes for steps of this kind, in the reader's own file too."""
+        cursor = self.scene.cursor
+        choice = self.scene.choice.keep(cursor.trace[cursor.at])
+        problem = write_layouts(dict(choice.kept)) if choice != self.scene.choice else ""
+        self.show(cursor, keep_note(cursor.trace[cursor.at], choice, problem), choice)
+
+    def action_sideways(self, direction: int) -> None:
+        """Scrolls the pane with the focus to the right or to the left."""
+        pane = self.panes[self.focused_pane]
+        if not pane.scroll_sideways(direction * SIDEWAYS):
+            self.show(self.scene.cursor, line((" No row here is cut on that side", "hint")))
 
     def action_zoom(self, wanted: bool | None = None) -> None:
         """Gives the pane with the focus the whole screen, or gives the others their room back."""

@@ -33,6 +33,19 @@ def fit(row: Line, width: int) -> Line:
     return replace(row, spans=(*spans, ("…", "dim")) if width > 0 else ())
 
 
+def from_cell(row: Line, left: int) -> Line:
+    """What of a row is right of so many cells, behind a sign that something is missing."""
+    if left <= 0:
+        return row
+    spans, skip = list[Span](), left + 1
+    for text, role in row.spans:
+        width = cell_len(text)
+        if width > skip:
+            spans.append((text if not skip else set_cell_size(text[::-1], width - skip)[::-1], role))
+        skip = max(skip - width, 0)
+    return replace(row, spans=(("…", "dim"), *spans))
+
+
 def shorter(text: str, width: int) -> str:
     """The text cut to a width in its middle: names mostly differ at one of their ends."""
     if cell_len(text) <= width:

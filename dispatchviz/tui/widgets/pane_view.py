@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from rich.style import Style
+from textual import events
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import Rows
 from dispatchviz.tui.panes.row_changes import GUTTER, marked
 from dispatchviz.tui.text.line_fitting import wrap
@@ -39,6 +41,21 @@ class PaneView(RowsView):
         if cursor is not self._cursor:
             self._cursor = cursor
             self.fitted()
+            if self.port.height == 1:
+                self.refresh()
+
+    @property
+    def said(self) -> Line | None:
+        cursor = self._cursor
+        return None if cursor is None else nothing(self.number, cursor.trace, cursor.at)
+
+    def on_click(self, event: events.Click) -> None:
+        """A title that says when there will be something leads there."""
+        said = self.said if self.port.height == 1 else None
+        if said is None or said.goto is None:
+            super().on_click(event)
+        else:
+            self.post_message(Goto(said.goto))
 
     def show_again(self) -> None:
         """Makes the rows again, because what they depend on besides the step has changed."""
@@ -47,7 +64,7 @@ class PaneView(RowsView):
 
     @property
     def plain(self) -> list[str]:
-        """All rows as text, those out of sight too."""
+        """All rows as text, with what is out of sight."""
         return [row.plain for row in self._wrapped]
 
     def row(self, at: int, width: int) -> Line:
@@ -63,7 +80,8 @@ class PaneView(RowsView):
 
     def fitted(self) -> None:
         rows = self._rows(self._cursor) if self._cursor else []
-        before, self._wrapped = self._wrapped, [part for row in rows for part in wrap(row, self.port.row_width)]
+        before, self._wrapped = self._wrapped, [part for row in rows for part in _parts(row, self.port.row_width)]
+        self._stay_in_reach()
         self.port.count = len(self._wrapped)
         here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
         if here is None:
@@ -76,7 +94,16 @@ class PaneView(RowsView):
             pairs = enumerate(zip_longest(before, self._wrapped))
             self.refresh_rows(at for at, (old, new) in pairs if old != new)
 
+    def _stay_in_reach(self) -> None:
+        """Scrolls back as far as rows are shorter now."""
+        widest = max((row.width for row in self._wrapped if row.cut), default=0)
+        if self.port.left > max(widest - self.port.row_width, 0):
+            self.port.left = max(widest - self.port.row_width, 0)
+            self.refresh()
+
     def _rows(self, cursor: Cursor) -> list[Line]:
+        if self.port.height <= 1:
+            return []  # only the title is in sight
         before = self._rows_at(cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from)
         return marked(self._rows_at(cursor.trace, cursor.at), before)
 
@@ -85,3 +112,8 @@ class PaneView(RowsView):
         if self._made[0] != (trace, at, width):
             self._made = (trace, at, width), [cut_row(row) for row in self._make(trace, at, width)]
         return self._made[1]
+
+
+def _parts(row: Line, width: int) -> list[Line]:
+    """A row that is cut stays whole here: it may be scrolled sideways."""
+    return [row] if row.cut else wrap(row, width)

@@ -15,6 +15,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import pane_key
+from dispatchviz.tui.layout.pane_layout import STEPS
+from dispatchviz.tui.text.line_fitting import from_cell
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
@@ -42,7 +45,7 @@ class RowsView(Widget, can_focus=True):
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(id=f"pane{number}")
-        self.number, self.title = number, title
+        self.number, self.title, self.key = number, title, pane_key(number)
         self.port = Viewport()
 
     def show(self, cursor: Cursor) -> None:
@@ -51,6 +54,16 @@ class RowsView(Widget, can_focus=True):
     def row(self, at: int, width: int) -> Line:
         """A row, ``at`` counted from the top of all of them."""
         raise NotImplementedError
+
+    @property
+    def said(self) -> Line | None:
+        """What stands in the title where the title is all that there is room for."""
+        return None
+
+    def row_from_left(self, at: int) -> Line:
+        """A row as far as it is scrolled sideways: those that are wrapped have nothing to scroll to."""
+        row = self.row(at, self.port.row_width)
+        return from_cell(row, self.port.left) if row.cut or self.number == STEPS else row
 
     def row_base(self, at: int) -> Style:
         """The style under the text of a row."""
@@ -72,6 +85,16 @@ class RowsView(Widget, can_focus=True):
         if self.port.scroll(top):
             self.refresh()
 
+    def scroll_sideways(self, by: int) -> bool:
+        """Scrolls the rows that are cut, as far as one in sight is longer; returns whether that was possible."""
+        port = self.port
+        last = min(port.top + port.rows, port.count)
+        widest = max((self.row(at, port.row_width).width for at in range(port.top, last)), default=0)
+        before, port.left = port.left, max(0, min(port.left + by, widest - port.row_width))
+        if port.left != before:
+            self.refresh()
+        return port.left != before
+
     def reveal(self, at: int, margin: int) -> None:
         """Scrolls as little as it takes to have a row in sight with some rows around it."""
         if self.port.reveal(at, margin):
@@ -86,10 +109,10 @@ class RowsView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         port, strip = self.port, self.palette.strip
         if y == 0:
-            title = title_row(self.number, self.title, self.has_focus, port.width)
+            title = title_row(self.key, self.title, self.has_focus, port.width, self.said if port.height == 1 else None)
             return strip(title, port.width, self.palette.base)
         at = port.row_at(y)
-        row = Line() if at is None else self.row(at, port.row_width)
+        row = Line() if at is None else self.row_from_left(at)
         base = self.row_base(port.top + y - 1)
         return Strip.join([strip(row, port.row_width, base), strip(port.bar_cell(y), 1, self.palette.base)])
 

@@ -59,8 +59,11 @@ class StepperWidgets:
             self.panes[number].fit(box.width, box.height)
 
     def colour_source(self) -> None:
-        """Loads what colours code, and shows the source again."""
+        """Loads what colours code and what is read for each operator, and shows the source again."""
+        from dispatchviz.tui.panes import source_pane  # not for the first paint
+
         code_colours.load()
+        source_pane.load()
         source = self.panes[SOURCE]
         if isinstance(source, PaneView):
             source.show_again()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from dispatchviz.tui.text.styled_line import Line, line
 
 
@@ -15,6 +17,8 @@ class Viewport:
     """All rows, in sight or not."""
     top: int = 0
     """The first row in sight."""
+    left: int = 0
+    """The first cell in sight of rows that are cut."""
     width: int = 0
     height: int = 0
     """With the title, which is in the first row of the widget."""
@@ -68,8 +72,9 @@ class Viewport:
         return line(("┃", "title") if start <= y < start + size else ("│", "rule"))
 
 
-def title_row(number: int, title: str, focused: bool, width: int) -> Line:
-    """The title of a pane, with its number unless that is 0, on a rule."""
-    numbered = f"{number} " if number else ""
-    head = f"{'▌' if focused else '─'} {numbered}{title} "
-    return line((head, "focus" if focused else "title"), ("─" * max(width - 1 - len(head), 0), "rule"))
+def title_row(key: str, title: str, focused: bool, width: int, said: Line | None = None) -> Line:
+    """The title of a pane, with its key unless that is empty, on a rule; what a pane says that has no other row."""
+    head = f"{'▌' if focused else '─'} {f'{key} ' if key else ''}{title}{':' if said else ''} "
+    row = line((head, "focus" if focused else "title"))
+    row = row if said is None else replace(row, spans=(*row.spans, *said.spans, (" ", "")))
+    return replace(row, spans=(*row.spans, ("─" * max(width - 1 - row.width, 0), "rule")))

@@ -1,0 +1,58 @@
+"""The whole dispatch table of the operator of a call: PyTorch's cells, with what this trace says of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_operators
+from dispatchviz.explain.cells.computed_table import Row, table_card
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
+
+REGISTRATIONS_LOOKED_AT = 2_000
+"""So many of a program's registrations are looked at for those that change an operator's table."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCells:
+    """A table as of a call."""
+
+    operator: str
+    chosen: ev.KernelSelected
+    rows: tuple[Row, ...]
+    """In cell order; empty of an operator that PyTorch does not have."""
+    registered: tuple[tuple[str, str, int], ...]
+    """What the program itself had registered for the operator by then: key, kernel (empty: a registration was removed),
+    step. These cells are no longer PyTorch's."""
+
+
+def operator_cells(trace: Trace, at: int) -> OperatorCells | None:
+    """Of the dispatch that a step is or is within; None outside any."""
+    call = at_or_around(trace, at, ev.Dispatched)
+    chosen = within(trace, call.seq, ev.KernelSelected) if call is not None else None
+    if chosen is None:
+        return None
+    rows = cells_of(chosen.operator, chosen_build())
+    return OperatorCells(chosen.operator, chosen, rows, _registered(trace, chosen))
+
+
+@lru_cache(maxsize=64)
+def cells_of(operator: str, build: str) -> tuple[Row, ...]:
+    """All cells of an operator of PyTorch's own, without what a program registers."""
+    found = pytorch(build).get(operator)
+    return () if found is None or found.name not in pytorch_operators() else table_card(found, build).rows
+
+
+def _registered(trace: Trace, chosen: ev.KernelSelected) -> tuple[tuple[str, str, int], ...]:
+    steps = trace.steps_of(ev.KernelRegistered)
+    until = bisect_right(steps, chosen.seq)
+    events = (trace[step] for step in steps[max(until - REGISTRATIONS_LOOKED_AT, 0) : until])
+    return tuple(
+        (event.key, "" if event.removed else event.kernel, event.seq)
+        for event in events
+        if isinstance(event, ev.KernelRegistered) and event.operator == chosen.operator
+    )

@@ -1,0 +1,50 @@
+"""The structured kernel around a step: its meta function, the output that this requests, its impl function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+
+Part = ev.MetaEntered | ev.OutputAllocated | ev.ImplEntered | ev.ProxyCopied
+
+PARTS_LOOKED_AT = 200
+"""Steps directly within a kernel, and within its meta function, that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredCall:
+    """The parts of a structured kernel, in the order in which they run."""
+
+    kernel: ev.KernelEntered
+    parts: tuple[Part, ...]
+    here: int
+    """The part that a step is or is within, as its index; the last one before it where it is between two; -1 before
+    the first."""
+
+
+def structured_call(trace: Trace, at: int) -> StructuredCall | None:
+    """The innermost kernel around a step, if it is a structured one."""
+    kernel = at_or_around(trace, at, ev.KernelEntered)
+    if kernel is None:
+        return None
+    parts = tuple(_parts(trace, kernel.seq))
+    if not parts:
+        return None
+    begun = [index for index, part in enumerate(parts) if part.seq <= at]
+    return StructuredCall(kernel, parts, begun[-1] if begun else -1)
+
+
+def _parts(trace: Trace, kernel: int) -> list[Part]:
+    """Outputs are requested within the meta function."""
+    found: list[Part] = []
+    for event in islice(trace.children(kernel), PARTS_LOOKED_AT):
+        if isinstance(event, Part):
+            found.append(event)
+        if isinstance(event, ev.MetaEntered):
+            within = islice(trace.children(event.seq), PARTS_LOOKED_AT)
+            found += [each for each in within if isinstance(each, ev.OutputAllocated)]
+    return found

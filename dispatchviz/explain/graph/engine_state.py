@@ -1,0 +1,163 @@
+"""How far the engine is as of a step: who is ready and in which order, what others wait for, what has arrived.
+
+The queue is derived in ``queued_nodes.py``; counts and buffers are what the last events about a Node say, so that a
+graph of any size costs no more than the Nodes that are named.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_as_of
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+
+E = TypeVar("E", bound=ev.Event)
+
+NAMED = 12
+"""So many Nodes of a list are named."""
+
+LOOKED_AT = 64
+"""So many gradients that arrived last are looked at for Nodes that still wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered:
+    """A gradient in an input buffer."""
+
+    input_nr: int
+    tensor: int
+    how: str
+    """``stored``, ``added in place``, ``added out of place``."""
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A Node that some gradients have not reached."""
+
+    node: int
+    left: int
+    """Edges whose gradients have not arrived."""
+    count: int
+    """Edges that lead to it, as the engine counted them."""
+    buffer: tuple[Buffered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A Node in the ready queue."""
+
+    queued: QueuedNode
+    buffer: tuple[Buffered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """The engine within one run of it."""
+
+    started: ev.BackwardStarted
+    running: ev.NodeStarted | None
+    ready: tuple[Ready, ...]
+    """The first ones, in the order of their turns; of all backward passes that use the queue."""
+    more_ready: int
+    """How many others are in the queue."""
+    waiting: tuple[Waiting, ...]
+    """Those that the running Node leads to, and those that got a gradient last."""
+    ran: int
+    """How many Nodes have started."""
+    reached: int
+    """How many the engine found when it counted."""
+    pruned: tuple[tuple[int, ev.PruneReason], ...]
+    """The first ones of those that do not execute, with the reason."""
+    more_pruned: int
+
+
+def engine_state(trace: Trace, at: int) -> EngineState | None:
+    """None outside a run of the engine."""
+    backward = backward_around(trace, at)
+    if backward is None:
+        return None
+    running = at_or_around(trace, at, ev.NodeStarted)
+    running = running if running is not None and running.seq > backward.event.seq else None
+    queue = queue_as_of(trace, at)
+    ready = tuple(Ready(each, buffer_of(trace, backward, each.node, at)) for each in islice(queue, NAMED))
+    pruned = [pair for event in backward.exec_info if event.seq <= at for pair in event.pruned]
+    return EngineState(
+        backward.event,
+        running,
+        ready,
+        len(queue) - len(ready),
+        tuple(islice(_waiting(trace, backward, running, at), NAMED)),
+        bisect_right(backward.starts, at),
+        len(backward.nodes) if backward.counted and backward.counted[0].seq <= at else 0,
+        tuple(pruned[:NAMED]),
+        max(len(pruned) - NAMED, 0),
+    )
+
+
+def _waiting(trace: Trace, backward: Backward, running: ev.NodeStarted | None, at: int) -> Iterator[Waiting]:
+    ahead = () if running is None else history(trace).backwards.targets_at(running.node, at)
+    for node in dict.fromkeys((*ahead, *_met_last(trace, backward, at))):
+        left = left_of(trace, backward, node, at)
+        if left:
+            yield Waiting(node, left, backward.counts.get(node, left), buffer_of(trace, backward, node, at))
+
+
+def _met_last(trace: Trace, backward: Backward, at: int) -> Iterator[int]:
+    """The Nodes that an edge led to, the latest first."""
+    steps, nodes = trace.steps_of(ev.DependencyMet), trace.columns.nodes
+    first, last = bisect_left(steps, backward.event.seq), bisect_right(steps, at)
+    for place in range(last - 1, max(first, last - LOOKED_AT) - 1, -1):
+        yield nodes[steps[place]]
+
+
+def left_of(trace: Trace, backward: Backward, node: int, at: int) -> int:
+    """How many edges into a Node are still to be followed in a backward pass as of a step; 0 if it waits for none."""
+    if not backward.counted or backward.counted[0].seq > at:
+        return 0
+    met = next(_latest(trace, backward, node, at, ev.DependencyMet), None)
+    if met is None:
+        return backward.counts.get(node, 0)
+    return 0 if met.skipped else met.left
+
+
+def buffer_of(trace: Trace, backward: Backward, node: int, at: int) -> tuple[Buffered, ...]:
+    """What is in a Node's input buffer as of a step, by input; nothing once the Node has been popped."""
+    popped = (next(_latest(trace, backward, node, at, kind), None) for kind in (ev.NodeStarted, ev.NodeSkipped))
+    if any(popped):
+        return ()
+    found: dict[int, Buffered] = {}
+    for event in _latest(trace, backward, node, at, ev.GradientBuffered):
+        found.setdefault(event.input_nr, Buffered(event.input_nr, event.tensor, event.how, event.seq))
+    return tuple(found[number] for number in sorted(found))
+
+
+def _latest(trace: Trace, backward: Backward, node: int, at: int, kind: type[E]) -> Iterator[E]:
+    """The events of a kind about a Node in one backward pass up to a step, the latest first."""
+    steps = _about(trace, node, backward.event.seq, at)
+    code, kinds = trace.columns.code(kind), trace.columns.kinds
+    for step in reversed(steps):
+        if kinds[step] == code and _is_own(trace, backward, step):
+            event = trace[step]
+            if isinstance(event, kind):
+                yield event
+
+
+def _about(trace: Trace, node: int, after: int, until: int) -> Sequence[int]:
+    steps = trace.columns.of_node.get(node, ())
+    return steps[bisect_right(steps, after) : bisect_right(steps, until)]
+
+
+def _is_own(trace: Trace, backward: Backward, step: int) -> bool:
+    """Whether a step belongs to a backward pass and to none within it; a pass may start within a Node of another."""
+    code, kinds = trace.columns.code(ev.BackwardStarted), trace.columns.kinds
+    innermost = next(each for each in trace.columns.ancestors(step) if kinds[each] == code)
+    return innermost == backward.event.seq

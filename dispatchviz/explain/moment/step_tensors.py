@@ -1,0 +1,88 @@
+"""Which tensors a step is about: those that it names, those of the call or the Node around it, then the variables."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import arguments, at_or_around
+from dispatchviz.explain.trace_index.trace_index import index
+
+ONE = ("tensor", "result", "value", "base", "gradient", "tangent", "proxy", "output", "before", "after")
+MANY = ("tensors", "gradients")
+"""The fields of events that have numbers of tensors."""
+
+BINDINGS_LOOKED_AT = 50
+"""So many of the latest assignments are looked at for variables: nobody reads more."""
+
+NODE_LOOKED_AT = 100
+"""So many of the last steps about a Node are looked at for what it has saved."""
+
+_NUMBERED = re.compile(r"\bt(\d{1,18})\b")
+
+
+def tensors_of(trace: Trace, at: int) -> list[int]:
+    """The tensors that a step and what is around it name, nearest first, as far as they are met by then."""
+    return _met(trace, at, (*_named(trace[at]), *_of_call(trace, at), *_of_node(trace, at)))
+
+
+def variables_of(trace: Trace, at: int) -> list[int]:
+    """The tensors that the variables assigned last name as of a step, the latest first."""
+    steps, columns = trace.steps_of(ev.NameBound), trace.columns
+    place = bisect_right(steps, at)
+    latest = (steps[before] for before in range(place - 1, max(place - 1 - BINDINGS_LOOKED_AT, -1), -1))
+    found: dict[int, int] = {}
+    for step in latest:
+        found.setdefault(columns.names[step], columns.tensors[step])
+    return _met(trace, at, found.values())
+
+
+def _met(trace: Trace, at: int, tensors: Iterable[int]) -> list[int]:
+    """Each once, without Python numbers and what the trace does not know yet."""
+    known = index(trace).tensors
+    made = ((tensor, known.get(tensor)) for tensor in dict.fromkeys(tensors))
+    return [tensor for tensor, event in made if event is not None and event.seq <= at and not event.wrapped_number]
+
+
+def _named(event: ev.AnyEvent) -> Iterator[int]:
+    for field in ONE:
+        value = getattr(event, field, None)
+        if isinstance(value, int) and not _other_number(event, field):
+            yield value
+    for field in MANY:
+        value = getattr(event, field, None)
+        if isinstance(value, tuple):
+            yield from (number for number in value if isinstance(number, int))
+    if isinstance(event, ev.BindingEntered):
+        yield from (int(number) for _, text in event.arguments for number in _NUMBERED.findall(text))
+    elif isinstance(event, ev.KeySetComputed):
+        yield from (tensor for _, tensor, _ in event.arguments)
+    elif isinstance(event, ev.EdgesCollected):
+        yield from (tensor for _, tensor in event.inputs if tensor is not None)
+
+
+def _other_number(event: ev.AnyEvent, field: str) -> bool:
+    """``before`` and ``after`` are versions and key sets mostly, in one event tensors."""
+    return field in ("before", "after") and not isinstance(event, ev.GradientReduced)
+
+
+def _of_call(trace: Trace, at: int) -> Iterator[int]:
+    """The arguments of the dispatch around a step."""
+    computed = arguments(trace, at) if trace.steps_of(ev.KeySetComputed) else None
+    if computed is not None:
+        yield from (tensor for _, tensor, _ in computed.arguments)
+
+
+def _of_node(trace: Trace, at: int) -> Iterator[int]:
+    """What the Node that runs receives, and what it has saved."""
+    node = at_or_around(trace, at, ev.NodeStarted)
+    if node is None:
+        return
+    yield from (tensor for tensor in node.gradients if tensor is not None)
+    about, columns = trace.columns.of_node.get(node.node, ()), trace.columns
+    until, saved = bisect_right(about, at), columns.code(ev.VariableSaved)
+    latest = about[max(until - NODE_LOOKED_AT, 0) : until]
+    yield from (columns.tensors[step] for step in latest if columns.kinds[step] == saved and columns.tensors[step] >= 0)

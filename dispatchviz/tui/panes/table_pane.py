@@ -1,0 +1,75 @@
+"""The whole dispatch table of the operator around a step, cell by cell, with the one that the call landed in."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
+from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Row
+from dispatchviz.tui.panes.next_event import not_yet
+from dispatchviz.tui.text.styled_line import Line, Span, line
+
+SIGNS: dict[str, Span] = {
+    HERE: ("●", "good"),
+    PYTORCH: ("○", ""),
+    SKIPPED: ("↷", "dim"),
+    RAISES: ("!", "error"),
+    MISSING: ("·", "dark"),
+}
+"""Who runs a cell."""
+
+LEGEND = "● runs here   ○ PyTorch's alone   ↷ skipped   ! only raises   · empty"
+
+KEY = 30
+"""Cells for the longest names of keys."""
+
+
+def rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """A row per runtime key, in the order of the table; or at which step there will be one."""
+    cells = operator_cells(trace, at)
+    if cells is None:
+        return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is in no dispatch")]
+    return [*_head(cells), *(_cell(row, cells.chosen) for row in cells.rows or (_chosen(cells.chosen),))]
+
+
+def _head(cells: OperatorCells) -> list[Line]:
+    title = line((cells.operator, "bold"), (f"  {len(cells.rows)} cells" if cells.rows else "", "dim"))
+    if not cells.rows:
+        return [
+            title,
+            line(("The program made this operator: of its table the trace has the cells of its calls.", "dim")),
+        ]
+    registered = [_registered(*each) for each in cells.registered]
+    return [title, line((LEGEND, "dim"), cut=True), *registered]
+
+
+def _registered(key: str, kernel: str, seq: int) -> Line:
+    said = f"registered {kernel} to {key}" if kernel else f"removed what was registered to {key}"
+    return line(
+        ("The program has ", "warning"), (said, "warning"), (": cells below are PyTorch's own", "dim"), goto=seq
+    )
+
+
+def _chosen(chosen: ev.KernelSelected) -> Row:
+    """The cell that the trace has."""
+    return Row(chosen.cell, chosen.key, chosen.kernel, chosen.reason, chosen.source, chosen.registered, HERE)
+
+
+def _cell(row: Row, chosen: ev.KernelSelected) -> Line:
+    """The chosen cell is as the trace has it, whatever PyTorch's own table holds."""
+    here = row.cell == chosen.cell
+    kernel, reason = (chosen.kernel, chosen.reason) if here else (row.kernel, row.reason)
+    sign, role = SIGNS[row.state]
+    weight = "winner" if here else "dark" if row.state in (MISSING, SKIPPED) else ""
+    return line(
+        ("▶ " if here else "  ", "focus"),
+        (f"{row.cell:>3} {sign} ", role),
+        (f"{row.key:<{KEY}} ", weight or "key"),
+        (kernel or "empty", weight),
+        (f"  {reason}" if kernel else "", "dim"),
+        key=f"cell {row.cell}",
+        value=kernel,
+        here=here,
+        shaded=here,
+        cut=True,
+    )

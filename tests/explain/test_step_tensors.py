@@ -1,0 +1,159 @@
+"""What is said of a tensor as of a step is what the machine's own tensor is at that step."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any, NamedTuple
+
+import pytest
+
+import dispatchviz
+import dispatchviz.torch as torch
+from dispatchviz.core.autograd.variables.variable import current_version
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
+from dispatchviz.explain.moment.tensor_card import tensor_card
+from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.testing import event
+from dispatchviz.trace import Trace
+from tests.steps import step
+from truth import programs
+from truth.observers.runs import in_new_thread
+
+
+class Stood(NamedTuple):
+    """What a tensor was when an event was noted."""
+
+    shape: tuple[int, ...]
+    key_set: int
+    requires_grad: bool
+    version: int | None
+
+
+class Watching(ProgramRecorder):
+    """Looks at the tensors that a program's variables name, at each note."""
+
+    variables: dict[str, Any]
+    made: Watching
+
+    def __init__(self) -> None:
+        super().__init__()
+        Watching.made = self
+        self.stood: list[dict[int, Stood]] = []
+
+    def begin(self) -> None:
+        super().begin()
+        self._listen()
+
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
+        self._listen()
+
+    def _listen(self) -> None:
+        note = self.note
+
+        def noted(facts: tuple[Any, ...]) -> None:
+            note(facts)
+            values = [value for value in Watching.variables.values() if isinstance(value, Tensor)]
+            stood = {each._number - self.first_tensor: _standing(each) for each in values}
+            self.builder.read(self.notes)
+            self.stood += [stood] * (len(self.builder.events) - len(self.stood))
+
+        self.note = noted
+
+
+def _standing(tensor: Tensor) -> Stood:
+    try:
+        version = current_version(tensor)
+    except RuntimeError:
+        version = None
+    grad = tensor._requires_grad or tensor._grad_fn is not None
+    return Stood(tuple(tensor._size), tensor._ks, grad, version)
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[dict[int, Stood]]]:
+    """The trace of a program, and what the tensors of its variables were at each event."""
+
+    def record() -> Trace:
+        Watching.variables = {"torch": torch, "__name__": "__main__"}
+        with dispatchviz.record() as trace, contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(source.replace("import torch\n", "", 1), "watched", "exec"), Watching.variables)
+        return trace
+
+    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    trace = in_new_thread(record)
+    assert Watching.made.failed is None
+    return trace, Watching.made.stood
+
+
+SUBJECTS = ["views", "in_place", "geometry", "setting_memory", "autograd", "inference", "modes", "functions"]
+
+DATA_TAKEN_OVER = {"attributes_that_are_given"}
+"""No event says that ``x.data = y`` changed the shape of ``x``."""
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_card_says_what_the_tensor_is(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    untold = all_ = 0
+    for name, source in list(programs.SUBJECTS[subject].items())[::2]:
+        if name in DATA_TAKEN_OVER:
+            continue
+        trace, stood = watched(monkeypatch, source)
+        for at, tensors in enumerate(stood):
+            if not isinstance(trace[at], ev.BindingEntered):  # within a call a tensor changes before it is said
+                continue
+            for number, stands in tensors.items():
+                card = tensor_card(trace, number, at)
+                assert card is not None, (name, at, number)
+                said = Stood(card.shape, card.key_set, card.requires_grad, card.version)
+                untold += card.version is None and stands.version is not None
+                all_ += 1
+                expected = stands if card.version is not None else stands._replace(version=None)
+                assert said == expected, (name, at, card.name)
+    assert untold <= all_ // 20, "of nearly all tensors the version is told"
+
+
+PROGRAM = """
+x = torch.ones(2, 2, requires_grad=True)
+w = torch.ones(2)
+row = w.view(2, 1)
+w.add_(1)
+y = x * w
+loss = y.sum()
+loss.backward()
+after = w + 1
+"""
+
+
+def test_memory_and_who_keeps_it() -> None:
+    with dispatchviz.record() as trace:
+        exec(PROGRAM, {"torch": torch})
+    summed = step(trace, event(ev.BindingEntered, function="Tensor.sum"))
+    w = next(e.tensor for e in trace if isinstance(e, ev.VersionBumped))
+    card = tensor_card(trace, w, summed)
+    assert card is not None
+    assert (card.shape, card.version, card.requires_grad, card.more_mates) == ((2,), 1, False, 0)
+    assert [(saved.node, saved.name, saved.version) for saved in card.saved] == [("MulBackward0", "other", 1)]
+    (mate,) = card.mates
+    last = tensor_card(trace, w, len(trace) - 1)
+    assert last is not None
+    assert last.saved == (), "backward has released what was saved"
+    view = next(e.tensor for e in trace if isinstance(e, ev.ViewMade))
+    of_view = tensor_card(trace, view, summed)
+    assert of_view is not None
+    assert (of_view.base, of_view.version, mate) == (card.name, 1, of_view.name)
+    assert tensor_card(trace, w, 0) is None, "it is not there yet"
+
+
+def test_which_tensors_a_step_is_about() -> None:
+    with dispatchviz.record() as trace:
+        exec(PROGRAM, {"torch": torch})
+    call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
+    x, w = (tensor for _, tensor, _ in trace[call + 1].arguments)  # type: ignore[union-attr]
+    kernel = step(trace, event(ev.KernelEntered, kernel="wrapper_CPU_mul_Tensor"))
+    assert tensors_of(trace, call)[:2] == tensors_of(trace, kernel)[:2] == [x, w]
+    runs = step(trace, event(ev.NodeStarted, name="MulBackward0"))
+    assert w in tensors_of(trace, runs)
+    assert variables_of(trace, 0) == []

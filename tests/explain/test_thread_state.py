@@ -1,0 +1,145 @@
+"""The state of the thread, derived from events, is what the machine's own thread has at that event."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+
+import dispatchviz
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.thread.thread_state import thread
+from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.testing import event
+from dispatchviz.trace import Trace
+from tests.model_runs import model
+from tests.steps import step
+from truth import programs
+from truth.observers.runs import Run, in_new_thread
+
+
+class Stood(NamedTuple):
+    """What the thread had when an event was noted."""
+
+    included: int
+    excluded: int
+    grad: bool
+    inference: bool
+    transforms: tuple[str, ...]
+    modes: tuple[str, ...]
+    autocast: dict[str, bool]
+
+
+class Watching(ProgramRecorder):
+    """Looks at the thread at each note."""
+
+    made: Watching
+
+    def __init__(self) -> None:
+        super().__init__()
+        Watching.made = self
+        self.stood: list[Stood] = []
+
+    def begin(self) -> None:
+        super().begin()
+        self._listen()
+
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
+        self._listen()
+
+    def _listen(self) -> None:
+        note = self.note
+
+        def noted(facts: tuple[Any, ...]) -> None:
+            note(facts)
+            stood = _standing()
+            self.builder.read(self.notes)
+            self.stood += [stood] * (len(self.builder.events) - len(self.stood))
+
+        self.note = noted
+
+
+def _standing() -> Stood:
+    from dispatchviz.core.layers.autocast.autocast_mode import is_autocast_enabled
+
+    state = thread.state
+    return Stood(
+        state.included,
+        state.excluded,
+        state.grad_mode,
+        state.inference_mode,
+        tuple(type(layer.interpreter).__name__.lower().removesuffix("interpreter") for layer in state.dynamic_layers),
+        tuple(type(mode).__name__ for mode in state.modes),
+        {device: is_autocast_enabled(device) for device in ("cpu", "cuda")},
+    )
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[Stood]]:
+    """The trace of a program, and what the thread had at each event."""
+
+    def record() -> Trace:
+        with dispatchviz.record() as trace:
+            Run(model, source).whole()
+        return trace
+
+    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    trace = in_new_thread(record)
+    assert Watching.made.failed is None
+    return trace, Watching.made.stood
+
+
+TOLD_LATE = (ev.SourceLine, ev.ErrorRaised)
+"""A line is noted with what happens on it, an error when it has left the guards around it."""
+
+NOTED_APART = (ev.GuardEntered, ev.KernelReturned)
+"""Noted before the thread excludes the keys of a guard, or after it no longer does."""
+
+SUBJECTS = ["modes", "autocast", "func", "vmap", "engine", "inference", "hooks", "custom_operators", "forward_ad"]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_the_state_is_that_of_the_thread(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    for name, source in list(programs.SUBJECTS[subject].items())[::4]:
+        trace, stood = watched(monkeypatch, source)
+        assert len(stood) == len(trace)
+        for at, stands in enumerate(stood):
+            if isinstance(trace[at], TOLD_LATE):
+                continue
+            told = derived(trace, at)
+            if isinstance(trace[at], NOTED_APART):
+                told = told._replace(excluded=stands.excluded)
+            assert told == stands, (name, at)
+
+
+def derived(trace: Trace, at: int) -> Stood:
+    """What the events tell."""
+    state = thread_state(trace, at)
+    autocast = {"cpu": False, "cuda": False} | {each.device: each.on for each in state.autocast}
+    return Stood(
+        state.included, state.excluded, state.grad.on, state.inference.on, state.transforms, state.modes, autocast
+    )
+
+
+STATE = """\
+import torch
+x = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    with torch.autocast("cpu"):
+        y = x + x
+z = x * 2
+"""
+
+
+def test_what_a_state_names() -> None:
+    with dispatchviz.record() as trace:
+        Run(model, STATE).whole()
+    at = step(trace, event(ev.KernelEntered, kernel="wrapper_CPU_add_Tensor"))
+    state = thread_state(trace, at)
+    assert [(guard.name, guard.is_mode) for guard in state.guards] == [("AutoDispatchBelowADInplaceOrView", False)]
+    assert (state.grad.on, state.grad.why, state.inference.on) == (False, "torch.no_grad()", False)
+    assert [(each.device, each.on, each.dtype) for each in state.autocast] == [("cpu", True, "torch.bfloat16")]
+    assert not state.is_plain
+    assert thread_state(trace, 0).is_plain
+    assert thread_state(trace, len(trace) - 1).is_plain

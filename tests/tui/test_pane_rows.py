@@ -1,0 +1,167 @@
+"""What the panes say, as rows; and that no text of a program can break one, at any size."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing import event
+from dispatchviz.tui.bars.header_bar import header_rows
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    ENGINE,
+    OUTPUT,
+    PANES,
+    SOURCE,
+    STEPS,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
+from dispatchviz.tui.panes.pane_list import PANES as TITLED
+from dispatchviz.tui.panes.pane_list import rows_of
+from dispatchviz.tui.text.line_fitting import from_cell, wrap
+from dispatchviz.tui.text.styled_line import line
+from tests.steps import step
+from tests.tui.programs import example
+
+from .screens import SIZES, Reader, read
+from .synthetic import awkward, forum
+
+BESIDE = [pane for pane in PANES if pane != STEPS]
+HOSTILE = ["[/]", "[a]", "f[N]", "[2, 3]", "\x1b]0;x\x07", "a\nb"]
+
+
+def shown(pane: int, trace: Trace, at: int, width: int = 74) -> list[str]:
+    rows = rows_of(TITLED[pane][1])(trace, at, width)
+    return [part.plain.rstrip() for row in rows for part in wrap(row, width)]
+
+
+def text(pane: int, trace: Trace, at: int, width: int = 74) -> str:
+    return "\n".join(shown(pane, trace, at, width))
+
+
+def below(trace: Trace) -> int:
+    """The step at which the CUDA kernel of the founding program's add runs."""
+    return step(trace, event(ev.KernelEntered, kernel="wrapper_CUDA_add_Tensor"))
+
+
+def test_the_thread_state_in_the_CUDA_kernel() -> None:
+    trace = example("forum.py")
+    assert shown(THREAD, trace, below(trace)) == [
+        "grad mode  on  Nodes are recorded",
+        "guards     one is open, the innermost first",
+        "  AutoDispatchBelowADInplaceOrView  excludes the autograd keys and",
+        "    ADInplaceOrView",
+        "included   {ADInplaceOrView, BackendSelect}",
+        "excluded   the autograd keys, the autocast keys and ADInplaceOrView",
+    ]
+    assert header_rows(Cursor(trace, below(trace)), 200)[0].plain.split("  ")[4] == "1 guard"
+    assert "guard" not in header_rows(Cursor(trace, 0), 200)[0].plain
+
+
+def test_the_calls_with_their_roles() -> None:
+    trace = example("forum.py")
+    rows = shown(CALLS, trace, below(trace), 120)
+    assert [row[2:19].strip() for row in rows] == [
+        "your code", "binding", "dispatcher", "autograd kernel", "dispatcher", "backend kernel"
+    ]  # fmt: skip
+    assert rows[-1].startswith("▶")
+
+
+def test_the_tensors_of_a_call() -> None:
+    trace = example("forum.py")
+    rows = shown(TENSORS, trace, below(trace))
+    assert rows[0] == "x  [2, 2] float32 cuda:0  requires grad  version 0"
+    assert rows[1] == "   {AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA}"
+    assert rows[2] == "y  [2] float32 cuda:0  version 0  same keys"
+
+
+def test_the_structured_kernel() -> None:
+    trace = example("forum.py")
+    rows = shown(STRUCTURED, trace, step(trace, ev.OutputAllocated, within=below(trace)), 120)
+    assert [row.split()[0] for row in rows if not row.startswith("    ")] == ["structured", "meta", "▶", "impl"]
+    assert "structured_add_Tensor::meta" in rows[1]
+    assert rows[2].endswith("[2, 2] float32  a new tensor")
+    assert "structured_ufunc_add_CUDA::impl" in rows[-1]
+
+
+def test_the_engine_between_two_nodes() -> None:
+    trace = example("forum.py")
+    queued = step(trace, event(ev.NodeStarted, name="AddBackward0"))
+    said = text(ENGINE, trace, queued)
+    assert "2 of 3 Nodes started" in said
+    assert "▶ runs     AddBackward0" in said
+    assert "AccumulateGrad (x)  1 of 1 edges to come" in said
+
+
+def test_the_table_marks_the_cell_of_the_call() -> None:
+    trace = example("forum.py")
+    rows = shown(TABLE, trace, step(trace, event(ev.KernelSelected, kernel="VariableType::add_Tensor")), 120)
+    assert rows[0] == "aten::add.Tensor  137 cells"
+    assert len([row for row in rows if "▶" in row]) == 1
+    assert rows[2 + 97].split() == ["▶", "97", "●", "AutogradCUDA", "VariableType::add_Tensor", "autograd", "kernel"]
+
+
+def test_the_source_ends_with_the_yaml_entries() -> None:
+    trace = example("forum.py")
+    said = text(SOURCE, trace, below(trace), 120)
+    assert "native/native_functions.yaml" in said
+    assert "structured_delegate: add.out" in said
+    assert "native/derivatives.yaml" in said
+    assert "yaml" not in text(SOURCE, trace, 0)
+
+
+def test_the_output_so_far() -> None:
+    trace = awkward("one\ntwo")
+    at = step(trace, ev.Printed)
+    assert shown(OUTPUT, trace, at) == ["one", "two"]
+    assert text(OUTPUT, forum(), 3) == "Nothing is printed yet, and none follows."
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_text_of_a_program_breaks_a_pane(hostile: str) -> None:
+    trace = awkward(hostile)
+    for pane in BESIDE:
+        for at in range(len(trace)):
+            for width in (20, 40, 74, 130):
+                for row in shown(pane, trace, at, width):
+                    assert "\x1b" not in row
+                    assert "\n" not in row
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("hostile", ["[/]", "f[N]"])
+def test_every_pane_is_painted_with_hostile_names(size: tuple[int, int], hostile: str) -> None:
+    trace = awkward(hostile)
+    at = step(trace, ev.NodeCreated)
+
+    async def story(reader: Reader) -> None:
+        for key in ("2", "3", "4", "5", "6", "7", "8", "9", "0", "K", "T"):
+            await reader.press(key, "enter")
+            assert all(len(row) == size[0] for row in reader.screen)
+            await reader.press("escape", "greater_than_sign", "less_than_sign", "1")
+
+    read(trace, story, size, at)
+
+
+def test_rows_that_are_cut_scroll_sideways() -> None:
+    row = line(("abc", "dim"), "defgh", cut=True)
+    assert [from_cell(row, left).plain for left in (0, 1, 3, 6)] == ["abcdefgh", "…cdefgh", "…efgh", "…h"]
+
+    async def story(reader: Reader) -> None:
+        await reader.press("4")
+        before = reader.text
+        await reader.press("greater_than_sign")
+        assert reader.text != before
+        assert reader.sees("…")
+        await reader.press("less_than_sign")
+        assert [row for row in reader.screen if "at::_ops" in row] == [
+            row for row in before.split("\n") if "at::_ops" in row
+        ]
+
+    trace = example("forum.py")
+    read(trace, story, (80, 24), below(trace))
