@@ -6,6 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dispatchviz.cli import completion
+from dispatchviz.program_source import Code, Module, name_of
 
 cuda = click.option(
     "--cuda",
@@ -37,19 +38,78 @@ limit = click.option(
     "runs on.",
 )
 no_trace = click.option(
-    "--no-trace", is_flag=True, help="Run SCRIPT on the model and record nothing, to compare what it prints."
+    "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare what it prints."
+)
+
+
+def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """``-c`` and ``-m`` are read before click reads anything else: what it finds comes behind a script."""
+    if value is not None and not context.resilient_parsing:
+        raise click.UsageError(f"{option.opts[0]} is a program of its own: leave SCRIPT out", context)
+
+
+code = click.option(
+    "-c",
+    "code",
+    metavar="CODE",
+    expose_value=False,
+    callback=_second,
+    help="Run CODE, as python -c does, instead of SCRIPT; all after it is the program's own.",
+)
+module = click.option(
+    "-m",
+    "module",
+    metavar="MODULE",
+    expose_value=False,
+    callback=_second,
+    shell_complete=completion.modules,
+    help="Run MODULE, as python -m does, instead of SCRIPT; all after it is the program's own.",
 )
 
 
 class Program(click.Command):
-    """A command that ends in ``SCRIPT [ARGS...]``: options of ours come before the script, all after it is its own."""
+    """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``: options of ours
+    come before the program, all after it is its own."""
 
     allow_interspersed_args = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """``source`` is the program: the name of a file, or what ``-c`` or ``-m`` has."""
+        ours, script, rest = split_at_program(self, args)
+        if script is None:
+            return super().parse_args(ctx, args)
+        super().parse_args(ctx, [*ours, "--", name_of(script), *rest])
+        ctx.params["source"] = script
+        return []
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Of what is the script's own nothing is known but that it may name files."""
         own = bool(ctx.params.get("source"))
         return [CompletionItem(incomplete, "file")] if own else super().shell_complete(ctx, incomplete)
+
+
+def split_at_program(command: click.Command, args: list[str]) -> tuple[list[str], Code | Module | None, list[str]]:
+    """What precedes ``-c CODE`` or ``-m MODULE`` on a command line, that program, and its arguments.
+
+    Without one all precedes it, and so it is where a script comes first: then all else is the script's.
+    """
+    at = 0
+    while at < len(args) and args[at].startswith("-") and args[at] not in ("-", "--"):
+        kind = PROGRAMS.get(args[at][:2])
+        if kind is not None and (len(args[at]) > 2 or at + 1 < len(args)):
+            taken = 1 if len(args[at]) > 2 else 2
+            return args[:at], kind(args[at][2:] or args[at + 1]), args[at + taken :]
+        at += 2 if args[at] in _with_values(command) else 1
+    return args, None, []
+
+
+PROGRAMS: dict[str, type[Code] | type[Module]] = {"-c": Code, "-m": Module}
+
+
+def _with_values(command: click.Command) -> set[str]:
+    """The options after which a value comes."""
+    options = (param for param in command.params if isinstance(param, click.Option) and not param.is_flag)
+    return {name for option in options for name in option.opts}
 
 
 source = click.argument("source", metavar="SCRIPT-or-TRACE", shell_complete=completion.programs)

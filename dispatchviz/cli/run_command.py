@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dispatchviz.cli import options
+
+if TYPE_CHECKING:
+    from dispatchviz.program_source import Script
 
 
 @click.command("run", cls=options.Program)
@@ -21,6 +26,8 @@ from dispatchviz.cli import options
 @options.no_trace
 @options.only
 @options.limit
+@options.code
+@options.module
 @options.source
 @options.args
 def command(
@@ -32,7 +39,7 @@ def command(
     no_trace: bool,
     only: tuple[str, ...],
     limit: str | None,
-    source: str,
+    source: Script,
     args: tuple[str, ...],
 ) -> int:
     """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
@@ -47,6 +54,7 @@ def command(
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.output import check_save, save_trace
+    from dispatchviz.program_source import name_of, typed
     from dispatchviz.screen import show
     from dispatchviz.tui.terminal.support import can_run
 
@@ -62,7 +70,7 @@ def command(
         if save:
             save_trace(trace, save)
         check_step(trace, step)
-        show(trace, step, save or ("" if source == STANDARD_INPUT else source), plain, ())
+        show(trace, step, save or ("" if source == STANDARD_INPUT else name_of(source)), plain, ())
         return 0
     as_text = plain or can_run() is not None
     if follow:
@@ -71,12 +79,14 @@ def command(
     with kept(outcome, save):
         check_step(outcome.trace, step)
         device = () if cuda == "auto" else ("--cuda", cuda)
-        show(outcome.trace, step, save or "", plain, () if source == STANDARD_INPUT else (*device, source, *args))
+        show(
+            outcome.trace, step, save or "", plain, () if source == STANDARD_INPUT else (*device, *typed(source), *args)
+        )
     return conclude(outcome, save)
 
 
 def _followed(
-    source: str,
+    source: Script,
     args: tuple[str, ...],
     cuda: str,
     save: str | None,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dispatchviz.cli import options
+
+if TYPE_CHECKING:
+    from dispatchviz.program_source import Script
 
 
 @click.command("trace", cls=options.Program)
@@ -21,6 +26,8 @@ from dispatchviz.cli import options
 @options.save
 @options.only
 @options.limit
+@options.code
+@options.module
 @options.source
 @options.args
 def command(
@@ -30,7 +37,7 @@ def command(
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
-    source: str,
+    source: Script,
     args: tuple[str, ...],
 ) -> int:
     """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
