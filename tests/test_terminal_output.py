@@ -19,7 +19,7 @@ from dispatchviz.output import log_lines
 from dispatchviz.render.console import Console
 from dispatchviz.render.graph.dot import drawing
 from dispatchviz.render.graph.graph_picture import backward_graph
-from dispatchviz.screen import print_log
+from dispatchviz.render.log.printed_log import print_log
 from dispatchviz.shown_text import shown
 from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.commands.sharing import quoted

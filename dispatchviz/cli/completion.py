@@ -49,6 +49,13 @@ def programs(context: Context, parameter: Parameter, begun: str) -> list[Complet
     return files(context, parameter, begun)
 
 
+def views(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Names of views of a step."""
+    from dispatchviz.plain_views import view_names
+
+    return _items(name for name in view_names() if name.startswith(begun))
+
+
 def modules(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Modules and packages of the folder, for ``-m``; parts of a package once there is a dot."""
     package, _, name = begun.rpartition(".")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 from click.shell_completion import CompletionItem
 
 from dispatchviz.cli import completion
 from dispatchviz.program_source import Code, Module, name_of
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 cuda = click.option(
     "--cuda",
@@ -23,7 +28,72 @@ save = click.option(
     "Only a trace is overwritten.",
 )
 step = click.option("--step", metavar="N", type=int, help="Begin at step N.")
-plain = click.option("--plain", is_flag=True, help="Print the text log instead of opening the stepper.")
+plain = click.option(
+    "--plain",
+    is_flag=True,
+    help="Print text instead of opening the stepper: the log, or with --step all views of that step.",
+)
+view = click.option(
+    "--view",
+    metavar="NAME",
+    shell_complete=completion.views,
+    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; log: the log from it on.",
+)
+
+LEVELS = ("lines", "calls", "keys", "all")
+"""As in ``explain/outline/levels.py``, which the command line does not load for its help."""
+
+_filters = (
+    click.option(
+        "--level",
+        metavar="|".join(LEVELS),
+        type=click.Choice(LEVELS),
+        help="How much the log has: lines of the program; calls, redispatches and Nodes; key sets and cells, too; "
+        "all, with the reasons.",
+    ),
+    click.option("--line", metavar="[FILE:]N", help="Of the log only what happens on line N, or on N-M."),
+    click.option(
+        "--op",
+        "operator",
+        metavar="OP",
+        shell_complete=completion.operators,
+        help="Of the log only calls of an operator: add, torch.add, aten::add.Tensor.",
+    ),
+    click.option(
+        "--no-backward",
+        "backward",
+        flag_value=False,
+        default=None,
+        help="Of the log not what happens within a backward.",
+    ),
+    click.option(
+        "--no-pager",
+        "pager",
+        flag_value=False,
+        default=True,
+        help="Print a log that is longer than the screen without a pager.",
+    ),
+)
+
+
+def log_filters(command: Decorated) -> Decorated:
+    """What chooses a part of the log; the parts that are given are the parameter ``log`` of a ``LogCommand``."""
+    for option in reversed(_filters):
+        command = option(command)
+    return command
+
+
+class LogCommand(click.Command):
+    """A command that may print the log: ``log`` has the fields of a ``LogFilter`` that are given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Collects them."""
+        rest = super().parse_args(ctx, args)
+        fields = {name: ctx.params.pop(name, None) for name in ("level", "line", "operator", "backward")}
+        ctx.params["log"] = {name: value for name, value in fields.items() if value is not None}
+        return rest
+
+
 only = click.option(
     "--only",
     metavar="WHAT",
@@ -67,7 +137,7 @@ module = click.option(
 )
 
 
-class Program(click.Command):
+class Program(LogCommand):
     """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``: options of ours
     come before the program, all after it is its own."""
 

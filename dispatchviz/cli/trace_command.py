@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     "jsonl: the trace file.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the log to FILE; the program's output stays on stdout.")
+@options.log_filters
 @options.cuda
 @options.save
 @options.only
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 def command(
     form: str,
     output: str | None,
+    log: dict[str, Any],
+    pager: bool,
     cuda: str,
     save: str | None,
     only: tuple[str, ...],
@@ -46,10 +49,13 @@ def command(
 
     What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
     """
-    from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
+    from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
+    from dispatchviz.cli.text_output import OPTIONS
     from dispatchviz.output import STANDARD_OUTPUT, check_log, check_save, check_trace, save_trace, write_log
 
+    if form != "text":
+        check_alone(f"--format {form}", [OPTIONS[name] for name in log])
     file = None if output == STANDARD_OUTPUT else output
     if save:
         check_save(save)
@@ -61,9 +67,9 @@ def command(
         alone("a saved trace", only=only, limit=limit)
         if save:
             save_trace(trace, save)
-        write_log(trace, form, file)
+        write_log(trace, form, file, log, pager)
         return 0
     outcome = run_script(source, args, cuda, save, to_stderr=not file, only=only, limit=limit)
     with kept(outcome, save):
-        write_log(outcome.trace, form, file)
+        write_log(outcome.trace, form, file, log, pager)
     return conclude(outcome, save or (file if form == "jsonl" else None))
