@@ -35,7 +35,7 @@ def show(
         return
     if why_not and not plain:
         what = "the log" if step is None else "the step as text"
-        complain(f"{what} instead of the stepper: {why_not} ({HINT})")
+        complain(f"{what} instead of the stepper: {why_not}{HINT if run_arguments is not None else ''}")
     if step is None:
         from dispatchviz.render.log.printed_log import print_log
 
@@ -46,4 +46,5 @@ def show(
         print_step(trace, step)
 
 
-HINT = "--plain asks for text, --step N --view NAME for one view of a step"
+HINT = " (--plain asks for text, --step N --view NAME for one view of a step)"
+"""What to type, for whoever typed a command."""

@@ -49,6 +49,13 @@ def programs(context: Context, parameter: Parameter, begun: str) -> list[Complet
     return files(context, parameter, begun)
 
 
+def commands(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Names of commands."""
+    from dispatchviz.cli.overview import COMMANDS
+
+    return _items(name for name in COMMANDS if name.startswith(begun))
+
+
 def views(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Names of views of a step."""
     from dispatchviz.plain_views import view_names

@@ -107,7 +107,14 @@ def command(
     .parquet                     a table of the trace's events, or of several TRACEs
 
     - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
-    ARGS are the script's and come after --: dispatchviz export train.py -o graph.svg -- --lr 0.1
+    ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
+
+    \b
+    Examples:
+      dispatchviz export examples/forum.py -o graph.svg
+      dispatchviz export forum.dvtrace -o graph.dot
+      dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
+      dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
     from contextlib import suppress
 

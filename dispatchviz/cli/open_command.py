@@ -21,6 +21,13 @@ def command(step: int | None, view: str | None, plain: bool, log: dict[str, Any]
     Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
     that choose a part of the log print that part. A file that was cut off opens up to the cut. One that is still being
     recorded (NAME.part-PROCESS.dvtrace) is followed: the stepper shows what comes.
+
+    \b
+    Examples:
+      dispatchviz open forum.dvtrace
+      dispatchviz open --step 150 forum.dvtrace
+      dispatchviz open --step 150 --view key-set forum.dvtrace
+      dispatchviz open --level calls --line 6 forum.dvtrace
     """
     from dispatchviz.cli.followed_run import first_trace, followed
     from dispatchviz.cli.input_source import STANDARD_INPUT, check_step, load

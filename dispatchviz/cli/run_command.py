@@ -49,13 +49,22 @@ def command(
 ) -> int:
     """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
 
-    Everything after SCRIPT is the script's own: options of dispatchviz come before it.
+    Everything after SCRIPT, -c CODE or -m MODULE is the program's own: options of dispatchviz come before it.
 
     Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
     that choose a part of the log print that part. What the program prints then goes to stderr, so that the text stays
     whole; it is in the log too. If the program raises, the stepper opens at that step.
 
     With --no-trace the program only runs: its output and its exit status are all there is.
+
+    \b
+    Examples:
+      dispatchviz run examples/forum.py
+      dispatchviz run --save forum.dvtrace examples/forum.py
+      dispatchviz run --step 150 --view key-set examples/forum.py
+      dispatchviz run -c "import torch; torch.ones(2, requires_grad=True) * 2"
+      dispatchviz run -m examples.forum
+      dispatchviz run --no-trace examples/mlp.py
     """
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced

@@ -45,9 +45,17 @@ def command(
 ) -> int:
     """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
 
-    Everything after SCRIPT is the script's own: options of dispatchviz come before it.
+    Everything after SCRIPT, -c CODE or -m MODULE is the program's own: options of dispatchviz come before it.
 
     What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
+
+    \b
+    Examples:
+      dispatchviz trace examples/forum.py
+      dispatchviz trace --level calls examples/forum.py
+      dispatchviz trace --line 7 --no-backward examples/forum.py
+      dispatchviz trace --op add -o add.log examples/forum.py
+      dispatchviz trace --format torch -m examples.forum
     """
     from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
