@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,10 @@ def dispatchviz(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> Ende
 def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The same, where what comes out is no text."""
     command = [sys.executable, "-m", "dispatchviz", *map(str, args)]
-    return subprocess.run(command, cwd=cwd, input=given, capture_output=True, timeout=HANGS, check=False)
+    environment = {**os.environ}  # without LINES and COLUMNS, which readline puts where Python does not see them
+    return subprocess.run(
+        command, cwd=cwd, input=given, capture_output=True, timeout=HANGS, check=False, env=environment
+    )
 
 
 def script(folder: Path, text: str, name: str = "program.py") -> str:

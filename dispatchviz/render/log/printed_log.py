@@ -6,6 +6,7 @@ Every colour stands beside a sign. Not here: the log's text (``text_log.py``), w
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable
 
@@ -13,7 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.event_groups import SIGNS
 from dispatchviz.render.console import painted, shows_colours
 from dispatchviz.render.log.log_filter import ALL_STEPS, LogFilter
-from dispatchviz.render.log.text_log import LogRow, log_rows, text_log
+from dispatchviz.render.log.text_log import WIDTH, LogRow, log_rows, text_log
 from dispatchviz.terminal_output import print_lines, print_paged, print_painted
 
 Styles = tuple[str, ...]
@@ -40,10 +41,11 @@ DIM: Styles = ("dim",)
 
 def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager: bool = True) -> None:
     """The log of what is wanted, from a step on. Raises DispatchvizError if nothing of it is there."""
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     if not shows_colours():
-        print_plain(text_log(trace, begin, wanted), pager)
+        print_plain(text_log(trace, begin, wanted, width), pager)
     else:
-        rows = map(painted_row, log_rows(trace, begin, wanted))
+        rows = map(painted_row, log_rows(trace, begin, wanted, width))
         (print_paged if _is_paged(pager) else print_painted)(rows)
 
 

@@ -75,35 +75,38 @@ class LogRow(NamedTuple):
     is_reason: bool = False
 
 
-def text_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS) -> ShownLines:
+def text_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> ShownLines:
     """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within.
 
     The reason of that step is given in any case. Text of the program is shown, nothing in it commands a terminal.
     Raises DispatchvizError if nothing of what is wanted is there.
     """
-    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted))
+    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width))
 
 
-def log_rows(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS) -> Iterator[LogRow]:
-    """The same in parts; their text is as the trace has it. Raises DispatchvizError at once."""
-    if wanted.chooses:
-        return itertools.chain(_head(trace), _chosen_rows(trace, begin, wanted))
-    return itertools.chain(_head(trace), _rows(trace, begin))
+def log_rows(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> Iterator[LogRow]:
+    """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
+    events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
+    return itertools.chain(_head(trace), _printed(trace, events, reasons, begin, width))
 
 
-def _rows(trace: Trace, begin: int) -> Iterator[LogRow]:
+Events = Iterator[tuple[ev.AnyEvent, int]]
+"""The events of a log, each with its depth."""
+
+
+def _all(trace: Trace, begin: int) -> tuple[Events, _Reasons]:
     depths = trace.depths
     context = list(trace.ancestors(begin))[::-1] if begin else []
     events = itertools.chain(context, unfolded_events(trace, begin))
-    return _printed(trace, ((event, depths[event.seq]) for event in events), _Reasons(trace), begin)
+    return ((event, depths[event.seq]) for event in events), _Reasons(trace)
 
 
-def _chosen_rows(trace: Trace, begin: int, wanted: LogFilter) -> Iterator[LogRow]:
+def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reasons | _Errors]:
     """Rows that are not all: each is indented by the rows that it is within. Only the whole level gives reasons."""
     steps = chosen_steps(trace, wanted)
     context = set(trace.columns.ancestors(begin)) if begin else ()
     events = ((trace[step], depth) for step, depth in _nested(trace, (s for s in steps if s >= begin or s in context)))
-    return _printed(trace, events, _Reasons(trace) if wanted.level == EVERYTHING else _Errors(trace), begin)
+    return events, _Reasons(trace) if wanted.level == EVERYTHING else _Errors(trace)
 
 
 def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -116,10 +119,8 @@ def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
         open_.append(ends[step])
 
 
-def _printed(
-    trace: Trace, events: Iterable[tuple[ev.AnyEvent, int]], reasons: _Reasons | _Errors, begin: int
-) -> Iterator[LogRow]:
-    """The rows of events, each with its depth, and the reasons that are due."""
+def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[LogRow]:
+    """The rows of events, and the reasons that are due."""
     width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
     for event, depth in events:
         seq, kind = event.seq, type(event)
@@ -131,7 +132,7 @@ def _printed(
         if begin == seq != 0:
             reason = why_here(trace, seq)
         if reason:
-            for text in broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", WIDTH):
+            for text in broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", wide):
                 yield LogRow(text, is_reason=True)
 
 
