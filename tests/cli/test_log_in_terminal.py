@@ -12,7 +12,6 @@ from dispatchviz.program import run
 from dispatchviz.render.console import shows_colours
 from dispatchviz.render.log.printed_log import LOOKS, print_log
 from dispatchviz.render.log.text_log import text_log
-from tests.hostile_texts import HOSTILE, everywhere, raw
 
 from .command import FORUM, dispatchviz, script
 from .test_terminal import in_terminal
@@ -81,17 +80,6 @@ def test_every_group_has_its_looks() -> None:
     from dispatchviz.explain.sentences.event_groups import SIGNS
 
     assert set(LOOKS) == set(SIGNS)
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_no_text_commands_the_terminal_in_colours_either(
-    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.explain.founding import founding
-
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    print_log(everywhere(founding(), text))
-    assert not raw(CODES.sub("", capsys.readouterr().out))
 
 
 @pytest.mark.long

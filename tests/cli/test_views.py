@@ -134,7 +134,7 @@ def test_what_the_program_prints_is_not_in_the_view(tmp_path: Path) -> None:
 def test_without_a_terminal_a_step_is_text(file: Path) -> None:
     plain = dispatchviz("open", "--step", "150", "--plain", file)
     assert dispatchviz("open", "--step", "150", file) == plain._replace(err=STEP_INSTEAD)
-    assert dispatchviz("run", "--step", "150", "--plain", "examples/forum.py").out == plain.out
+    assert dispatchviz("run", "--step", "150", "--plain", FORUM).out == plain.out
 
 
 @pytest.mark.long
