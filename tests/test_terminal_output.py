@@ -109,7 +109,7 @@ def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Ca
         ("open", "--plain", "--step", "10", file),
         ("open", "--step", "1000000", file),
         *(("open", "--step", str(step), "--view", name, file) for step in (1, 10, 20) for name in view_names()),
-        *(("open", "--level", level, file) for level, _ in LEVELS),
+        *(("open", "--level", level.name, file) for level in LEVELS),
         ("run", "--line", "6", file),
         ("trace", "--op", text, file),
         ("trace", "--line", f"{text}:3", file),

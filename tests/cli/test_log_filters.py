@@ -59,14 +59,14 @@ def lines(trace: Trace, **wanted: object) -> list[int]:
 
 
 def test_the_names_of_levels() -> None:
-    assert tuple(name for name, _ in LEVELS) == NAMES
-    assert dict(LEVELS)["all"] is None
+    assert tuple(level.name for level in LEVELS) == NAMES
+    assert LEVELS[-1].kinds is None
 
 
 def test_a_level_has_its_kinds(trace: Trace) -> None:
-    for name, wanted in LEVELS:
-        expected = [type(event) for event in trace if wanted is None or type(event) in wanted]
-        assert kinds(trace, level=name) == [kind.__name__ for kind in expected]
+    for level in LEVELS:
+        expected = [type(event) for event in trace if level.kinds is None or type(event) in level.kinds]
+        assert kinds(trace, level=level.name) == [kind.__name__ for kind in expected]
 
 
 def test_calls_are_few_rows_without_reasons(trace: Trace) -> None:
@@ -81,15 +81,15 @@ def test_calls_are_few_rows_without_reasons(trace: Trace) -> None:
 def test_an_error_gives_its_reason_at_every_level(tmp_path: Path) -> None:
     name = script(tmp_path, "import torch\ntorch.ones(2, requires_grad=True).add_(1)\n")
     failed = run(str(tmp_path / name)).trace
-    for level, _ in LEVELS:
-        assert any("|" in line for line in text_log(failed, 0, LogFilter(level=level)))
+    for level in LEVELS:
+        assert any("|" in line for line in text_log(failed, 0, LogFilter(level=level.name)))
 
 
 def test_what_printing_takes_is_folded(net: Trace) -> None:
     inside = {step for at in net.steps_of(ev.TensorFormatted) for step in range(at + 1, net.ends[at] + 1)}
     assert inside
-    for level, _ in LEVELS:
-        assert not inside.intersection(chosen_steps(net, LogFilter(level=level)))
+    for level in LEVELS:
+        assert not inside.intersection(chosen_steps(net, LogFilter(level=level.name)))
 
 
 def test_a_line_is_what_happens_on_it(trace: Trace) -> None:

@@ -1,1 +1,1 @@
-"""A trace seen from above: the user's lines, turns of loops and calls as a tree; a screen shows what is unfolded."""
+"""A trace seen from above: the user's lines, turns of loops and calls as a tree."""

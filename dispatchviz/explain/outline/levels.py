@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.folded_steps import shown_ranges
 
 LINES: tuple[type[ev.Event], ...] = (
     ev.SourceLine,
@@ -47,20 +50,31 @@ KEYS: tuple[type[ev.Event], ...] = (
     ev.GuardEntered,
 )
 
-LEVELS: tuple[tuple[str, tuple[type[ev.Event], ...] | None], ...] = (
-    ("lines", LINES),
-    ("calls", CALLS),
-    ("keys", KEYS),
-    ("all", None),
-)
-"""From few steps to all: the name of each level, and the kinds of its rows."""
 
-DEFAULT = 1
+class Level(NamedTuple):
+    """Which steps are rows."""
+
+    name: str
+    kinds: tuple[type[ev.Event], ...] | None
+    """None: every step."""
+    told: str
+    """What is listed, for the reader."""
+
+
+LEVELS = (
+    Level("lines", LINES, "Lines of the program, what it prints, errors"),
+    Level("calls", CALLS, "Calls, redispatches, Nodes, the engine's Nodes, modes"),
+    Level("keys", KEYS, "Also key sets, skipped keys, cells, kernels, guards"),
+    Level("all", None, "Every step"),
+)
+"""From few steps to all."""
+
+DEFAULT, ALL = 1, 3
 
 
 def steps_at(trace: Trace, level: int) -> Sequence[int]:
     """The steps of a level, in order; what printing a tensor takes is in none but the last."""
-    kinds = LEVELS[level][1]
+    kinds = LEVELS[level].kinds
     if kinds is None:
         return range(len(trace))
     of_kind, code = trace.columns.of_kind, trace.columns.code
@@ -71,12 +85,8 @@ def steps_at(trace: Trace, level: int) -> Sequence[int]:
 
 
 def _without_printing(trace: Trace, steps: array[int]) -> array[int]:
-    from dispatchviz.explain.trace_index.folded_steps import shown_ranges
-
     if not trace.steps_of(ev.TensorFormatted):
         return steps
-    from bisect import bisect_left
-
     kept = array("i")
     for each in shown_ranges(trace):
         kept.extend(steps[bisect_left(steps, each.start) : bisect_left(steps, each.stop)])

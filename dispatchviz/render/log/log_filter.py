@@ -26,7 +26,7 @@ from dispatchviz.explain.trace_index.source_lines import source_lines
 Mask = NDArray[np.bool_]
 """Of each step whether it is chosen."""
 
-KINDS = dict(LEVELS)
+KINDS = {level.name: level.kinds for level in LEVELS}
 """The levels by name; None where every kind is in it."""
 
 EVERYTHING = "all"
