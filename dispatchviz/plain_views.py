@@ -14,8 +14,8 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.render.console import STYLES, painted, shows_colours
-from dispatchviz.render.log.printed_log import print_log
-from dispatchviz.terminal_output import print_painted
+from dispatchviz.render.log.printed_log import is_paged, print_log
+from dispatchviz.terminal_output import print_paged, print_painted
 from dispatchviz.tui.bars.why_bar import message_lines, rule_lines
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.session import Session
@@ -59,12 +59,12 @@ def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) ->
     if name == LOG:
         print_log(trace, at, pager=pager)
     else:
-        _print(_rows(trace, at, name, _width()))
+        _print(_rows(trace, at, name, _width()), pager)
 
 
-def print_step(trace: Trace, at: int) -> None:
+def print_step(trace: Trace, at: int, pager: bool = True) -> None:
     """Prints the whole step: where it is, and all views of it."""
-    _print(_step(trace, at, _width()))
+    _print(_step(trace, at, _width()), pager)
 
 
 def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
@@ -112,9 +112,10 @@ COLOURS = {
 """A terminal's own colours for those of the stepper's themes."""
 
 
-def _print(rows: Iterator[Line]) -> None:
+def _print(rows: Iterator[Line], pager: bool) -> None:
     looks = _looks() if shows_colours() else {}
-    print_painted(painted(*((text, looks.get(role, ())) for text, role in _without_end(row))) for row in rows)
+    lines = (painted(*((text, looks.get(role, ())) for text, role in _without_end(row))) for row in rows)
+    (print_paged if is_paged(pager) else print_painted)(lines)
 
 
 def _without_end(row: Line) -> list[Span]:

@@ -1,7 +1,8 @@
 """Programs before they run, as Python's command line names them: a file, ``-`` for standard input, ``-c CODE``,
 ``-m MODULE``; and the text of each, with the names that Python gives it.
 
-Not here: running one (``program.py``), reading a command line (``cli/options.py``).
+Not here: running one (``program.py``), reading a command line (``cli/options.py``), for which this is imported: so it
+imports little.
 """
 
 from __future__ import annotations
@@ -9,27 +10,21 @@ from __future__ import annotations
 import io
 import os
 import sys
-import tokenize
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import find_spec
-from pathlib import Path
+from typing import NamedTuple
 
-from dispatchviz.call_sites import is_users_file, shown_file
 from dispatchviz.errors import DispatchvizError
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """The text of ``-c``."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Module:
+class Module(NamedTuple):
     """The name of ``-m``."""
 
     name: str
@@ -60,8 +55,7 @@ def name_of(script: Script) -> str:
     return script.name if isinstance(script, Module) else STRING if isinstance(script, Code) else script
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A program that was read."""
 
     shown: str
@@ -95,7 +89,8 @@ def read_source(script: Script, stdin_source: bytes = b"") -> Source:
     if script == STANDARD_INPUT:
         return Source(STDIN, STDIN, _decoded(script, stdin_source), script, os.path.dirname(os.path.abspath(STDIN)))
     try:
-        raw = Path(script).read_bytes()
+        with open(script, "rb") as file:
+            raw = file.read()
     except OSError as error:
         raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
     path = os.path.abspath(script)
@@ -116,6 +111,8 @@ MAY_BE_INDENTED, IS_QUOTED = sys.version_info >= (3, 14), sys.version_info >= (3
 
 
 def _decoded(script: str, raw: bytes) -> str:
+    import tokenize
+
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         return io.TextIOWrapper(io.BytesIO(raw), encoding).read()
@@ -128,6 +125,8 @@ def _decoded(script: str, raw: bytes) -> str:
 
 def _module(name: str) -> Source:
     """A module, looked for without importing its packages: what these do is a part of the program."""
+    from dispatchviz.call_sites import is_users_file, shown_file
+
     folder = working_folder()
     spec = _spec(name, folder)
     path = spec.origin if spec is not None and spec.origin else ""
@@ -158,6 +157,8 @@ def _below(package: ModuleSpec, part: str) -> ModuleSpec | None:
 
 
 def _check_there(first: str, name: str, folder: str) -> None:
+    from importlib.util import find_spec
+
     if first in ("torch", "functorch"):  # the model, when the program runs
         return
     try:

@@ -43,7 +43,7 @@ def show(
     else:
         from dispatchviz.plain_views import print_step
 
-        print_step(trace, step)
+        print_step(trace, step, pager)
 
 
 HINT = " (--plain asks for text, --step N --view NAME for one view of a step)"

@@ -71,7 +71,7 @@ _filters = (
         "pager",
         flag_value=False,
         default=True,
-        help="Print a log that is longer than the screen without a pager.",
+        help="Print what is longer than the screen without a pager.",
     ),
 )
 

@@ -94,6 +94,13 @@ def test_a_long_log_goes_through_the_pager(folder: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_long_step_goes_through_the_pager(folder: Path) -> None:
+    status, screen = in_terminal("open", "--plain", "--step", "150", "t.dvtrace", cwd=folder, keys="")
+    assert (status, screen) == (0, "the pager is left\r\n")
+    assert "AutogradCUDA     ■  ■  ■" in CODES.sub("", paged(folder) or "")
+
+
+@pytest.mark.long
 def test_a_short_log_and_who_wants_no_pager(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, screen = in_terminal("open", "--line", "5", "t.dvtrace", cwd=folder, keys="")
     assert status == 0

@@ -46,18 +46,19 @@ def print_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, pager
         print_plain(text_log(trace, begin, wanted, width), pager)
     else:
         rows = map(painted_row, log_rows(trace, begin, wanted, width))
-        (print_paged if _is_paged(pager) else print_painted)(rows)
+        (print_paged if is_paged(pager) else print_painted)(rows)
 
 
 def print_plain(lines: Iterable[str], pager: bool) -> None:
     """Lines without colours; through a pager, if one is wanted and there is a terminal."""
-    if _is_paged(pager):
+    if is_paged(pager):
         print_paged([line] for line in lines)
     else:
         print_lines(lines)
 
 
-def _is_paged(pager: bool) -> bool:
+def is_paged(pager: bool) -> bool:
+    """Whether a pager is wanted, and there is a terminal for it."""
     return pager and sys.stdout.isatty()
 
 
