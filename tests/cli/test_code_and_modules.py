@@ -15,6 +15,7 @@ from tests.waiting import HANGS
 
 from .command import dispatchviz
 from .test_completion import completed
+from .test_terminal import in_terminal
 
 pytestmark = pytest.mark.long
 
@@ -173,3 +174,10 @@ def test_completion(folder: Path) -> None:
     ]
     assert completed("trace", "-m", "package.d", cwd=folder) == ["plain,package.deep"]
     assert completed("run", "-c", "print(1)", "--s") == ["file,--s"]
+
+
+def test_the_stepper_follows_it(folder: Path) -> None:
+    """In a process of its own, which gets the same program."""
+    status, screen = in_terminal("run", "--follow", "-c", "import torch\nprint(torch.ones(3).sum())", cwd=folder)
+    assert status == 0
+    assert screen.rpartition("\x1b[?1049l")[2].replace("\r\n", "\n").strip().endswith("tensor(3.)")
