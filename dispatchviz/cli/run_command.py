@@ -107,9 +107,8 @@ def command(
             text.print(outcome.trace, step)
             return conclude(outcome, save)
         device = () if cuda == "auto" else ("--cuda", cuda)
-        show(
-            outcome.trace, step, save or "", plain, () if source == STANDARD_INPUT else (*device, *typed(source), *args)
-        )
+        again = () if source == STANDARD_INPUT else (*device, *typed(source), *args)
+        show(outcome.trace, step, save or "", plain, again, pager=pager)
     return conclude(outcome, save)
 
 
