@@ -107,6 +107,8 @@ def test_a_short_log_and_who_wants_no_pager(folder: Path, monkeypatch: pytest.Mo
     assert "\x1b[1m line 5  x.requires_grad_(True)\x1b[0m" in screen
     status, screen = in_terminal("open", "--plain", "--no-pager", "t.dvtrace", cwd=folder, keys="")
     assert "line 7  z.sum().backward()" in screen
+    status, screen = in_terminal("run", "--plain", "--no-pager", FORUM, cwd=folder, keys="")
+    assert "line 7  z.sum().backward()" in screen
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in in_terminal("open", "--line", "5", "t.dvtrace", cwd=folder, keys="")[1]
     assert dispatchviz("open", "--plain", "t.dvtrace", cwd=folder).status == 0
