@@ -50,7 +50,7 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
     found = []
     while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
         code = frame.f_code
-        if is_users_file(code.co_filename):
+        if is_users(code):
             found.append((code, frame.f_lasti))
         frame = frame.f_back
     return tuple(found[::-1])
@@ -68,7 +68,19 @@ _SEND = opcode.opmap["SEND"]
 
 def is_users(code: CodeType) -> bool:
     """Whether a piece of code is the user's own."""
-    return is_users_file(code.co_filename)
+    return is_users_file(code.co_filename) or id(code) in _of_users
+
+
+_of_users: dict[int, CodeType] = {}
+"""Code of ``-c``, by its ``id``: its file is called as that of any text which somebody compiles."""
+
+
+def count_as_users(code: CodeType) -> None:
+    """A program's code, with the functions in it, is the user's, whatever its file is called."""
+    _of_users[id(code)] = code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            count_as_users(constant)
 
 
 @cache

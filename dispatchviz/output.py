@@ -10,16 +10,16 @@ import io
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record.file_replacement import check_writable, replacing, write_whole
 from dispatchviz.core.record.trace_file import Trace, encode, looks_like_trace
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.terminal_output import chunks, print_json_lines, print_lines
+from dispatchviz.terminal_output import chunks, print_json_lines
 
 if TYPE_CHECKING:
     from dispatchviz.render.table.parquet import Run
@@ -185,17 +185,30 @@ def save_trace(trace: Trace, path: str | Path) -> None:
         trace.save(path)
 
 
-def write_log(trace: Trace, form: str, path: str | None) -> None:
-    """Writes the log in a form (``text``, ``torch`` or ``jsonl``), to standard output without a path."""
+def write_log(
+    trace: Trace, form: str, path: str | None, wanted: Mapping[str, Any] | None = None, pager: bool = False
+) -> None:
+    """Writes the log in a form (``text``, ``torch`` or ``jsonl``), to standard output without a path.
+
+    ``wanted`` has fields of the ``LogFilter`` of the text. Raises DispatchvizError if nothing of it is there.
+    """
     if path and form == "jsonl":
         save_trace(trace, path)
     elif path:
-        _write(path, "".join(chunks(log_lines(trace, form))).encode())
+        _write(path, "".join(chunks(log_lines(trace, form, wanted))).encode())
+    elif form == "jsonl":
+        print_json_lines(log_lines(trace, form))
     else:
-        (print_json_lines if form == "jsonl" else print_lines)(log_lines(trace, form))
+        from dispatchviz.render.log.log_filter import LogFilter
+        from dispatchviz.render.log.printed_log import print_log, print_plain
+
+        if form == "text":
+            print_log(trace, 0, LogFilter(**(wanted or {})), pager)
+        else:
+            print_plain(log_lines(trace, form), pager)
 
 
-def log_lines(trace: Trace, form: str) -> Iterable[str]:
+def log_lines(trace: Trace, form: str, wanted: Mapping[str, Any] | None = None) -> Iterable[str]:
     """The lines of a log, without line ends."""
     if form == "jsonl":
         return (encode(part).decode() for part in (trace.header, *trace.events))
@@ -203,9 +216,10 @@ def log_lines(trace: Trace, form: str) -> Iterable[str]:
         from dispatchviz.render.log.torch_log import torch_log
 
         return torch_log(trace)
+    from dispatchviz.render.log.log_filter import LogFilter
     from dispatchviz.render.log.text_log import text_log
 
-    return text_log(trace)
+    return text_log(trace, 0, LogFilter(**(wanted or {})))
 
 
 def _write(path: str | Path, data: bytes) -> None:

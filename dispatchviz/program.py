@@ -1,26 +1,25 @@
 """Runs a user's script on the model and records it: the program cannot notice that it is not PyTorch that it imports,
 nor that its lines, its variables and its output are recorded.
 
-Not here: how lines are announced (``instrumented_source.py``), what ``import torch`` means (``import_hook.py``), how a
-program's process ends, writes and forks (``process``), commands (``cli``).
+Not here: where it comes from (``program_source.py``), how lines are announced (``instrumented_source.py``), what
+``import torch`` means (``import_hook.py``), how a program's process ends, writes and forks (``process``), commands
+(``cli``).
 """
 
 from __future__ import annotations
 
 import builtins
 import importlib
-import io
 import os
 import sys
-import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
-from pathlib import Path
+from importlib.machinery import BuiltinImporter, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
+from dispatchviz.call_sites import count_as_users
 from dispatchviz.core.record.event_filter import Only
 from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
@@ -29,12 +28,14 @@ from dispatchviz.instrumented_source import compile_instrumented
 from dispatchviz.process.children import Family, in_family
 from dispatchviz.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
 from dispatchviz.process.interpreter_state import put_back_afterwards
+from dispatchviz.process.main_module import run_module
 from dispatchviz.process.program_end import End, clear_main, run_to_its_end
 from dispatchviz.process.progress import progress_of
 from dispatchviz.process.standard_output import told_of_writes
 from dispatchviz.process.tracebacks import message_of
 from dispatchviz.process_state import clean_process_state
 from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.program_source import STDIN, STRING, Script, Source, lines_in_tracebacks, read_source, working_folder
 from dispatchviz.recording import Recording
 from dispatchviz.trace import Trace
 
@@ -66,9 +67,6 @@ class Outcome:
         return f"{where}: {type(self.error).__name__}{message and ': '}{message}"
 
 
-STANDARD_INPUT = "-"
-"""Instead of a script's name: its text is given, as ``python -`` reads it."""
-
 Keeping = Callable[[Recording], Keeper]
 """Makes what keeps a recording if the process ends early."""
 
@@ -77,17 +75,24 @@ Keeping = Callable[[Recording], Keeper]
 class _Program:
     """A program before it runs."""
 
-    path: str
-    """Its name in the code object."""
+    source: Source
     argv: list[str]
-    code: CodeType
+    code: CodeType | None
+    """None of a module that runs as it is."""
     output: TextIO | None
     """Where it writes to, if not to standard output."""
     shows_errors: bool
 
+    def begin(self, space: dict[str, Any]) -> None:
+        """Runs it in its namespace."""
+        if self.source.module:
+            run_module(self.source.module, self.source.path, self.code)
+        elif self.code is not None:
+            exec(self.code, space)
+
 
 def run(
-    script: str,
+    script: Script,
     args: Sequence[str] = (),
     output: TextIO | None = None,
     stdin_source: bytes = b"",
@@ -96,7 +101,7 @@ def run(
     keeping: Keeping | None = None,
     only: Only | None = None,
 ) -> Outcome:
-    """Runs a Python file as ``python script args`` would, on the model, and records it.
+    """Runs a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
 
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
     leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
@@ -104,17 +109,14 @@ def run(
     A child that the program forks does not return from here: it ends.
     Raises DispatchvizError if the file cannot be read or is not Python.
     """
-    text = _read(script, stdin_source)
+    source = read_source(script, stdin_source)
     watcher = ProgramRecorder()
     watcher.base = id(sys._getframe()), sys._getframe().f_code
-    path, shown = _names(script)
-    watcher.announced[path] = shown
-    watcher.sources[shown] = text
-    trace = Recording(shown, watcher, args, only)
-    code = _compile(text, path, shown, watcher)
+    trace = Recording(source.shown, watcher, args, only)
+    code = _compiled(source, watcher)
     importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
     keeper = keeping(trace) if keeping is not None else NoKeeper()
-    program = _Program(path, [script, *args], code, output, shows_errors)
+    program = _Program(source, [source.argument, *args], code, output, shows_errors)
     try:
         end, location = _run_recorded(program, watcher, trace, keeper)
     finally:
@@ -125,16 +127,15 @@ def run(
     return Outcome(trace, end.status, error, location, end.signal)
 
 
-def run_untraced(script: str, args: Sequence[str] = (), stdin_source: bytes = b"") -> End:
+def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes = b"") -> End:
     """The same without a recording: nothing is compiled in, what the program prints is the same."""
-    text = _read(script, stdin_source)
-    path, shown = _names(script)
-    code = _compile(text, path, shown, None)
+    source = read_source(script, stdin_source)
+    code = _compiled(source, None)
     importlib.import_module("dispatchviz.torch")
     family = Family(lambda: None, lambda number: None)
-    program = _Program(path, [script, *args], code, None, shows_errors=True)
+    program = _Program(source, [source.argument, *args], code, None, shows_errors=True)
     with clean_process_state(), put_back_afterwards(), _as_main_program(program) as space, in_family(family):
-        end = run_to_its_end(code, space, shows_errors=True)
+        end = run_to_its_end(program.begin, space, shows_errors=True)
         clear_main(space)
     _end_child(family, end)
     return end
@@ -150,7 +151,7 @@ def _run_recorded(
         with told_of_writes(sys.stdout, watcher.wrote) as stop_telling:
             family = _family(watcher, trace, keeper, stop_telling)
             with in_family(family), finished_first(keeper), progress_of(lambda: _count(watcher)), _recorded(watcher):
-                end = run_to_its_end(program.code, space, program.shows_errors)
+                end = run_to_its_end(program.begin, space, program.shows_errors)
                 location = watcher.raised(end.error) if end.error is not None else ("", 0)
         clear_main(space)
     _end_child(family, end)
@@ -187,27 +188,17 @@ def _end_child(family: Family, end: End) -> None:
         raise SystemExit(end.status)
 
 
-def _names(script: str) -> tuple[str, str]:
-    """The name of a script in its code object, and in traces."""
-    if script == STANDARD_INPUT:
-        return STDIN, STDIN
-    return os.path.abspath(script), script.replace(os.sep, "/")
-
-
-STDIN = "<stdin>"
-"""What Python calls a program that has no file."""
-
-
-def _read(script: str, stdin_source: bytes) -> str:
-    try:
-        raw = stdin_source if script == STANDARD_INPUT else Path(script).read_bytes()
-    except OSError as error:
-        raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
-        return io.TextIOWrapper(io.BytesIO(raw), encoding).read()
-    except (SyntaxError, UnicodeDecodeError):
-        raise DispatchvizError(f"{script} is not a Python program: it is not text in its encoding") from None
+def _compiled(source: Source, watcher: ProgramRecorder | None) -> CodeType | None:
+    """The program's code, which tells the watcher where it is, if there is one; None where Python's own has to do."""
+    if source.text is None:
+        return None
+    code = _compile(source.text, source.path, source.shown, watcher)
+    if watcher is not None:
+        watcher.announced[source.path] = source.shown
+        watcher.sources[source.shown] = source.text
+    if source.path == STRING:
+        count_as_users(code)
+    return code
 
 
 def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None) -> CodeType:
@@ -225,17 +216,20 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None) 
 @contextmanager
 def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
     """The interpreter as under ``python path``; yields the script's namespace."""
-    path = program.path
+    source = program.source
     module = ModuleType("__main__")
-    vars(module).update(__builtins__=builtins)
+    vars(module).update(__builtins__=builtins, __loader__=BuiltinImporter)
     if sys.version_info < (3, 14):
         vars(module).update(__annotations__={})
-    if path != STDIN:
-        vars(module).update(__file__=path, __loader__=SourceFileLoader("__main__", path), __cached__=None)
-    folder = os.path.dirname(path if path != STDIN else os.path.abspath(path))
+    if not source.module and source.path not in (STDIN, STRING):
+        vars(module).update(__file__=source.path, __loader__=SourceFileLoader("__main__", source.path), __cached__=None)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
-    with modules_forgotten(folder + os.sep), torch_is_the_model():
-        sys.argv, sys.path[0:1], sys.modules["__main__"] = program.argv, [folder], module
+    with (
+        modules_forgotten((source.folder or working_folder()) + os.sep),
+        torch_is_the_model(),
+        lines_in_tracebacks(source),
+    ):
+        sys.argv, sys.path[0:1], sys.modules["__main__"] = program.argv, [source.folder], module
         try:
             yield vars(module)
         finally:

@@ -1,15 +1,13 @@
-"""Showing a trace: the stepper in a terminal that supports it, else the log in plain text."""
+"""Showing a trace: the stepper in a terminal that supports it, else plain text: a step's views, or the log."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TextIO
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.terminal_output import complain, print_lines
+from dispatchviz.terminal_output import complain
 from dispatchviz.tui.terminal.support import can_run
 
 
@@ -20,11 +18,13 @@ def show(
     plain: bool = False,
     run_arguments: Sequence[str] | None = None,
     followed: FollowedFile | None = None,
+    pager: bool = True,
 ) -> None:
-    """Opens the stepper, at ``step``; where it cannot open, or for ``plain``, prints the text log from there.
+    """Opens the stepper, at ``step``; where it cannot open, or for ``plain``, prints that step's views, else the log.
 
     ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
-    nothing does. ``followed``: where more of the trace comes from while it is recorded.
+    nothing does. ``followed``: where more of the trace comes from while it is recorded. ``pager``: a log that is longer
+    than the terminal goes through one.
     """
     why_not = can_run()
     if why_not is None and not plain:
@@ -33,13 +33,18 @@ def show(
 
         open_stepper(trace, step, file, run_arguments, followed)
         return
-    if why_not and not plain and sys.stdout.isatty():
-        complain(f"the log instead of the stepper: {why_not}")
-    print_log(trace, step or 0)
+    if why_not and not plain:
+        what = "the log" if step is None else "the step as text"
+        complain(f"{what} instead of the stepper: {why_not}{HINT if run_arguments is not None else ''}")
+    if step is None:
+        from dispatchviz.render.log.printed_log import print_log
+
+        print_log(trace, pager=pager)
+    else:
+        from dispatchviz.plain_views import print_step
+
+        print_step(trace, step, pager)
 
 
-def print_log(trace: Trace, step: int = 0, output: TextIO | None = None) -> None:
-    """Writes the text log, of all steps or from one on, to standard output or to ``output``."""
-    from dispatchviz.render.log.text_log import text_log
-
-    print_lines(text_log(trace, step), output)
+HINT = " (--plain asks for text, --step N --view NAME for one view of a step)"
+"""What to type, for whoever typed a command."""

@@ -28,10 +28,47 @@ def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
 
 def print_painted(lines: Iterable[list[str]]) -> None:
     """Lines on standard output of which every second part is a code of ours, sent as it is."""
-    for parts in lines:
-        parts[::2] = map(shown, parts[::2])
-        _write(sys.stdout, f"{''.join(parts)}\n")
+    for line in map(_painted, lines):
+        _write(sys.stdout, f"{line}\n")
     sys.stdout.flush()
+
+
+def _painted(parts: list[str]) -> str:
+    parts[::2] = map(shown, parts[::2])
+    return "".join(parts)
+
+
+def print_paged(lines: Iterable[list[str]]) -> None:
+    """The same; what a terminal does not show at once goes through a pager, which the reader may leave early."""
+    import shutil
+
+    left = map(_painted, lines)
+    size = shutil.get_terminal_size()
+    first, height = list[str](), 0
+    for line in left:
+        first.append(line)
+        height += 1 + len(line) // size.columns
+        if height >= size.lines:
+            _page(first, left)
+            return
+    _write(sys.stdout, "".join(f"{line}\n" for line in first))
+    sys.stdout.flush()
+
+
+def _page(first: list[str], left: Iterator[str]) -> None:
+    """By click: PAGER, else less; where there is none, or the terminal is dumb, it prints."""
+    import itertools
+
+    import click
+
+    lines = itertools.chain(first, left)
+    pages = iter(lambda: list(itertools.islice(lines, PAGE)), [])
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Ctrl+C in a pager is no end of ours
+        click.echo_via_pager("".join(f"{line}\n" for line in page) for page in pages)
+
+
+PAGE = 500
+"""Lines that a pager gets at once."""
 
 
 def print_json_lines(lines: Iterable[str]) -> None:

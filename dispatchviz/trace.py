@@ -21,7 +21,7 @@ class Trace(core.Trace):
     """An immutable recording; ``trace[i]`` is the event with ``seq == i``."""
 
     def show(self, step: int | None = None) -> None:
-        """Opens the stepper, at the beginning or at ``step``; without a terminal prints the text log."""
+        """Opens the stepper, at the beginning or at ``step``; without a terminal prints the log, or the step."""
         from dispatchviz.screen import show
 
         show(self, step)

@@ -15,11 +15,13 @@ import pytest
 
 from dispatchviz.cli import main
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.output import log_lines
+from dispatchviz.plain_views import print_step, view_names
 from dispatchviz.render.console import Console
 from dispatchviz.render.graph.dot import drawing
 from dispatchviz.render.graph.graph_picture import backward_graph
-from dispatchviz.screen import print_log
+from dispatchviz.render.log.printed_log import print_log
 from dispatchviz.shown_text import shown
 from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.commands.sharing import quoted
@@ -73,7 +75,29 @@ def test_pictures_of_a_trace(trace: Trace, text: str) -> None:
 def test_each_kind_of_event(kind: type, capsys: Captured) -> None:
     hostile = everywhere(with_one_of(kind), "\x1b[2J\u202e\x85\u2028\u3164\r\x00")
     print_log(hostile, len(hostile) - 1)
+    print_step(hostile, len(hostile) - 1)
     assert not raw(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_a_step_and_the_log_in_colours(
+    trace: Trace, text: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without our codes they are what they are without colours, which has no other."""
+    hostile = everywhere(trace, text)
+
+    def printed() -> str:
+        print_log(hostile)
+        for step in range(0, len(hostile), 9):
+            print_step(hostile, step)
+        return capsys.readouterr().out
+
+    plain = printed()
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = printed()
+    assert "\x1b[1m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]+m", "", coloured) == plain
+    assert not raw(plain)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
@@ -84,6 +108,11 @@ def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Ca
         ("open", "--plain", file),
         ("open", "--plain", "--step", "10", file),
         ("open", "--step", "1000000", file),
+        *(("open", "--step", str(step), "--view", name, file) for step in (1, 10, 20) for name in view_names()),
+        *(("open", "--level", level.name, file) for level in LEVELS),
+        ("run", "--line", "6", file),
+        ("trace", "--op", text, file),
+        ("trace", "--line", f"{text}:3", file),
         ("run", "--plain", file),
         ("trace", file),
         ("trace", "--format", "torch", file),
@@ -92,7 +121,7 @@ def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Ca
         ("export", "-o", "-", "--format", "jsonl", file),
     ):
         status, written = ended(capsys, *command)
-        assert status == (2 if "1000000" in command else 0)
+        assert status == (2 if {"1000000", "--op", f"{text}:3"}.intersection(command) else 0)
         assert not raw(written), command
 
 
@@ -144,6 +173,10 @@ def test_complaints_about_what_was_typed(text: str, tmp_path: Path, capsys: Capt
         ("trace", "--format", text, "a.py"),
         ("trace", "-o", f"/{text}/x", "a.py"),
         ("run", "--save", f"x{text}", "a.py"),
+        ("run", "--view", text, "a.py"),
+        ("run", "-m", text),
+        ("trace", "-c", f"{text}'"),
+        ("help", text),
         ("export", "-o", f"x{text}", "a.py"),
         ("export", "-o", "x.svg", "a.py", text),
         ("table", text),

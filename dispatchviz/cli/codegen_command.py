@@ -25,6 +25,11 @@ def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str
     Its entries in native_functions.yaml and derivatives.yaml, what calls what, every generated function with its file
     at PyTorch and here, and what PyTorch registers besides. OP is a name as you would write it: add, torch.add,
     aten::add.Tensor, aten.add.Tensor; or that of a Node: AddBackward0.
+
+    \b
+    Examples:
+      dispatchviz codegen add
+      dispatchviz codegen AddBackward0
     """
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.codegen.codegen_card import codegen_card

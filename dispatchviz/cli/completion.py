@@ -49,6 +49,39 @@ def programs(context: Context, parameter: Parameter, begun: str) -> list[Complet
     return files(context, parameter, begun)
 
 
+def commands(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Names of commands."""
+    from dispatchviz.cli.overview import COMMANDS
+
+    return _items(name for name in COMMANDS if name.startswith(begun))
+
+
+def views(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Names of views of a step."""
+    from dispatchviz.plain_views import view_names
+
+    return _items(name for name in view_names() if name.startswith(begun))
+
+
+def modules(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Modules and packages of the folder, for ``-m``; parts of a package once there is a dot."""
+    package, _, name = begun.rpartition(".")
+    folder = os.path.join(*package.split("."), "") if package else "."
+    return _items(sorted(_modules(folder, name)), f"{package}." if package else "")
+
+
+def _modules(folder: str, begun: str) -> Iterator[str]:
+    try:
+        there = os.listdir(folder)
+    except OSError:
+        return
+    for each in there:
+        name = each.removesuffix(".py")
+        is_module = name != each or os.path.isfile(os.path.join(folder, each, "__init__.py"))
+        if is_module and name.startswith(begun) and name.isidentifier() and name != "__init__":
+            yield name
+
+
 def files(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Files, as the shell completes them."""
     return [CompletionItem(begun, "file")]

@@ -11,7 +11,13 @@ WIDTH = 100
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> int:
-    """Versions, GPU, renderers, terminal: what works here and why not."""
+    """Versions, GPU, renderers, terminal: what works here and why not.
+
+    \b
+    Examples:
+      dispatchviz doctor
+      dispatchviz doctor --json
+    """
     import textwrap
 
     from dispatchviz.cli.lookup import print_json

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dispatchviz.cli import completion, options
+from dispatchviz.program_source import name_of
 
 if TYPE_CHECKING:
+    from dispatchviz.program_source import Script
     from dispatchviz.trace import Trace
 
 
@@ -17,6 +19,11 @@ class Export(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raises UsageError, saying where they belong, for arguments of the script before ``--``."""
+        ours, script, own = options.split_at_program(self, args)
+        if script is not None:
+            super().parse_args(ctx, [*ours, "--", name_of(script)])
+            ctx.params.update(source=script, args=tuple(own), more=())
+            return []
         end = args.index("--") if "--" in args else len(args)
         try:
             rest = super().parse_args(ctx, args[:end])
@@ -75,6 +82,8 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @options.only
 @options.limit
 @options.cuda
+@options.code
+@options.module
 @options.source
 @options.args
 def command(
@@ -86,7 +95,7 @@ def command(
     only: tuple[str, ...],
     limit: str | None,
     cuda: str,
-    source: str,
+    source: Script,
     more: tuple[str, ...],
     args: tuple[str, ...],
 ) -> int:
@@ -98,7 +107,14 @@ def command(
     .parquet                     a table of the trace's events, or of several TRACEs
 
     - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
-    ARGS are the script's and come after --: dispatchviz export train.py -o graph.svg -- --lr 0.1
+    ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
+
+    \b
+    Examples:
+      dispatchviz export examples/forum.py -o graph.svg
+      dispatchviz export forum.dvtrace -o graph.dot
+      dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
+      dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
     from contextlib import suppress
 
@@ -112,11 +128,11 @@ def command(
     if more:
         check_no_arguments(source, args)
         alone("saved traces", only=only, limit=limit)
-        _export_table((source, *more), output, run)
+        _export_table((name_of(source), *more), output, run)
         return 0
 
     def write(trace: Trace) -> None:
-        _export(trace, source, output, suffix, run, folded, expand)
+        _export(trace, name_of(source), output, suffix, run, folded, expand)
 
     trace = trace_in(source)
     if trace is not None:

@@ -22,6 +22,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_name
 from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.program_source import Script, name_of, typed
 from dispatchviz.screen import show
 
 SUFFIX = ".dvtrace"
@@ -45,22 +46,25 @@ def first_trace(file: FollowedFile) -> Trace:
         time.sleep(PAUSE)
 
 
-def run_followed(script: str, args: Sequence[str], options: Sequence[str], save: str | None, step: int | None) -> int:
+def run_followed(
+    script: Script, args: Sequence[str], options: Sequence[str], save: str | None, step: int | None
+) -> int:
     """Runs a program and opens the stepper on it at once; gives the program's exit status.
 
     ``options`` are those of the recording. Raises DispatchvizError if there is nowhere to write the trace, or ``save``
     cannot be read while it is written; EndedBySignal if the program, or the stepper, ended so.
     """
-    target = Path(os.path.abspath(save)) if save else next(places(script), None)
+    target = Path(os.path.abspath(save)) if save else next(places(name_of(script)), None)
     if target is None:
         raise DispatchvizError("there is no folder for the trace: name a file with --save")
     if target.suffix.lower() != SUFFIX:
         raise DispatchvizError(f"cannot follow what is written to {save}: with --follow the name ends in {SUFFIX}")
-    command = [sys.executable, "-m", "dispatchviz", "export", *options, "-o", str(target), script, "--", *args]
+    program = [*typed(script), *(["--"] if isinstance(script, str) else []), *args]
+    command = [sys.executable, "-m", "dispatchviz", "export", *options, "-o", str(target), *program]
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "output"), "wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         with _ended_together(process):
-            _step_through(process, target, step, ("--follow", *options, script, *args))
+            _step_through(process, target, step, ("--follow", *options, *typed(script), *args))
             with open(output.name, "rb") as printed:
                 _relay(process, printed)
     if not save and process.returncode == 0:

@@ -11,14 +11,16 @@ from dispatchviz.core.record.trace_file import Trace as Recorded
 from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import BEGINNING, TRACES, suffix_of
+from dispatchviz.program_source import STANDARD_INPUT as STANDARD_INPUT
+from dispatchviz.program_source import Script, name_of
 from dispatchviz.terminal_output import complain
 from dispatchviz.trace import Trace
 
-STANDARD_INPUT = "-"
 
-
-def trace_in(source: str) -> Trace | None:
+def trace_in(source: Script) -> Trace | None:
     """The trace that is in a file, None if a program is. TraceError if it cannot be read."""
+    if not isinstance(source, str):
+        return None
     if source == STANDARD_INPUT:
         return load(source) if looks_like_trace(standard_input()) else None
     return load(source) if _is_trace(source) else None
@@ -33,11 +35,11 @@ def load(source: str) -> Trace:
     return trace
 
 
-def check_no_arguments(source: str, arguments: tuple[str, ...]) -> None:
+def check_no_arguments(source: Script, arguments: tuple[str, ...]) -> None:
     """A trace takes none. DispatchvizError if there are some."""
     if arguments:
         raise DispatchvizError(
-            f"{source} is a saved trace and takes no arguments such as {arguments[0]}; options come before it"
+            f"{name_of(source)} is a saved trace and takes no arguments such as {arguments[0]}; options come before it"
         )
 
 

@@ -26,11 +26,12 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
     """The dispatch keys in order; what there is to know of one; a raw key set taken apart.
 
     \b
-    dispatchviz keys                       every key, highest priority first
-    dispatchviz keys AutogradCUDA          one key, functionality or alias
-    dispatchviz keys 0x1000010002          a raw key set, as in a debugger or a backtrace
-    dispatchviz keys CUDA+AutogradCUDA     the raw set of keys
-    dispatchviz keys 274877939713          a set of an older release is recognised
+    Examples:
+      dispatchviz keys                       every key, highest priority first
+      dispatchviz keys AutogradCUDA          one key, functionality or alias
+      dispatchviz keys 0x1000010002          a raw key set, as in a debugger or a backtrace
+      dispatchviz keys CUDA+AutogradCUDA     the raw set of keys
+      dispatchviz keys 274877939713          a set of an older release is recognised
     """
     if not things:
         return _all(as_json)

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from dispatchviz.cli import options
 
 
-@click.command("open")
+@click.command("open", cls=options.LogCommand)
 @options.step
+@options.view
 @options.plain
+@options.log_filters
 @options.trace
-def command(step: int | None, plain: bool, trace: str) -> int:
+def command(step: int | None, view: str | None, plain: bool, log: dict[str, Any], pager: bool, trace: str) -> int:
     """Open the stepper on TRACE, a file saved with --save or by `trace.save(path)`; - reads standard input.
 
-    Without a terminal, or with --plain, the text log is printed. A file that was cut off opens up to the cut. One that
-    is still being recorded (NAME.part-PROCESS.dvtrace) is followed: the stepper shows what comes.
+    Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
+    that choose a part of the log print that part. A file that was cut off opens up to the cut. One that is still being
+    recorded (NAME.part-PROCESS.dvtrace) is followed: the stepper shows what comes.
+
+    \b
+    Examples:
+      dispatchviz open forum.dvtrace
+      dispatchviz open --step 150 forum.dvtrace
+      dispatchviz open --step 150 --view key-set forum.dvtrace
+      dispatchviz open --level calls --line 6 forum.dvtrace
     """
     from dispatchviz.cli.followed_run import first_trace, followed
     from dispatchviz.cli.input_source import STANDARD_INPUT, check_step, load
+    from dispatchviz.cli.text_output import Text
     from dispatchviz.screen import show
 
-    file = None if plain else followed(trace)
+    text = Text(view, log, pager)
+    file = None if plain or text.wanted else followed(trace)
     opened = load(trace) if file is None else first_trace(file)
     check_step(opened, step)
-    show(opened, step, "" if trace == STANDARD_INPUT else trace, plain, (), file)
+    if text.wanted:
+        text.print(opened, step)
+    else:
+        show(opened, step, "" if trace == STANDARD_INPUT else trace, plain, (), file, pager)
     return 0

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 from click.shell_completion import CompletionItem
 
 from dispatchviz.cli import completion
+from dispatchviz.program_source import Code, Module, name_of
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 cuda = click.option(
     "--cuda",
@@ -22,7 +28,72 @@ save = click.option(
     "Only a trace is overwritten.",
 )
 step = click.option("--step", metavar="N", type=int, help="Begin at step N.")
-plain = click.option("--plain", is_flag=True, help="Print the text log instead of opening the stepper.")
+plain = click.option(
+    "--plain",
+    is_flag=True,
+    help="Print text instead of opening the stepper: the log, or with --step all views of that step.",
+)
+view = click.option(
+    "--view",
+    metavar="NAME",
+    shell_complete=completion.views,
+    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; log: the log from it on.",
+)
+
+LEVELS = ("lines", "calls", "keys", "all")
+"""As in ``explain/outline/levels.py``, which the command line does not load for its help."""
+
+_filters = (
+    click.option(
+        "--level",
+        metavar="|".join(LEVELS),
+        type=click.Choice(LEVELS),
+        help="How much the log has: lines of the program; calls, redispatches and Nodes; key sets and cells, too; "
+        "all, with the reasons.",
+    ),
+    click.option("--line", metavar="[FILE:]N", help="Of the log only what happens on line N, or on N-M."),
+    click.option(
+        "--op",
+        "operator",
+        metavar="OP",
+        shell_complete=completion.operators,
+        help="Of the log only calls of an operator: add, torch.add, aten::add.Tensor.",
+    ),
+    click.option(
+        "--no-backward",
+        "backward",
+        flag_value=False,
+        default=None,
+        help="Of the log not what happens within a backward.",
+    ),
+    click.option(
+        "--no-pager",
+        "pager",
+        flag_value=False,
+        default=True,
+        help="Print what is longer than the screen without a pager.",
+    ),
+)
+
+
+def log_filters(command: Decorated) -> Decorated:
+    """What chooses a part of the log; the parts that are given are the parameter ``log`` of a ``LogCommand``."""
+    for option in reversed(_filters):
+        command = option(command)
+    return command
+
+
+class LogCommand(click.Command):
+    """A command that may print the log: ``log`` has the fields of a ``LogFilter`` that are given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Collects them."""
+        rest = super().parse_args(ctx, args)
+        fields = {name: ctx.params.pop(name, None) for name in ("level", "line", "operator", "backward")}
+        ctx.params["log"] = {name: value for name, value in fields.items() if value is not None}
+        return rest
+
+
 only = click.option(
     "--only",
     metavar="WHAT",
@@ -37,19 +108,78 @@ limit = click.option(
     "runs on.",
 )
 no_trace = click.option(
-    "--no-trace", is_flag=True, help="Run SCRIPT on the model and record nothing, to compare what it prints."
+    "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare what it prints."
 )
 
 
-class Program(click.Command):
-    """A command that ends in ``SCRIPT [ARGS...]``: options of ours come before the script, all after it is its own."""
+def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """``-c`` and ``-m`` are read before click reads anything else: what it finds comes behind a script."""
+    if value is not None and not context.resilient_parsing:
+        raise click.UsageError(f"{option.opts[0]} is a program of its own: leave SCRIPT out", context)
+
+
+code = click.option(
+    "-c",
+    "code",
+    metavar="CODE",
+    expose_value=False,
+    callback=_second,
+    help="Run CODE, as python -c does, instead of SCRIPT; all after it is the program's own.",
+)
+module = click.option(
+    "-m",
+    "module",
+    metavar="MODULE",
+    expose_value=False,
+    callback=_second,
+    shell_complete=completion.modules,
+    help="Run MODULE, as python -m does, instead of SCRIPT; all after it is the program's own.",
+)
+
+
+class Program(LogCommand):
+    """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``: options of ours
+    come before the program, all after it is its own."""
 
     allow_interspersed_args = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """``source`` is the program: the name of a file, or what ``-c`` or ``-m`` has."""
+        ours, script, rest = split_at_program(self, args)
+        if script is None:
+            return super().parse_args(ctx, args)
+        super().parse_args(ctx, [*ours, "--", name_of(script), *rest])
+        ctx.params["source"] = script
+        return []
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Of what is the script's own nothing is known but that it may name files."""
         own = bool(ctx.params.get("source"))
         return [CompletionItem(incomplete, "file")] if own else super().shell_complete(ctx, incomplete)
+
+
+def split_at_program(command: click.Command, args: list[str]) -> tuple[list[str], Code | Module | None, list[str]]:
+    """What precedes ``-c CODE`` or ``-m MODULE`` on a command line, that program, and its arguments.
+
+    Without one all precedes it, and so it is where a script comes first: then all else is the script's.
+    """
+    at = 0
+    while at < len(args) and args[at].startswith("-") and args[at] not in ("-", "--"):
+        kind = PROGRAMS.get(args[at][:2])
+        if kind is not None and (len(args[at]) > 2 or at + 1 < len(args)):
+            taken = 1 if len(args[at]) > 2 else 2
+            return args[:at], kind(args[at][2:] or args[at + 1]), args[at + taken :]
+        at += 2 if args[at] in _with_values(command) else 1
+    return args, None, []
+
+
+PROGRAMS: dict[str, type[Code] | type[Module]] = {"-c": Code, "-m": Module}
+
+
+def _with_values(command: click.Command) -> set[str]:
+    """The options after which a value comes."""
+    options = (param for param in command.params if isinstance(param, click.Option) and not param.is_flag)
+    return {name for option in options for name in option.opts}
 
 
 source = click.argument("source", metavar="SCRIPT-or-TRACE", shell_complete=completion.programs)

@@ -15,6 +15,7 @@ COMMANDS = {
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
     "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
+    "help": "The help of a command, with examples.",
 }
 """Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, the command in it ``command``."""
 
@@ -47,7 +48,7 @@ Options:
 Commands:
 {commands}
 
-More about a command: dispatchviz COMMAND --help"""
+More about a command: dispatchviz help COMMAND"""
 
 
 def help_text() -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from dispatchviz.cli import options
+
+if TYPE_CHECKING:
+    from dispatchviz.program_source import Script
 
 
 @click.command("run", cls=options.Program)
 @options.cuda
 @options.save
 @options.step
+@options.view
 @options.plain
+@options.log_filters
 @click.option(
     "--follow",
     is_flag=True,
@@ -21,37 +28,58 @@ from dispatchviz.cli import options
 @options.no_trace
 @options.only
 @options.limit
+@options.code
+@options.module
 @options.source
 @options.args
 def command(
     cuda: str,
     save: str | None,
     step: int | None,
+    view: str | None,
     plain: bool,
+    log: dict[str, Any],
+    pager: bool,
     follow: bool,
     no_trace: bool,
     only: tuple[str, ...],
     limit: str | None,
-    source: str,
+    source: Script,
     args: tuple[str, ...],
 ) -> int:
     """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
 
-    Everything after SCRIPT is the script's own: options of dispatchviz come before it.
+    Everything after SCRIPT, -c CODE or -m MODULE is the program's own: options of dispatchviz come before it.
 
-    Without a terminal, or with --plain, the text log is printed. What the program prints then goes to stderr, so that
-    the log stays whole; it is in the log too. If the program raises, the stepper opens at that step.
+    Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
+    that choose a part of the log print that part. What the program prints then goes to stderr, so that the text stays
+    whole; it is in the log too. If the program raises, the stepper opens at that step.
 
     With --no-trace the program only runs: its output and its exit status are all there is.
+
+    \b
+    Examples:
+      dispatchviz run examples/forum.py
+      dispatchviz run --save forum.dvtrace examples/forum.py
+      dispatchviz run --step 150 --view key-set examples/forum.py
+      dispatchviz run -c "import torch; torch.ones(2, requires_grad=True) * 2"
+      dispatchviz run -m examples.forum
+      dispatchviz run --no-trace examples/mlp.py
     """
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
+    from dispatchviz.cli.text_output import OPTIONS, Text
     from dispatchviz.output import check_save, save_trace
+    from dispatchviz.program_source import name_of, typed
     from dispatchviz.screen import show
     from dispatchviz.tui.terminal.support import can_run
 
+    text = Text(view, log, pager)
     if no_trace:
-        alone("--no-trace", save=save, step=step, plain=plain, follow=follow, only=only, limit=limit)
+        others = {OPTIONS[name][2:]: True for name in log}
+        alone(
+            "--no-trace", save=save, step=step, view=view, plain=plain, follow=follow, only=only, limit=limit, **others
+        )
         return run_script_untraced(source, args, cuda)
     if save:
         check_save(save)
@@ -62,21 +90,30 @@ def command(
         if save:
             save_trace(trace, save)
         check_step(trace, step)
-        show(trace, step, save or ("" if source == STANDARD_INPUT else source), plain, ())
+        if text.wanted:
+            text.print(trace, step)
+        else:
+            file = save or ("" if source == STANDARD_INPUT else name_of(source))
+            show(trace, step, file, plain, (), pager=pager)
         return 0
-    as_text = plain or can_run() is not None
+    as_text = plain or text.wanted or can_run() is not None
     if follow:
-        return _followed(source, args, cuda, save, step, only, limit, "with --plain" if plain else can_run())
+        why_not = "text is asked for" if plain or text.wanted else can_run()
+        return _followed(source, args, cuda, save, step, only, limit, why_not)
     outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit)
     with kept(outcome, save):
         check_step(outcome.trace, step)
+        if text.wanted:
+            text.print(outcome.trace, step)
+            return conclude(outcome, save)
         device = () if cuda == "auto" else ("--cuda", cuda)
-        show(outcome.trace, step, save or "", plain, () if source == STANDARD_INPUT else (*device, source, *args))
+        again = () if source == STANDARD_INPUT else (*device, *typed(source), *args)
+        show(outcome.trace, step, save or "", plain, again, pager=pager)
     return conclude(outcome, save)
 
 
 def _followed(
-    source: str,
+    source: Script,
     args: tuple[str, ...],
     cuda: str,
     save: str | None,

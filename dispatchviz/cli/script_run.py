@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
-from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
+from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, places, streamed
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
@@ -16,13 +16,14 @@ from dispatchviz.output import save_trace
 from dispatchviz.process.early_end import Keeper, NoKeeper, finished_first
 from dispatchviz.process.standard_output import on_stderr
 from dispatchviz.program import Outcome, run, run_untraced
+from dispatchviz.program_source import STANDARD_INPUT, Script
 from dispatchviz.recording import Recording
 from dispatchviz.terminal_output import complain
 from dispatchviz.trace import Trace
 
 
 def run_script(
-    script: str,
+    script: Script,
     args: Sequence[str],
     cuda: str,
     save: str | None,
@@ -68,7 +69,7 @@ def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> 
         complain(f"{keeper.stopped}; the program ran on{where}")
 
 
-def run_script_untraced(script: str, args: Sequence[str], cuda: str) -> int:
+def run_script_untraced(script: Script, args: Sequence[str], cuda: str) -> int:
     """Runs it without a recording; gives the exit status. Raises EndedBySignal if that is how it ended."""
     choose_cuda(cuda)
     end = run_untraced(script, args, standard_input() if script == STANDARD_INPUT else b"")

@@ -14,6 +14,12 @@ def run(everything: bool, build: str | None, as_json: bool, operator: str | None
 
     OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor. Cells with the same kernel
     are folded; with KEYs, only their cells are shown.
+
+    \b
+    Examples:
+      dispatchviz table add
+      dispatchviz table aten::add.Tensor CUDA AutogradCUDA
+      dispatchviz table --build cpu --all linear
     """
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.computed_table import table_card

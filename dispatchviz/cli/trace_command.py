@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from dispatchviz.cli import options
+
+if TYPE_CHECKING:
+    from dispatchviz.program_source import Script
 
 
 @click.command("trace", cls=options.Program)
@@ -17,32 +22,48 @@ from dispatchviz.cli import options
     "jsonl: the trace file.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the log to FILE; the program's output stays on stdout.")
+@options.log_filters
 @options.cuda
 @options.save
 @options.only
 @options.limit
+@options.code
+@options.module
 @options.source
 @options.args
 def command(
     form: str,
     output: str | None,
+    log: dict[str, Any],
+    pager: bool,
     cuda: str,
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
-    source: str,
+    source: Script,
     args: tuple[str, ...],
 ) -> int:
     """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
 
-    Everything after SCRIPT is the script's own: options of dispatchviz come before it.
+    Everything after SCRIPT, -c CODE or -m MODULE is the program's own: options of dispatchviz come before it.
 
     What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
+
+    \b
+    Examples:
+      dispatchviz trace examples/forum.py
+      dispatchviz trace --level calls examples/forum.py
+      dispatchviz trace --line 7 --no-backward examples/forum.py
+      dispatchviz trace --op add -o add.log examples/forum.py
+      dispatchviz trace --format torch -m examples.forum
     """
-    from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
+    from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
+    from dispatchviz.cli.text_output import OPTIONS
     from dispatchviz.output import STANDARD_OUTPUT, check_log, check_save, check_trace, save_trace, write_log
 
+    if form != "text":
+        check_alone(f"--format {form}", [OPTIONS[name] for name in log])
     file = None if output == STANDARD_OUTPUT else output
     if save:
         check_save(save)
@@ -54,9 +75,9 @@ def command(
         alone("a saved trace", only=only, limit=limit)
         if save:
             save_trace(trace, save)
-        write_log(trace, form, file)
+        write_log(trace, form, file, log, pager)
         return 0
     outcome = run_script(source, args, cuda, save, to_stderr=not file, only=only, limit=limit)
     with kept(outcome, save):
-        write_log(outcome.trace, form, file)
+        write_log(outcome.trace, form, file, log, pager)
     return conclude(outcome, save or (file if form == "jsonl" else None))

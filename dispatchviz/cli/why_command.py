@@ -22,12 +22,14 @@ ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "KEY...",
 def run(error: str | None, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
     """Why a cell of an operator's table holds what it holds, and what would change it.
 
-    \b
-    dispatchviz why linear PrivateUse1
-    dispatchviz why add AutogradCUDA
-
     With --error: what an error message like "Could not run 'aten::...' with arguments from the '...' backend" says. The
     message may be in the middle of other output.
+
+    \b
+    Examples:
+      dispatchviz why linear PrivateUse1
+      dispatchviz why add AutogradCUDA CUDA
+      dispatchviz why --error error.txt
     """
     from dispatchviz.errors import DispatchvizError
 

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from dispatchviz.process.tracebacks import without_our_frames
@@ -33,11 +33,14 @@ class End(NamedTuple):
     """The signal by which its process ends."""
 
 
-def run_to_its_end(code: CodeType, space: dict[str, Any], shows_errors: bool) -> End:
-    """Runs a program as Python does, to the end; ``shows_errors``: also if it has no hook for that of its own."""
+def run_to_its_end(begin: Callable[[dict[str, Any]], None], space: dict[str, Any], shows_errors: bool) -> End:
+    """Runs a program as Python does, to the end; ``begin`` runs it in its namespace.
+
+    ``shows_errors``: errors are shown also if it has no hook for that of its own.
+    """
     with _exit_functions() as functions:
         try:
-            exec(code, space)
+            begin(space)
             end = End(0)
         except SystemExit as error:
             end = End(_exit_status(error))

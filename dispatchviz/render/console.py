@@ -16,7 +16,17 @@ from collections.abc import Iterable, Iterator
 from dispatchviz.shown_text import shown, shown_lines
 from dispatchviz.terminal_output import print_lines, print_painted
 
-STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
 """Names of styles and their codes."""
 
 WIDEST = 120
@@ -82,7 +92,26 @@ class Console:
 
 
 def terminal() -> Console:
-    """Standard output as it is: the terminal's width, and colours if it is one and NO_COLOR is not set."""
-    width = max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST))
-    dull = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return Console(width, sys.stdout.isatty() and not dull)
+    """Standard output as it is: the terminal's width, and whether there are colours."""
+    return Console(max(40, min(shutil.get_terminal_size((100, 24)).columns, WIDEST)), shows_colours())
+
+
+def shows_colours() -> bool:
+    """Whether standard output gets colours. NO_COLOR decides first, then FORCE_COLOR, each if it is set and not empty,
+    whatever to; else a terminal gets some that is not dumb. Python's own output follows the same order."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def painted(*parts: tuple[str, tuple[str, ...]]) -> list[str]:
+    """Texts in styles, for ``print_painted``: every second part is a code of ours."""
+    found = [""]
+    for text, styles in parts:
+        if not styles:
+            found[-1] += text
+        elif text:
+            found += [f"\x1b[{';'.join(STYLES[style] for style in styles)}m", text, "\x1b[0m", ""]
+    return found

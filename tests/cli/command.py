@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,12 @@ from tests.waiting import HANGS
 
 ROOT = Path(__file__).parents[2]
 FORUM = str(ROOT / "examples" / "forum.py")
+
+
+HINT = " (--plain asks for text, --step N --view NAME for one view of a step)\n"
+LOG_INSTEAD = f"dispatchviz: the log instead of the stepper: this is not a terminal{HINT}"
+STEP_INSTEAD = f"dispatchviz: the step as text instead of the stepper: this is not a terminal{HINT}"
+"""Why there is no stepper, on stderr."""
 
 
 class Ended(NamedTuple):
@@ -28,7 +35,10 @@ def dispatchviz(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> Ende
 def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The same, where what comes out is no text."""
     command = [sys.executable, "-m", "dispatchviz", *map(str, args)]
-    return subprocess.run(command, cwd=cwd, input=given, capture_output=True, timeout=HANGS, check=False)
+    environment = {**os.environ}  # without LINES and COLUMNS, which readline puts where Python does not see them
+    return subprocess.run(
+        command, cwd=cwd, input=given, capture_output=True, timeout=HANGS, check=False, env=environment
+    )
 
 
 def script(folder: Path, text: str, name: str = "program.py") -> str:

@@ -35,10 +35,10 @@ NAMES = ["t.jsonl", "t.jsonl.gz", "nameless"]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_run_and_trace_open_a_trace(name: str, folder: Path) -> None:
-    log = dispatchviz("open", name, cwd=folder)
+    log = dispatchviz("open", "--plain", name, cwd=folder)
     assert log.status == 0
     assert "line 6  z = torch.add(x, y)" in log.out
-    assert dispatchviz("run", name, cwd=folder) == dispatchviz("trace", name, cwd=folder) == log
+    assert dispatchviz("run", "--plain", name, cwd=folder) == dispatchviz("trace", name, cwd=folder) == log
     torch = dispatchviz("trace", "--format", "torch", FORUM)
     assert dispatchviz("trace", "--format", "torch", name, cwd=folder) == torch
 
@@ -52,17 +52,17 @@ def test_a_trace_takes_no_arguments(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_trace_comes_through_standard_input(name: str, folder: Path) -> None:
-    log, raw = dispatchviz("open", name, cwd=folder), (folder / name).read_bytes()
-    for command in ("open", "run", "trace"):
-        assert dispatchviz(command, "-", given=raw) == log
+    log, raw = dispatchviz("open", "--plain", name, cwd=folder), (folder / name).read_bytes()
+    for command in (["open", "--plain"], ["run", "--plain"], ["trace"]):
+        assert dispatchviz(*command, "-", given=raw) == log
     assert (
         in_bytes("export", "-", "-o", "-", "--format", "jsonl", given=raw).stdout == (folder / "t.jsonl").read_bytes()
     )
 
 
 def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
-    for command in ("run", "trace"):
-        ended = dispatchviz(command, "-", "-a", given=PROGRAM)
+    for command in (["run", "--plain"], ["trace"]):
+        ended = dispatchviz(*command, "-", "-a", given=PROGRAM)
         assert (ended.status, ended.err) == (0, "['-', '-a'] False\n")
         assert ended.out.startswith("<stdin> on the model of PyTorch 2.13.0, cuda: ")
         assert "line 3  torch.ones(2).requires_grad_().sum().backward()" in ended.out
@@ -125,7 +125,7 @@ def test_the_log_begins_at_a_step(folder: Path) -> None:
     """Its rows, those that it is within above it, and its reason."""
     trace = Trace.load(folder / "t.jsonl")
     at = step(trace, KernelEntered)
-    for command in (["open", "--plain"], ["open"], ["run", "--plain"]):
+    for command in (["open", "--view", "log"], ["open", "--level", "all", "--no-pager"], ["run", "--view", "log"]):
         out = dispatchviz(*command, "--step", str(at), "t.jsonl", cwd=folder).out
         rows = [int(line.split()[0]) for line in out.splitlines() if line[:4].strip().isdigit()]
         assert rows == [event.seq for event in trace.ancestors(at)][::-1] + list(range(at, len(trace)))
@@ -135,7 +135,7 @@ def test_the_reason_of_the_step_is_given(folder: Path) -> None:
     """In the whole log this one stands at an earlier step, and is not told twice."""
     trace = Trace.load(folder / "t.jsonl")
     at = step(trace, FallthroughSkipped, -1)
-    lines = dispatchviz("open", "--plain", "--step", str(at), "t.jsonl", cwd=folder).out.splitlines()
+    lines = dispatchviz("open", "--view", "log", "--step", str(at), "t.jsonl", cwd=folder).out.splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith(f"{at} "))
     assert "|" in lines[row + 1]
 
@@ -144,7 +144,7 @@ def test_a_damaged_trace_opens_up_to_the_damage(folder: Path, tmp_path: Path) ->
     raw = bytearray((folder / "t.jsonl.gz").read_bytes())
     raw[-800:-700] = b"\xff" * 100
     (tmp_path / "damaged.jsonl.gz").write_bytes(raw)
-    ended = dispatchviz("open", "damaged.jsonl.gz", cwd=tmp_path)
+    ended = dispatchviz("open", "--plain", "damaged.jsonl.gz", cwd=tmp_path)
     assert ended.status == 0
     assert ended.err.startswith("dispatchviz: damaged.jsonl.gz is cut off: it opens up to step ")
     assert ended.err.count("\n") == 1

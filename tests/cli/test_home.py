@@ -33,7 +33,8 @@ def test_help_lists_every_command_and_nothing_that_does_not_exist() -> None:
 def test_each_command_explains_itself(command: str) -> None:
     ended = dispatchviz(command, "--help")
     assert ended.status == 0
-    assert "Usage: dispatchviz" in ended.out
+    assert f"Usage: dispatchviz {command}" in ended.out
+    assert dispatchviz("help", command) == ended
 
 
 def test_help_and_home_load_neither_the_machine_nor_the_screen() -> None:

@@ -16,7 +16,7 @@ from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from tests.steps import steps
 
-from .command import FORUM, Ended, dispatchviz, script
+from .command import FORUM, LOG_INSTEAD, Ended, dispatchviz, script
 
 pytestmark = pytest.mark.long
 
@@ -62,13 +62,14 @@ def test_the_jsonl_log_is_a_trace_file(tmp_path: Path) -> None:
 def test_without_a_terminal_run_and_open_print_the_log(tmp_path: Path) -> None:
     run = dispatchviz("run", "--save", tmp_path / "t.jsonl", "examples/forum.py")
     opened = dispatchviz("open", tmp_path / "t.jsonl")
-    assert run == opened == forum()
-    assert dispatchviz("open", "--plain", tmp_path / "t.jsonl") == opened
+    assert run == opened == (0, forum().out, LOG_INSTEAD)
+    for command in (("open", "--plain"), ("run", "--plain"), ("trace",)):
+        assert dispatchviz(*command, tmp_path / "t.jsonl") == forum()
 
 
 def test_the_script_gets_its_arguments(tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
-    for command in (["run"], ["trace"], ["trace", "--format", "torch"]):
+    for command in (["run", "--plain"], ["trace"], ["trace", "--format", "torch"]):
         ended = dispatchviz(*command, name, "--lr", "-x", "3", cwd=tmp_path)
         assert (ended.status, ended.err) == (0, "['program.py', '--lr', '-x', '3']\n")
 
@@ -76,8 +77,8 @@ def test_the_script_gets_its_arguments(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ours", [["--save", "weights.pt"], ["--step", "3"], ["-o", "x"], ["--", "--plain"], ["-h"]])
 def test_everything_after_the_script_is_its_own(ours: list[str], tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
-    for command in ("run", "trace"):
-        ended = dispatchviz(command, name, *ours, cwd=tmp_path)
+    for command in (["run", "--plain"], ["trace"]):
+        ended = dispatchviz(*command, name, *ours, cwd=tmp_path)
         assert (ended.status, ended.err) == (0, f"{[name, *ours]}\n")
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -101,7 +102,7 @@ def test_output_stays_on_stdout_when_the_log_goes_to_a_file(tmp_path: Path) -> N
     assert "printed hello" in (tmp_path / "log.txt").read_text()
 
 
-@pytest.mark.parametrize("command", [["run"], ["trace", "--format", "torch"], ["export", "-o", "g.jsonl"]])
+@pytest.mark.parametrize("command", [["run", "--plain"], ["trace", "--format", "torch"], ["export", "-o", "g.jsonl"]])
 def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Path) -> None:
     ended = dispatchviz(*command, script(tmp_path, RAISES), cwd=tmp_path)
     assert ended.status == 1
@@ -132,7 +133,7 @@ def test_the_exit_status_of_a_program_is_its_own(tmp_path: Path) -> None:
 def test_a_file_that_was_cut_off_opens_up_to_the_cut(tmp_path: Path) -> None:
     text = forum("--format", "jsonl").out
     (tmp_path / "cut.jsonl").write_text(text[: len(text) // 2])
-    ended = dispatchviz("open", "cut.jsonl", cwd=tmp_path)
+    ended = dispatchviz("open", "--plain", "cut.jsonl", cwd=tmp_path)
     assert ended.status == 0
     assert ended.err.startswith("dispatchviz: cut.jsonl is cut off: it opens up to step ")
     assert ended.err.count("\n") == 1
@@ -175,7 +176,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 def test_ctrl_c_while_a_program_runs_is_interrupted_and_keeps_the_trace(tmp_path: Path) -> None:
     text = "import os, signal, torch\ntorch.ones(2)\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(9): pass\n"
-    for command in (["run"], ["trace"], ["export", "-o", "a.jsonl"]):
+    for command in (["run", "--plain"], ["trace"], ["export", "-o", "a.jsonl"]):
         ended = dispatchviz(*command, script(tmp_path, text), cwd=tmp_path)
         assert ended.status == -signal.SIGINT
         begin, _, path = ended.err.rpartition("dispatchviz open ")

@@ -71,7 +71,7 @@ def test_what_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"SIG_IGN\n", b"")
 
 
-@pytest.mark.parametrize("command", [["trace", "-o", "log.txt"], ["run", "--save", "t.jsonl"]])
+@pytest.mark.parametrize("command", [["trace", "-o", "log.txt"], ["run", "--plain", "--save", "t.jsonl"]])
 def test_a_forked_child_is_not_recorded_and_that_is_said(command: list[str], tmp_path: Path) -> None:
     ended = dispatchviz(*command, script(tmp_path, FORKS), cwd=tmp_path)
     printed = ended.out if command[0] == "trace" else ended.err

@@ -110,7 +110,7 @@ def test_ctrl_c_in_a_program_is_no_error(start: Callable[..., Terminal], tmp_pat
 
 
 def test_a_terminal_that_is_too_small_gets_the_log_and_why(start: Callable[..., Terminal]) -> None:
-    small = start("run", FORUM, size=(50, 14))
+    small = start("run", "--no-pager", FORUM, size=(50, 14))
     small.wait_for("the log instead of the stepper: the terminal is 50x14, the stepper needs 60x15")
     small.wait_for("line 6  z = torch.add(x, y)")
     assert small.ended() == 0

@@ -43,7 +43,8 @@ def test_a_terminal_of_the_smallest_size_will_do(terminal: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("stream", [Tty(False), None])
 def test_every_stream_must_be_a_terminal(terminal: pytest.MonkeyPatch, name: str, stream: Tty | None) -> None:
     terminal.setattr(sys, name, stream)
-    assert can_run() == "this is not a terminal"
+    names = {"__stdin__": "input", "__stdout__": "output", "__stderr__": "error"}
+    assert can_run() == f"standard {names[name]} is not a terminal"
 
 
 @pytest.mark.parametrize("term", ["dumb", ""])

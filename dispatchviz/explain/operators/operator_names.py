@@ -41,6 +41,27 @@ def find_operator(text: str, names: Collection[str]) -> Found:
     raise DispatchvizError(f"there is no operator {text!r}{_meant(text, names)}")
 
 
+def every_operator(text: str, names: Collection[str]) -> list[str]:
+    """All operators that a text means: without an overload every one. DispatchvizError as ``find_operator``."""
+    for base, overload in _readings(text, names):
+        overloads = [name for name in names if name == base or name.startswith(f"{base}.")]
+        found = overloads if overload is None else [name for name in overloads if name == joined(base, overload)]
+        if found:
+            return found
+        if overload and overloads:
+            raise DispatchvizError(f"no call is of {base}.{overload}; there are calls of {_listed(base, overloads)}")
+    raise DispatchvizError(f"no call is of an operator {text!r}{_meant(text, names) or _some(names)}")
+
+
+def _some(names: Collection[str]) -> str:
+    bases = list(dict.fromkeys(name.partition(".")[0].removeprefix("aten::") for name in names))
+    return f"; there are calls of {', '.join(bases[:MOST])}{', ...' if len(bases) > MOST else ''}"
+
+
+MOST = 12
+"""So many operators are listed where none was meant."""
+
+
 def _usual(base: str, overloads: list[str]) -> Found:
     wanted = [joined(base, overload) for overload in USUAL]
     chosen = next((name for name in wanted if name in overloads), overloads[0] if len(overloads) == 1 else "")

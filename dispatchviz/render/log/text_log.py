@@ -11,7 +11,8 @@ The texts come from ``explain``; here is only which of them are printed, and whe
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -21,6 +22,7 @@ from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.render.log.line_breaks import broken
+from dispatchviz.render.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 from dispatchviz.shown_text import ShownLines, shown_lines
 
 WIDTH = 110
@@ -62,37 +64,84 @@ LESSONS: frozenset[type[ev.Event]] = frozenset(
 """Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
 
 
-def text_log(trace: Trace, begin: int = 0) -> ShownLines:
+class LogRow(NamedTuple):
+    """A line of the log, in parts that differ in looks."""
+
+    text: str
+    margin: str = ""
+    """The number of a step, before all else."""
+    sign: str = ""
+    """That of its group, after the number."""
+    is_reason: bool = False
+
+
+def text_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> ShownLines:
     """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within.
 
     The reason of that step is given in any case. Text of the program is shown, nothing in it commands a terminal.
+    Raises DispatchvizError if nothing of what is wanted is there.
     """
-    return ShownLines(itertools.chain(_head(trace), _rows(trace, begin)))
+    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width))
 
 
-def _rows(trace: Trace, begin: int) -> Iterator[str]:
-    reasons, depths = _Reasons(trace), trace.depths
-    width = len(str(max(len(trace) - 1, 0)))
+def log_rows(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> Iterator[LogRow]:
+    """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
+    events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
+    return itertools.chain(_head(trace), _printed(trace, events, reasons, begin, width))
+
+
+Events = Iterator[tuple[ev.AnyEvent, int]]
+"""The events of a log, each with its depth."""
+
+
+def _all(trace: Trace, begin: int) -> tuple[Events, _Reasons]:
+    depths = trace.depths
     context = list(trace.ancestors(begin))[::-1] if begin else []
-    for event in itertools.chain(context, unfolded_events(trace, begin)):
+    events = itertools.chain(context, unfolded_events(trace, begin))
+    return ((event, depths[event.seq]) for event in events), _Reasons(trace)
+
+
+def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reasons | _Errors]:
+    """Rows that are not all: each is indented by the rows that it is within. Only the whole level gives reasons."""
+    steps = chosen_steps(trace, wanted)
+    context = set(trace.columns.ancestors(begin)) if begin else ()
+    events = ((trace[step], depth) for step, depth in _nested(trace, (s for s in steps if s >= begin or s in context)))
+    return events, _Reasons(trace) if wanted.level == EVERYTHING else _Errors(trace)
+
+
+def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Steps, each with the number of those among them that it is within."""
+    ends, open_ = trace.ends, list[int]()
+    for step in steps:
+        while open_ and open_[-1] < step:
+            open_.pop()
+        yield step, len(open_)
+        open_.append(ends[step])
+
+
+def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[LogRow]:
+    """The rows of events, and the reasons that are due."""
+    width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
+    for event, depth in events:
         seq, kind = event.seq, type(event)
         if kind is ev.SourceLine:
-            yield ""
-        indent = "  " * depths[seq]
-        yield f"{seq:>{width}} {sign(event)} {indent}{LABELS[kind](trace, event)}"
+            yield LogRow("")
+        indent = "  " * depth
+        yield LogRow(f" {indent}{LABELS[kind](trace, event)}", f"{seq:>{width}} ", sign(event))
         reason = reasons.due(event, depths[seq])
         if begin == seq != 0:
             reason = why_here(trace, seq)
         if reason:
-            yield from broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", WIDTH)
+            for text in broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", wide):
+                yield LogRow(text, is_reason=True)
 
 
-def _head(trace: Trace) -> Iterator[str]:
+def _head(trace: Trace) -> Iterator[LogRow]:
     header = trace.header
     engine = f"the model of PyTorch {header.pytorch}" if header.engine == "model" else f"PyTorch {header.pytorch}"
-    yield f"{header.program} on {engine}, cuda: {header.cuda}"
+    yield LogRow(f"{header.program} on {engine}, cuda: {header.cuda}")
     if trace.notice:
-        yield f"note: {trace.notice}"
+        yield LogRow(f"note: {trace.notice}")
 
 
 class _Call:
@@ -105,6 +154,17 @@ class _Call:
         self.depth = depth
         self.own: bool | None = None
         """None until somebody asks."""
+
+
+class _Errors:
+    """Of rows without reasons only errors give theirs."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def due(self, event: ev.AnyEvent, depth: int) -> str:
+        """The reason of an error."""
+        return why_here(self._trace, event.seq) if isinstance(event, ev.ErrorRaised) else ""
 
 
 class _Reasons:

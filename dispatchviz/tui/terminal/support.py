@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def can_run() -> str | None:
     """Why the stepper cannot open here, as a text; None if it can."""
-    if not all(stream and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
-        return "this is not a terminal"  # Textual draws on the error stream, so that one counts too
+    streams = {"input": sys.__stdin__, "output": sys.__stdout__, "error": sys.__stderr__}
+    missing = [name for name, stream in streams.items() if not (stream and stream.isatty())]
+    if missing:  # Textual draws on the error stream, so that one counts too
+        return "this is not a terminal" if len(missing) == 3 else f"standard {missing[0]} is not a terminal"
     term = os.environ.get("TERM", "")
     if term in ("dumb", "") and sys.platform != "win32":
         return f"the terminal cannot move its cursor (TERM={term})"

@@ -1,0 +1,139 @@
+"""A step in the words of the stepper's panes, as plain text: for pipes, for screen readers, for whoever has no stepper.
+
+Every pane of ``tui/panes/pane_list.py`` is a view of the same name; ``why`` is the sentence and the rule.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from collections.abc import Callable, Iterator
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.render.console import STYLES, painted, shows_colours
+from dispatchviz.render.log.printed_log import is_paged, print_log
+from dispatchviz.terminal_output import print_paged, print_painted
+from dispatchviz.tui.bars.why_bar import message_lines, rule_lines
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.session import Session
+from dispatchviz.tui.text.line_fitting import wrap
+from dispatchviz.tui.text.long_text import cut_row
+from dispatchviz.tui.text.styled_line import Line, Span, line
+
+WHY, LOG = "why", "log"
+"""The views that are no panes: the sentence and the rule of a step, and the log from the step on."""
+
+WIDTH = 100
+"""Columns where there is no terminal and COLUMNS says nothing."""
+
+NARROWEST = 20
+
+
+def view_names() -> tuple[str, ...]:
+    """What there is to see of a step."""
+    return (WHY, *map(_name, (module for _, module in PANES.values())), LOG)
+
+
+def _name(module: str) -> str:
+    """``key-set`` of ``key_set_pane``."""
+    return module.removesuffix("_pane").replace("_", "-")
+
+
+def check_view(name: str) -> None:
+    """DispatchvizError, with the names that there are, if no view is called so."""
+    names = view_names()
+    if name not in names:
+        close = difflib.get_close_matches(name, names, 1)
+        meant = f", did you mean {close[0]}?" if close else "."
+        raise DispatchvizError(f"there is no view {name!r}{meant} The views are {', '.join(names)}")
+
+
+def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) -> None:
+    """Prints one view of a step, without one of that at which the stepper opens."""
+    if len(trace) == 0:
+        raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
+    at = Session(trace, step).cursor.at
+    if name == LOG:
+        print_log(trace, at, pager=pager)
+    else:
+        _print(_rows(trace, at, name, _width()), pager)
+
+
+def print_step(trace: Trace, at: int, pager: bool = True) -> None:
+    """Prints the whole step: where it is, and all views of it."""
+    _print(_step(trace, at, _width()), pager)
+
+
+def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
+    event = trace[at]
+    place = f"step {at} of {len(trace) - 1} in {trace.header.program}, cuda: {trace.header.cuda}"
+    yield from wrap(line(place), width)
+    yield from wrap(line((f"{sign(event)} {label(trace, at)}", "bold"), indent=2), width)
+    titles = {WHY: "Why", **{_name(module): title for title, module in PANES.values()}}
+    for name, title in titles.items():
+        yield line()
+        yield line((title, "title"))
+        for row in _rows(trace, at, name, width - 2):
+            yield line("  ", *row.spans)
+
+
+def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
+    """The lines of a view of a step, none wider than that."""
+    if name == WHY:
+        return (part for row in _why(trace, at) for part in wrap(row, width))
+    panes: dict[str, Callable[[Trace, int, int], list[Line]]] = {
+        _name(module): rows_of(module) for _, module in PANES.values()
+    }
+    return (part for row in panes[name](trace, at, width) for part in wrap(cut_row(row), width))
+
+
+def _why(trace: Trace, at: int) -> list[Line]:
+    event, sentence = trace[at], why_here(trace, at)
+    return [line((sentence, "bold")), *message_lines(event, sentence), *rule_lines(rule(event))]
+
+
+def _width() -> int:
+    return max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
+
+
+# -- colours ----------------------------------------------------------------------------------------------------------
+
+COLOURS = {
+    "text-primary": "cyan",
+    "primary": "cyan",
+    "text-accent": "blue",
+    "text-success": "green",
+    "text-warning": "yellow",
+    "text-error": "red",
+}
+"""A terminal's own colours for those of the stepper's themes."""
+
+
+def _print(rows: Iterator[Line], pager: bool) -> None:
+    looks = _looks() if shows_colours() else {}
+    lines = (painted(*((text, looks.get(role, ())) for text, role in _without_end(row))) for row in rows)
+    (print_paged if is_paged(pager) else print_painted)(lines)
+
+
+def _without_end(row: Line) -> list[Span]:
+    """The spans without the blanks at the end, which fill a column."""
+    spans = list(row.spans)
+    while spans and not spans[-1][0].strip():
+        spans.pop()
+    return [*spans[:-1], *((text.rstrip(), role) for text, role in spans[-1:])]
+
+
+def _looks() -> dict[str, tuple[str, ...]]:
+    """The styles of each role of the stepper's palette."""
+    from dispatchviz.tui.text import code_colours
+    from dispatchviz.tui.text.palette import ROLES  # brings Textual, for colours alone
+
+    code_colours.load()
+    looks: dict[str, tuple[str, ...]] = {}
+    for role, (colour, weight) in ROLES.items():
+        styles = tuple(style for style in (COLOURS.get(colour, ""), *weight.split()) if style in STYLES)
+        looks |= {role: styles, f"new:{role}": ("bold", *(style for style in styles if style not in ("bold", "dim")))}
+    return looks

@@ -1,0 +1,56 @@
+"""The examples that the help of each command gives: there are some, and each works as it is written."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli.commands import COMMANDS
+
+from .command import ROOT, dispatchviz
+
+pytestmark = pytest.mark.long
+
+ERROR = "RuntimeError: Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend.\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the examples name."""
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    (folder / "error.txt").write_text(ERROR)
+    assert dispatchviz("export", "examples/forum.py", "-o", "forum.dvtrace", cwd=folder).status == 0
+    return folder
+
+
+def examples(command: str) -> list[list[str]]:
+    """The command lines, without the remarks behind them."""
+    lines = dispatchviz("help", command).out.partition("  Examples:\n")[2].split("\n\n")[0].splitlines()
+    return [shlex.split(re.split(r" {2,}", line.strip())[0]) for line in lines]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_example_works(command: str, folder: Path) -> None:
+    found = examples(command)
+    assert found, "there are examples"
+    for program, *arguments in found:
+        assert (program, arguments[0]) == ("dispatchviz", command)
+        ended = dispatchviz(*arguments, cwd=folder)
+        assert ended.status == 0, ended.err
+        assert ended.out or "-o" in arguments or "--no-trace" in arguments
+
+
+def test_help_alone_is_the_list_of_commands() -> None:
+    assert dispatchviz("help") == dispatchviz("--help")
+
+
+def test_help_for_a_command_that_does_not_exist() -> None:
+    ended = dispatchviz("help", "trce")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("dispatchviz: there is no command 'trce', did you mean trace?")
+    assert dispatchviz("help", "run", "trace").status == 2

@@ -1,0 +1,176 @@
+"""``--step N --view NAME``: a pane of the stepper as text; ``--plain`` with a step: all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.record.events import KernelSelected
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.plain_views import LOG, WHY, print_step, print_view, view_names
+from dispatchviz.program import run
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+
+from .command import FORUM, STEP_INSTEAD, dispatchviz, script
+from .test_completion import completed
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """The founding program's."""
+    return run(FORUM).trace
+
+
+@pytest.fixture(scope="module")
+def file(trace: Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same in a file."""
+    path = tmp_path_factory.mktemp("views") / "forum.dvtrace"
+    trace.save(path)
+    return path
+
+
+def cell(trace: Trace) -> int:
+    """The step at which ``add`` finds its cell of AutogradCUDA."""
+    events = (trace[step] for step in trace.steps_of(KernelSelected))
+    return next(event.seq for event in events if "add_Tensor" in getattr(event, "kernel", ""))
+
+
+def viewed(trace: Trace, step: int, name: str, capsys: Captured) -> str:
+    print_view(trace, step, name)
+    return capsys.readouterr().out
+
+
+def test_every_pane_is_a_view() -> None:
+    assert view_names()[:6] == (WHY, "key-set", "cell", "calls", "source", "graph")
+    assert len(view_names()) == len(set(view_names())) == len(PANES) + 2
+    assert view_names()[-1] == LOG
+
+
+@pytest.mark.parametrize("width", [40, 100, 200])
+def test_a_view_is_in_the_words_of_its_pane(
+    trace: Trace, width: int, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    at = cell(trace)
+    for name, (_, module) in zip(view_names()[1:-1], PANES.values(), strict=True):
+        text = viewed(trace, at, name, capsys)
+        words = " ".join(row.plain for row in rows_of(module)(trace, at, width) if not row.cut).split()
+        assert text
+        assert width < 100 or set(words) <= set(text.split()), name
+        assert max(map(len, text.splitlines())) <= width
+        assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+def test_why_is_the_sentence_and_the_rule(trace: Trace, capsys: Captured) -> None:
+    at = cell(trace)
+    words = " ".join(viewed(trace, at, WHY, capsys).split())
+    behind = rule(trace[at])
+    assert words.startswith(" ".join(why_here(trace, at).split()))
+    assert all(part in words for part in (behind.function, behind.file, behind.text))
+
+
+def test_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
+    text = viewed(trace, cell(trace), "key-set", capsys)
+    assert text.startswith("call aten::add.Tensor → AutogradCUDA\n")
+    assert "AutogradCUDA     ■  ■  ■       ·     ·     ■     ■  ◀ wins\n" in text
+
+
+def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:
+    at = cell(trace)
+    print_step(trace, at)
+    text = capsys.readouterr().out
+    assert text.startswith(f"step {at} of {len(trace) - 1} in ")
+    titles = ["Why", *(title for title, _ in PANES.values())]
+    assert [line for line in text.splitlines() if line in titles] == titles
+    for name in view_names()[1:-1]:
+        first = viewed(trace, at, name, capsys).splitlines()[0]
+        assert f"  {first}\n" in text
+
+
+def test_every_step_has_every_view(trace: Trace, capsys: Captured) -> None:
+    for at in range(0, len(trace), 7):
+        print_step(trace, at)
+        assert capsys.readouterr().out.count("\n\n") >= len(PANES) + 1
+
+
+def test_colours_are_only_where_they_are_forced(
+    trace: Trace, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = viewed(trace, cell(trace), "key-set", capsys)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = viewed(trace, cell(trace), "key-set", capsys)
+    assert "\x1b[32;1mAutogradCUDA" in coloured
+    assert "\x1b" not in plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert viewed(trace, cell(trace), "key-set", capsys) == plain
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_open_and_run_print_a_view(file: Path) -> None:
+    at = str(cell(Trace.load(file)))
+    opened = dispatchviz("open", file, "--step", at, "--view", "cell")
+    assert opened.out.startswith("cell    AutogradCUDA  97 of 137 in the table of aten::add.Tensor\n")
+    assert (opened.status, opened.err) == (0, "")
+    assert dispatchviz("run", "--step", at, "--view", "cell", "examples/forum.py") == opened
+    assert dispatchviz("run", "--step", at, "--view", "cell", file) == opened
+
+
+@pytest.mark.long
+def test_what_the_program_prints_is_not_in_the_view(tmp_path: Path) -> None:
+    name = script(tmp_path, "import torch\nprint('mine')\nraise SystemExit(4)\n")
+    ended = dispatchviz("run", "--step", "1", "--view", "source", name, cwd=tmp_path)
+    assert (ended.status, ended.err) == (4, "mine\n")
+    assert "▶ 2 print('mine')" in ended.out
+
+
+@pytest.mark.long
+def test_without_a_terminal_a_step_is_text(file: Path) -> None:
+    plain = dispatchviz("open", "--step", "150", "--plain", file)
+    assert dispatchviz("open", "--step", "150", file) == plain._replace(err=STEP_INSTEAD)
+    assert dispatchviz("run", "--step", "150", "--plain", FORUM).out == plain.out
+
+
+@pytest.mark.long
+def test_without_a_step_it_is_that_at_which_the_stepper_opens(tmp_path: Path) -> None:
+    name = script(tmp_path, "import torch\nx = torch.zeros(2, requires_grad=True)\nx.add_(1)\n")
+    ended = dispatchviz("run", "--view", "why", name, cwd=tmp_path)
+    assert ended.status == 1
+    assert "a leaf Variable that requires grad is being used in an in-place operation." in " ".join(ended.out.split())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (("--view", "keyset"), "there is no view 'keyset', did you mean key-set? The views are why, key-set, cell,"),
+        (("--view", "x"), "there is no view 'x'. The views are why, key-set, cell, calls, source, graph,"),
+        (("--view", "cell", "--step", "999999"), "there is no step 999999: "),
+        (("--view", "cell", "--level", "calls"), "--level with --view would do nothing"),
+    ],
+)
+def test_mistakes_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
+    for command in ("open", "run"):
+        ended = dispatchviz(command, *typed, file)
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err.startswith(f"dispatchviz: {says}")
+        assert ended.err.count("\n") == 1
+
+
+@pytest.mark.long
+def test_a_mistake_is_told_before_the_program_runs(tmp_path: Path) -> None:
+    name = script(tmp_path, "open('ran', 'w')\n")
+    assert dispatchviz("run", "--view", "nothing", name, cwd=tmp_path).status == 2
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.long
+def test_completion() -> None:
+    assert completed("open", "--view", "c") == ["plain,cell", "plain,calls"]
+    assert completed("run", "--view", "key") == ["plain,key-set"]
