@@ -12,13 +12,13 @@ from textual import events
 from textual.app import ComposeResult
 from textual.layout import Layout
 from textual.message import Message
-from textual.screen import Screen
 from textual.theme import Theme
 
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_choice import PaneChoice, pin_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.terminal.terminal_app import View
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.box_layout import BoxLayout
@@ -33,14 +33,12 @@ class Ready(Message):
     """The first screen is there, and keys can be answered."""
 
 
-class StepperScreen(Screen[None]):
+class StepperScreen(View):
     """Shows one cursor, in the panes that its step needs or the reader has chosen."""
 
     def __init__(self, cursor: Cursor) -> None:
         super().__init__()
         self.scene = Scene(cursor, opened_at=cursor.at)
-        self.prompt: Prompt | None = None
-        """The input line; there as soon as keys can be answered."""
         self._widgets, self._complete = StepperWidgets(cursor), False
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)

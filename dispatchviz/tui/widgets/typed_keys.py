@@ -6,28 +6,31 @@ a key opens a question the ones behind it would be lost or out of order.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from textual import events
 
-from dispatchviz.tui.keymap import KEYMAP
-
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
-
-KEY_ACTIONS = {key: entry.action for entry in KEYMAP for key in entry.keys}
-"""What a key does while the stepper has no question open and nothing over it."""
 
 TYPED_AHEAD = "ctrl+j"
 """What Enter is when it was typed before the terminal was ours: until then a terminal makes a line feed of it."""
 
 
 class TypedKeys:
-    """Keys on their way to the open question or to their action. ``prompt`` is None until keys can be answered."""
+    """Keys on their way to the open question or to their action. ``prompt`` is None until keys can be answered.
 
-    def __init__(self, prompt: Callable[[], Prompt | None], run: Callable[[str], Awaitable[bool]]) -> None:
-        self._prompt, self._run = prompt, run
+    ``actions``: what a key does while no question is open and nothing is over the screen.
+    """
+
+    def __init__(
+        self,
+        prompt: Callable[[], Prompt | None],
+        run: Callable[[str], Awaitable[bool]],
+        actions: Mapping[str, str],
+    ) -> None:
+        self._prompt, self._run, self._actions = prompt, run, actions
         self._held: list[events.Key | events.Paste] = []
 
     def hold(self, event: events.Key | events.Paste) -> bool:
@@ -55,5 +58,5 @@ class TypedKeys:
             event = events.Key("enter", "\r")
         if prompt is not None:
             return await prompt.take(event)
-        action = KEY_ACTIONS.get(event.key)
+        action = self._actions.get(event.key)
         return action is not None and await self._run(action)
