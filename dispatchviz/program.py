@@ -36,6 +36,7 @@ from dispatchviz.process.tracebacks import message_of
 from dispatchviz.process_state import clean_process_state
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.recording import Recording
+from dispatchviz.shipped_examples import alternatives, located
 from dispatchviz.trace import Trace
 
 
@@ -191,7 +192,7 @@ def _names(script: str) -> tuple[str, str]:
     """The name of a script in its code object, and in traces."""
     if script == STANDARD_INPUT:
         return STDIN, STDIN
-    return os.path.abspath(script), script.replace(os.sep, "/")
+    return os.path.abspath(located(script)), script.replace(os.sep, "/")
 
 
 STDIN = "<stdin>"
@@ -200,9 +201,9 @@ STDIN = "<stdin>"
 
 def _read(script: str, stdin_source: bytes) -> str:
     try:
-        raw = stdin_source if script == STANDARD_INPUT else Path(script).read_bytes()
+        raw = stdin_source if script == STANDARD_INPUT else Path(located(script)).read_bytes()
     except OSError as error:
-        raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
+        raise DispatchvizError(f"cannot read {script}: {error.strerror}{alternatives(script)}") from None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         return io.TextIOWrapper(io.BytesIO(raw), encoding).read()

@@ -6,31 +6,22 @@ Not here: what moves the cursor (``actions.py``), what is in the bars and where 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
 from textual.layout import Layout
-from textual.message import Message
 from textual.theme import Theme
 
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_choice import PaneChoice, pin_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.layout.screen_plan import Scene
-from dispatchviz.tui.terminal.terminal_app import View
+from dispatchviz.tui.terminal.terminal_app import Ready, View
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
-
-if TYPE_CHECKING:
-    from dispatchviz.tui.widgets.prompt import Prompt
-
-
-class Ready(Message):
-    """The first screen is there, and keys can be answered."""
 
 
 class StepperScreen(View):

@@ -17,6 +17,7 @@ from textual.app import App, ScreenStackError, SystemCommand
 from textual.command import CommandPalette
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
+from textual.message import Message
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 """What the application gives back when its reader is done with it."""
+
+
+class Ready(Message):
+    """The first screen is there, and keys can be answered."""
 
 
 class View(Screen[None]):
