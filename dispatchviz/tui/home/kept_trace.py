@@ -9,6 +9,7 @@ from time import time
 
 from dispatchviz.core.record.unfinished_files import is_being_written
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.shown_text import shown
 from dispatchviz.tui.home.home_list import TRACE, TRACES, Entry
 
 SEPARATOR = " · "
@@ -22,7 +23,7 @@ def trace_entry(path: Path, facts: str = "") -> Entry | None:
         return None
     parts = (ago(time() - status.st_mtime), in_bytes(status.st_size), facts)
     shows = SEPARATOR.join(part for part in parts if part)
-    name = path.name.partition(".")[0]
+    name = shown(path.name.partition(".")[0])
     return Entry(TRACE, str(path), TRACES, name, shows, f"dispatchviz open {shlex.quote(str(path))}")
 
 
@@ -34,10 +35,10 @@ def facts_of(path: Path) -> str:
 
     try:
         trace = Trace.load(path)
-        facts = f"{len(trace):,} step{'s' * (len(trace) != 1)}", trace.header.program, trace.notice
+        facts = [f"{len(trace):,} step{'s' * (len(trace) != 1)}", trace.header.program, trace.notice]
     except (DispatchvizError, OSError) as error:
-        return f"damaged: {error}"
-    return SEPARATOR.join(part for part in facts if part)
+        facts = [str(error)]
+    return SEPARATOR.join(part.removeprefix(str(path)).lstrip(" :") for part in facts if part)
 
 
 UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
@@ -56,4 +57,4 @@ def in_bytes(size: int) -> str:
     for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if size >= factor:
             return f"{size / factor:.1f} {unit}" if size < 10 * factor else f"{size // factor} {unit}"
-    return f"{size} bytes"
+    return f"{size} byte{'s' * (size != 1)}"
