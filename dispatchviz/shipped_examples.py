@@ -1,8 +1,8 @@
 """The programs that ship with the package: where they are, and what each of them shows.
 
 In a checkout the folder ``examples`` is beside the package, in an installed one within it. Its ``README.md`` says of
-each program what there is to see, once for all who ask. ``examples/NAME.py`` names a program on every machine: as a
-file where there is one of that name, else as the one that ships.
+each program what there is to see, once for all who ask. ``examples/forum.py`` names a program on every machine: a file
+where there is one of that name, else the one that ships.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from time import time
@@ -24,7 +25,14 @@ def trace_entry(path: Path, facts: str = "") -> Entry | None:
     parts = (ago(time() - status.st_mtime), in_bytes(status.st_size), facts)
     shows = SEPARATOR.join(part for part in parts if part)
     name = shown(path.name.partition(".")[0])
-    return Entry(TRACE, str(path), TRACES, name, shows, f"dispatchviz open {shlex.quote(str(path))}")
+    return Entry(TRACE, str(path), TRACES, name, shows, f"dispatchviz open {as_typed(path)}")
+
+
+def as_typed(path: Path) -> str:
+    """A path as a person would write it for a shell."""
+    with suppress(ValueError, RuntimeError):
+        return f"~/{shlex.quote(str(path.relative_to(Path.home())))}"
+    return shlex.quote(str(path))
 
 
 def facts_of(path: Path) -> str:
@@ -47,7 +55,7 @@ UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(mi
 def ago(seconds: float) -> str:
     """How long something is past, in its largest unit."""
     for unit, name in UNITS:
-        if count := int(seconds // unit.total_seconds()):
+        if count := int(max(seconds, 0) // unit.total_seconds()):
             return f"{count} {name}{'s' * (count != 1)} ago"
     return "just now"
 
