@@ -16,7 +16,7 @@ from dispatchviz.shipped_examples import FOLDER, examples
 from dispatchviz.tui.home.home_list import QUESTIONS, TRACE, Entry, Home, program_entries
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.home.home_rows import FIRST
-from dispatchviz.tui.home.kept_trace import facts_of, trace_entry
+from dispatchviz.tui.home.kept_trace import as_typed, facts_of, trace_entry
 
 
 def run_home() -> int:
@@ -106,7 +106,8 @@ def _run(chosen: Chosen) -> tuple[str, str]:
         return f"{chosen.source}: nothing was recorded, so there are no steps to show", "hint"
     if outcome.error is not None:
         return outcome.error_message, "error"
-    return (f"{chosen.source} ended with exit status {status}", "hint") if status else ("", "")
+    ended = f"{chosen.source} ended with exit status {status}" if status else chosen.source
+    return f"{ended}; the trace is kept: dispatchviz open {as_typed(place)}" if place else ended, "hint"
 
 
 def _kept_as(chosen: Chosen) -> str:

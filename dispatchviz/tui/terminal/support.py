@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def can_run() -> str | None:
     """Why the stepper cannot open here, as a text; None if it can."""
-    if not all(stream and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    if not all(stream and not stream.closed and stream.isatty() for stream in streams):
         return "this is not a terminal"  # Textual draws on the error stream, so that one counts too
     term = os.environ.get("TERM", "")
     if term in ("dumb", "") and sys.platform != "win32":

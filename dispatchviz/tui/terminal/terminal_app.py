@@ -106,11 +106,11 @@ class TerminalApp(App[Result]):
             super()._handle_exception(error)
 
     def _came_too_late(self, error: Exception) -> bool:
-        """Whether a key, or Textual's search for commands, was not done when the screen that it was for had closed."""
+        """Whether a key, or a command of Textual's palette, was not done when the screen that it was for had closed."""
         if isinstance(error, WorkerFailed):
             palette = self.screen_stack and isinstance(self.screen, CommandPalette)
             return isinstance(error.error, NoMatches) and not palette
-        return isinstance(error, ScreenStackError) and not self.screen_stack
+        return isinstance(error, ScreenStackError) and len(self.screen_stack) <= 1
 
     def _print_error_renderables(self) -> None:
         """Who opened the screen says what happened."""
