@@ -3,8 +3,9 @@
     python -m benchmarks.start
 
 The commands are beside NumPy's import and bare Python; ``import dispatchviz.torch`` beside ``import torch``, where a
-PyTorch is installed (``.venv-torch/bin/python -m benchmarks.start``); the home screen and ``run examples/forum.py``, from
-the start of the interpreter to the last row of the first screen, beside an empty Textual app on the same pseudo terminal.
+PyTorch is installed (``.venv-torch/bin/python -m benchmarks.start``); the home screen and ``run examples/forum.py``,
+from the start of the interpreter to the last row of the first screen, beside an empty Textual app on the same pseudo
+terminal.
 
 Each contestant is a process of its own; they take turns, and a contestant's number is the smallest of its rounds (what
 disturbs a process only makes it slower). Ratios mean more than times: they travel between machines. On a busy machine

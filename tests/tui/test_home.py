@@ -304,7 +304,7 @@ def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
         assert reader.app.home.entry.command == f"dispatchviz open {trace}"
         await reader.press("enter")
 
-    assert read_home(story, trace, size=(120, 40)) == Chosen(str(trace), "forum")
+    assert read_home(story, trace, size=(100, 30)) == Chosen(str(trace), "forum")
 
 
 HOSTILE = ("[/] [a] f[N]", "\x1b[31mred\x07", "\u202etxt")
@@ -329,7 +329,7 @@ def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path:
         assert not reader.sees("gone")
         assert not any(character in reader.text for character in "\x1b\x07\u202e")
 
-    read_home(story, *files, size=(120, 60))
+    read_home(story, *files, size=(119, 60))
 
 
 def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
@@ -419,3 +419,21 @@ def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
     assert home.entry is not None
     assert replace(home, programs=home.programs[2:]).entry == home.entry
     assert replace(home, programs=home.programs[:2]).at == 0
+
+
+def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("─ examples/forum.py ─", "6  z = torch.add(x, y)")
+        await reader.press("n")
+        assert reader.sees("─ examples/broadcast.py ─")
+        await reader.press("G")
+        assert reader.sees("─ run ─", "train.py")
+        await reader.pilot.resize_terminal(100, 30)
+        await reader.pilot.pause()
+        assert not reader.sees("─ run ─")
+        await reader.pilot.click(offset=(90, 20))
+        await reader.pilot.resize_terminal(200, 60)
+        await reader.press("g")
+        assert reader.sees("6  z = torch.add(x, y)")
+
+    read_home(story, size=(120, 40))

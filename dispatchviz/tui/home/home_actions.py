@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from dispatchviz.shipped_examples import located
 from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, Home
 from dispatchviz.tui.home.home_replies import Chosen, LookUp, Reply, Shown, Text
-from dispatchviz.tui.text.styled_line import Line, line
 
 
 @dataclass(frozen=True)
@@ -48,23 +45,14 @@ def ask_filter(at: At) -> Reply:
 
 def view(at: At) -> Reply:
     """The text of a program."""
+    from dispatchviz.tui.home.preview import source_rows
+    from dispatchviz.tui.text import code_colours
+
     entry = at.home.entry
     if entry is None or entry.kind != PROGRAM:
         return Shown(at.home.noted("This row is no program"))
-    try:
-        text = Path(located(entry.target)).read_text("utf-8", "backslashreplace")
-    except OSError as error:
-        return Shown(at.home.noted(f"cannot read {entry.target}: {error.strerror}", "error"))
-    return Text(entry.target, lambda width: source_rows(text))
-
-
-def source_rows(text: str) -> list[Line]:
-    """A program with the numbers of its lines, in colours."""
-    from dispatchviz.tui.text import code_colours
-
     code_colours.load()
-    rows = code_colours.highlighted(tuple(text.splitlines()))
-    return [line((f"{number:>4}  ", "dim"), *spans, indent=6) for number, spans in enumerate(rows, 1)]
+    return Text(entry.target, lambda width: source_rows(entry.target))
 
 
 def copy(at: At) -> Reply:

@@ -12,6 +12,7 @@ from dispatchviz.render.console import WIDEST, Console
 from dispatchviz.shown_text import shown
 from dispatchviz.tui.home.home_list import Home
 from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown, Text
+from dispatchviz.tui.home.preview import HINTS
 from dispatchviz.tui.questions.asked import Asked
 from dispatchviz.tui.text.marked_console import MarkedConsole, spans
 from dispatchviz.tui.text.styled_line import Line, line
@@ -69,20 +70,11 @@ def console_rows(lines: Callable[[Console], Iterable[str]], width: int) -> list[
     return [line(*spans(text)) for text in lines(MarkedConsole(min(width, WIDEST)))]
 
 
-HINTS = {
-    "table": "add    add.out CUDA AutogradCUDA    linear --all",
-    "why": "add AutogradCUDA    linear PrivateUse1    --error FILE",
-    "keys": "AutogradCUDA    0x1000010002    CUDA+AutogradCUDA    nothing: all keys",
-    "codegen": "add    aten::add.out    AddBackward0",
-}
-"""What may be typed behind each command."""
-
-
 class FileQuestion(HomeQuestion):
     """The path of a program or a trace; Tab completes names."""
 
     def __init__(self, home: Home) -> None:
-        super().__init__(home, "Run or open", "train.py or run.dvtrace; Tab completes")
+        super().__init__(home, "Run or open", HINTS["run"])
 
     def opened(self) -> Reply:
         return self.typed("")

@@ -18,6 +18,9 @@ NAME = 24
 ABOUT = 4
 """Rows above the list: what the chosen entry shows, what Enter does; a remark."""
 
+WIDE = 120
+"""Columns from which there are two panes."""
+
 TITLE = "PyTorch's dispatcher and autograd engine, one step at a time"
 
 
@@ -28,10 +31,18 @@ def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
     return {
         "header": Box(0, 0, width, 1),
         "why": Box(0, 1, width, ABOUT),
-        "pane1": Box(0, 1 + ABOUT, width, height - 2 - ABOUT),
+        **_panes(Box(0, 1 + ABOUT, width, height - 2 - ABOUT)),
         "footer": Box(0, height - 1, label or width, 1),
         "prompt": Box(label, height - 1, width - label, 1),
     }
+
+
+def _panes(body: Box) -> dict[str, Box]:
+    """The list; beside it what the chosen row is about, where there is room."""
+    if body.width < WIDE:
+        return {"pane1": body}
+    left = body.width * 3 // 5
+    return {"pane1": body._replace(width=left), "pane2": body._replace(x=left + 1, width=body.width - left - 1)}
 
 
 def header(width: int, height: int) -> list[Line]:

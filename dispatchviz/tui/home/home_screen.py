@@ -13,9 +13,12 @@ from textual.message import Message
 from textual.theme import Theme
 
 from dispatchviz.tui.home import home_rows
-from dispatchviz.tui.home.home_list import Home
+from dispatchviz.tui.home.home_list import TRACE, Entry, Home
+from dispatchviz.tui.home.preview import preview
 from dispatchviz.tui.layout.pane_layout import Box
 from dispatchviz.tui.terminal.terminal_app import Ready, View
+from dispatchviz.tui.text import code_colours
+from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.bar import Bar
@@ -65,6 +68,34 @@ class HomeList(RowsView):
             self.post_message(Pointed(place))
 
 
+class Preview(RowsView, can_focus=False):
+    """What there is to read of the chosen entry."""
+
+    def __init__(self) -> None:
+        super().__init__(2, "")
+        self.number = 0
+        self._entry: Entry | None = None
+        self._rows: list[Line] = []
+
+    def show_entry(self, entry: Entry | None) -> None:
+        """Shows another entry, from its beginning; the same one as it was scrolled."""
+        self.title = entry.target if entry and entry.kind != TRACE else ""
+        if entry != self._entry:
+            self._entry = entry
+            self.scroll_rows(0)
+        self.fitted()
+
+    def fitted(self) -> None:
+        rows = preview(self._entry)
+        self._rows = [part for row in rows for part in wrap(row, self.port.row_width)]
+        self.port.count = len(self._rows)
+        self.scroll_rows(self.port.top)
+        self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        return self._rows[at]
+
+
 class HomeScreen(View):
     """Shows one moment of the home screen."""
 
@@ -72,7 +103,7 @@ class HomeScreen(View):
         super().__init__()
         self.home, self._label = home, ""
         self._bars = {name: Bar(name) for name in ("header", "why", "footer")}
-        self.list = HomeList(home)
+        self.list, self.preview = HomeList(home), Preview()
         self._layout_of_boxes = BoxLayout(self._boxes)
 
     @property
@@ -82,8 +113,8 @@ class HomeScreen(View):
     def _boxes(self, size: Size) -> dict[str, Box]:
         return home_rows.boxes(size.width, size.height, len(self._label))
 
-    def _widgets(self) -> Iterator[Bar | HomeList]:
-        yield from (self._bars["header"], self._bars["why"], self.list, self._bars["footer"])
+    def _widgets(self) -> Iterator[Bar | RowsView]:
+        yield from (self._bars["header"], self._bars["why"], self.list, self.preview, self._bars["footer"])
 
     def compose(self) -> ComposeResult:
         self.use_theme()
@@ -102,6 +133,12 @@ class HomeScreen(View):
         await self.mount(prompt)
         self.prompt = prompt
         self.post_message(Ready())
+        self.call_after_refresh(self._colour)
+
+    def _colour(self) -> None:
+        """Loads what colours code, and shows it again."""
+        code_colours.load()
+        self.show(self.home)
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paints everything in the colours of the application's theme."""
@@ -121,9 +158,12 @@ class HomeScreen(View):
         self._bars["header"].show(home_rows.header(width, height))
         self._bars["why"].show(home_rows.about(home, width))
         self._bars["footer"].show([line((self._label, "keycap")) if self._label else home_rows.footer(width)])
-        if box := boxes.get("pane1"):
-            self.list.fit(box.width, box.height)
+        for pane in (self.list, self.preview):
+            if box := boxes.get(pane.id or ""):
+                pane.fit(box.width, box.height)
         self.list.show_home(home)
+        if "pane2" in boxes:
+            self.preview.show_entry(home.entry)
         if self._label != before:
             self._bars["header"].refresh(layout=True)  # Textual keeps the arrangement of a screen that has not
 

@@ -43,7 +43,7 @@ def facts_of(path: Path) -> str:
 
     try:
         trace = Trace.load(path)
-        facts = [f"{len(trace):,} step{'s' * (len(trace) != 1)}", trace.header.program, trace.notice]
+        facts = [f"{len(trace):,} step{'s' * (len(trace) != 1)}", trace.notice, trace.header.program]
     except (DispatchvizError, OSError) as error:
         facts = [str(error)]
     return SEPARATOR.join(part.removeprefix(str(path)).lstrip(" :") for part in facts if part)
