@@ -57,6 +57,16 @@ def test_every_row_says_what_there_is_to_see() -> None:
         assert "`" not in row
 
 
+def test_before_anything_was_run_the_list_says_what_will_be_kept() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G")
+        assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
+        await reader.press("slash", *"table")
+        assert not reader.sees("none yet")
+
+    read_home(story)
+
+
 def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
     async def story(reader: Reader) -> None:
         assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")

@@ -55,6 +55,7 @@ def test_enter_runs_the_founding_program_and_q_comes_back_with_its_trace(home: T
     home.wait_for("Steps")
     home.type("q")
     again(home, "the trace is kept: dispatchviz open")
+    home.wait_for(HOME)
     assert [path.name for path in cache.glob("*.dvtrace")] == ["forum.dvtrace"]
     home.type("\x1b[Z\x1b[Z")  # two groups back: the recent traces
     again(home, "325 steps")
@@ -84,6 +85,7 @@ def test_whatever_a_program_does_the_home_screen_says_it(name: str, home: Termin
         again(home, "Steps")
         home.type("q")
     again(home, said)
+    home.wait_for(HOME)  # what is typed before goes nowhere
     home.type("oafter.py\r")
     again(home, "as before")
     home.wait_for("Steps")
@@ -103,6 +105,7 @@ def test_a_program_has_the_keyboard_and_ctrl_c(home: Terminal, tmp_path: Path) -
     again(home, "The program was interrupted")
     home.type("q")
     again(home, "asks.py: interrupted")
+    home.wait_for(HOME)
     assert ended(home) == 0
 
 

@@ -22,7 +22,7 @@ HOME_KEYMAP = (
     Key("first", ("g", "home"), "Go to", "the first row"),
     Key("last", ("G", "end"), "Go to", "the last row"),
     Key("section(1)", ("tab",), "Go to", "the next group"),
-    Key("section(-1)", ("shift+tab", "backspace"), "Go to", "the group before"),
+    Key("section(-1)", ("shift+tab",), "Go to", "the group before"),
     Key("filter", ("slash", "f"), "Search", "show only the rows that have these words", "filter"),
     Key("unfiltered", ("escape",), "Search", "all rows again"),
     Key("copy", ("y",), "Share", "copy the command line that does the same"),

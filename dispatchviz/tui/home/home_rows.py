@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, HOME_KEYMAP
-from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, TRACES, Entry, Home
+from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
 from dispatchviz.tui.keymap import FOOTER_KEYS, Key
 from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
 from dispatchviz.tui.text.line_fitting import paragraphs, wrap
@@ -71,14 +71,25 @@ def _enter(entry: Entry) -> Line:
 # -- the list ---------------------------------------------------------------------------------------------------------
 
 
-def list_places(home: Home) -> list[int | str]:
-    """The rows of the list from the top: an entry's place, or the title or remark of a group."""
-    rows: list[int | str] = []
+def list_places(home: Home) -> list[int | Line]:
+    """The rows of the list from the top: an entry by its place, or the title or remark of a group."""
+    rows: list[int | Line] = []
     for at, entry in enumerate(home.entries):
         if at == 0 or home.entries[at - 1].group != entry.group:
-            rows.append(entry.group)
+            rows += _titles(home, entry.group)
         rows.append(at)
-    return rows
+    return rows or [line((f" Nothing here has the words {home.filter}: Esc shows all", "hint"))]
+
+
+def _titles(home: Home, group: str) -> list[Line]:
+    """The title of a group; before the last one, what will be where no trace is kept yet."""
+    if group != LOOK_UP or home.traces or home.filter:
+        return [_title(group)]
+    return [_title(TRACES), line(("   none yet: what runs from here is kept here", "dim")), _title(LOOK_UP)]
+
+
+def _title(group: str) -> Line:
+    return line((f" {group}", "title"))
 
 
 def list_title(home: Home) -> str:
@@ -88,23 +99,12 @@ def list_title(home: Home) -> str:
     return f"Home, filter: {home.filter}  ({len(home.entries)} of {home.size}; Esc: all)"
 
 
-def list_row(home: Home, place: int | str) -> Line:
-    """One of these rows."""
-    if isinstance(place, str):
-        return line((f" {place}", "title"))
-    entry, here = home.entries[place], place == home.at
+def list_row(home: Home, at: int) -> Line:
+    """An entry."""
+    entry, sign = home.entries[at], " ▶ " if at == home.at else "   "
     name = entry.name if len(entry.name) <= NAME else f"{entry.name[: NAME - 1]}…"
-    return line(
-        (" ▶ " if here else "   ", "focus"),
-        (f"{name:<{_name_width(home, entry.group)}}  ", "bold"),
-        *_marked(entry.shows, ""),
-        cut=True,
-    )
-
-
-def nothing_row(home: Home) -> Line:
-    """What stands in a list without entries."""
-    return line((f" Nothing here has the words {home.filter}: Esc shows all", "hint"))
+    padded = f"{name:<{_name_width(home, entry.group)}}  "
+    return line((sign, "focus"), (padded, "bold"), *_marked(entry.shows, ""), cut=True)
 
 
 def _name_width(home: Home, group: str) -> int:

@@ -48,16 +48,17 @@ class HomeList(RowsView):
     def show_home(self, home: Home) -> None:
         """Shows another moment."""
         self._home, self._places = home, home_rows.list_places(home)
-        self.title, self.port.count = home_rows.list_title(home), max(len(self._places), 1)
+        self.title, self.port.count = home_rows.list_title(home), len(self._places)
         self.fitted()
         self.refresh()
 
     def fitted(self) -> None:
-        if home := self._home.entries:
-            self.reveal(self._places.index(self._home.at if home else 0), AROUND)
+        if self._home.entries:
+            self.reveal(self._places.index(self._home.at), AROUND)
 
     def row(self, at: int, width: int) -> Line:
-        return home_rows.list_row(self._home, self._places[at]) if self._places else home_rows.nothing_row(self._home)
+        place = self._places[at]
+        return place if isinstance(place, Line) else home_rows.list_row(self._home, place)
 
     def row_base(self, at: int) -> Style:
         here = at < len(self._places) and self._places[at] == self._home.at
