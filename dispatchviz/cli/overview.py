@@ -39,6 +39,7 @@ HELP = """\
 Usage: dispatchviz [OPTIONS] COMMAND [ARGS]...
 
   See the PyTorch dispatcher and autograd engine at work, one step at a time.
+  Without a command: a screen with examples, traces and look-ups.
 
 Options:
   --version   Show the version and exit.
