@@ -25,7 +25,7 @@ def test_nothing_that_is_pressed_ends_the_stepper(name: str, tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_nothing_that_is_pressed_ends_the_home_screen(tmp_path: Path) -> None:
-    forum().save(tmp_path / "[/] f[N].dvtrace")
+    forum().save(tmp_path / "[a] f[N].dvtrace")
     (tmp_path / "damaged.dvtrace").write_bytes(b"\x00" * 50)
     assert random_home.tried(1, 120, *tmp_path.iterdir()) >= 120
 
