@@ -53,8 +53,8 @@ class HomeApp(TerminalApp[Chosen]):
     def what_failed(self) -> str:
         return "the home screen failed"
 
-    def on_mount(self) -> None:
-        self.call_after_refresh(Thread(target=self._look, daemon=True).start)  # quitting does not wait for it
+    def on_complete(self) -> None:
+        Thread(target=self._look, daemon=True).start()  # quitting does not wait for it
 
     def _look(self) -> None:
         traces = self._look_again()

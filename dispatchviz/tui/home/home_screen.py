@@ -37,6 +37,10 @@ class Pointed(Message):
         self.at = at
 
 
+class Complete(Message):
+    """All of the first screen is there: time for what takes longer."""
+
+
 class HomeList(RowsView):
     """The entries under the titles of their groups."""
 
@@ -140,6 +144,7 @@ class HomeScreen(View):
         """Loads what colours code, and shows it again."""
         code_colours.load()
         self.show(self.home)
+        self.post_message(Complete())
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paints everything in the colours of the application's theme."""
