@@ -16,6 +16,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import NamedTuple
 
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.shipped_examples import alternatives, located
 
 
 class Code(NamedTuple):
@@ -88,12 +89,12 @@ def read_source(script: Script, stdin_source: bytes = b"") -> Source:
         return _module(script.name)
     if script == STANDARD_INPUT:
         return Source(STDIN, STDIN, _decoded(script, stdin_source), script, os.path.dirname(os.path.abspath(STDIN)))
+    path = os.path.abspath(located(script))
     try:
-        with open(script, "rb") as file:
+        with open(path, "rb") as file:
             raw = file.read()
     except OSError as error:
-        raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
-    path = os.path.abspath(script)
+        raise DispatchvizError(f"cannot read {script}: {error.strerror}{alternatives(script)}") from None
     return Source(script.replace(os.sep, "/"), path, _decoded(script, raw), script, os.path.dirname(path))
 
 

@@ -123,6 +123,38 @@ def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
     assert sources <= names
     assert {"dispatchviz/py.typed", "dispatchviz/core/native/derivatives.yaml"} <= names
     assert not [name for name in names if name.startswith(("tests", "examples", "scripts", "truth"))]
+    shipped = (path for path in (ROOT / "examples").rglob("*") if path.suffix in (".py", ".md"))
+    assert {f"dispatchviz/{path.relative_to(ROOT).as_posix()}" for path in shipped} <= names
+    assert not [name for name in names if "__pycache__" in name]
+
+
+@pytest.mark.long
+def test_without_a_checkout_the_examples_are_found_by_their_names(tmp_path: Path) -> None:
+    """The package as a wheel lays it out, in a folder of its own."""
+    import zipfile
+
+    from hatchling.builders.wheel import WheelBuilder
+
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r}); from dispatchviz.cli import main; main()"
+    for script in ("examples/forum.py", "examples/chains/vmap.py"):
+        command = [sys.executable, "-c", code, "trace", script]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout.startswith(f"{script} on the model of PyTorch"), done.stderr
+    with_file = (
+        "import sys; sys.path.insert(0, 'installed'); import dispatchviz.shipped_examples as s; print(s.folder())"
+    )
+    done = subprocess.run([sys.executable, "-c", with_file], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert Path(done.stdout.strip()).resolve() == (tmp_path / "installed" / "dispatchviz" / "examples").resolve()
+
+
+def test_an_editable_installation_has_the_examples_of_the_checkout(tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder  # what `pip install -e .` runs
+
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["editable"])
+    assert not [name for name in _names_in(Path(wheel)) if "examples" in name]
 
 
 DATA = {".py", ".yaml", ".json", ".gz", ".tcss", ".typed"}

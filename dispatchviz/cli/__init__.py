@@ -12,7 +12,7 @@ import sys
 
 from dispatchviz.cli.end_by_signal import die
 from dispatchviz.cli.fast_commands import run_fast
-from dispatchviz.cli.overview import answer
+from dispatchviz.cli.overview import answer, opens_home
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.terminal_output import complain, print_lines
 
@@ -27,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status."""
     if COMPLETE in os.environ:
         return _complete()
-    text = answer(list(sys.argv[1:] if argv is None else argv))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    text = None if opens_home(arguments) else answer(arguments)
     if text is None:
         return _run_and_end(argv)
     try:
@@ -49,7 +50,11 @@ def _run_and_end(argv: Sequence[str] | None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        status = run_fast(sys.argv[1:] if argv is None else argv)
+        if opens_home(arguments := list(sys.argv[1:] if argv is None else argv)):
+            from dispatchviz.cli.home import run_home
+
+            return run_home()
+        status = run_fast(arguments)
         return _with_click(argv) if status is None else status
     except KeyboardInterrupt as interrupt:
         _complain(str(interrupt) or "interrupted")

@@ -8,7 +8,7 @@ import importlib
 import click
 
 from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command
-from dispatchviz.cli.overview import COMMANDS, HOME, help_text
+from dispatchviz.cli.overview import COMMANDS, OVERVIEW, help_text
 from dispatchviz.terminal_output import print_lines
 
 
@@ -52,4 +52,4 @@ def _meant(typed: str) -> str:
 def commands(context: click.Context) -> None:
     """See the PyTorch dispatcher and autograd engine at work, one step at a time."""
     if context.invoked_subcommand is None:
-        print_lines(HOME.split("\n"))
+        print_lines(OVERVIEW.split("\n"))

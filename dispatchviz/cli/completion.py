@@ -45,8 +45,16 @@ def traces(context: Context, parameter: Parameter, begun: str) -> list[Completio
 
 
 def programs(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
-    """Files: a program may have any name."""
-    return files(context, parameter, begun)
+    """Files, since a program may have any name; the examples that ship, where no folder here has their name."""
+    return [*_items(_shipped(begun)), *files(context, parameter, begun)]
+
+
+def _shipped(begun: str) -> list[str]:
+    from dispatchviz.shipped_examples import FOLDER, examples
+
+    if os.path.exists(FOLDER) or not begun:
+        return []
+    return [script for script in (example.script for example in examples()) if script.startswith(begun)]
 
 
 def commands(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:

@@ -1,4 +1,4 @@
-"""Where traces go while their program runs, and where those are kept that nobody asked to save.
+"""Where traces go while their program runs, and those that are kept though nobody asked.
 
 Every recording is written to a file as it goes, so that whatever ends the process leaves a trace that opens. A program
 that ends well leaves none behind unless ``--save`` asks for it.
@@ -6,23 +6,13 @@ that ends well leaves none behind unless ``--save`` asks for it.
 
 from __future__ import annotations
 
-import os
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
-
+from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
 from dispatchviz.core.record.trace_stream import TraceStream
-from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_files
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.process.early_end import Keeper
 from dispatchviz.recording import Recording
 from dispatchviz.terminal_output import complain_at_once
-
-DAY = 24 * 3600
-"""Seconds; parts of recordings whose process is gone stay that long in the cache folder."""
 
 
 class StreamKeeper(Keeper):
@@ -81,24 +71,3 @@ def streamed(trace: Recording, save: str | None, limit: Limit = NO_LIMIT) -> Str
 def kept_in(file: str) -> str:
     """The words for where a trace is."""
     return f"(the trace is kept: dispatchviz open {file})"
-
-
-def places(program: str) -> Iterator[Path]:
-    """Where the trace of a program may be kept, over the last one of that program."""
-    for folder in (_cache_folder(), Path(tempfile.gettempdir())):
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            _remove_parts(folder)
-            yield folder / (Path(program).stem.strip("<>") + ".dvtrace")
-
-
-def _remove_parts(folder: Path) -> None:
-    """Removes what recordings left that were killed more than a day ago."""
-    for part in unfinished_files(folder, suffix=".dvtrace"):
-        if time.time() - part.stat().st_mtime > DAY and not is_being_written(part):
-            part.unlink(missing_ok=True)
-
-
-def _cache_folder() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(given) if given else Path.home() / ".cache") / "dispatchviz"

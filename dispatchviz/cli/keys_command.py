@@ -8,6 +8,7 @@ from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from dispatchviz.explain.keys.key_cards import KeyCard
     from dispatchviz.explain.keys.raw_key_sets import RawSetCard
@@ -33,19 +34,33 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
       dispatchviz keys CUDA+AutogradCUDA     the raw set of keys
       dispatchviz keys 274877939713          a set of an older release is recognised
     """
-    if not things:
-        return _all(as_json)
-    from dispatchviz.explain.keys.key_inputs import read
+    if as_json:
+        looking_up.print_json(_cards(layout, build, things) if things else _all())
+        return 0
     from dispatchviz.render.console import terminal
 
-    cards = [read(thing, lambda: looking_up.registry_of(build), layout) for thing in things]
-    if as_json:
-        looking_up.print_json(cards)
-        return 0
     console = terminal()
-    for number, card in enumerate(cards):
-        console.print([""] * bool(number) + list(_lines(card, console, operators)))
+    console.print(lines(console, layout, operators, build, things))
     return 0
+
+
+def lines(
+    console: Console, layout: str | None, operators: bool, build: str | None, things: tuple[str, ...]
+) -> Iterator[str]:
+    """The text."""
+    from dispatchviz.render.cards.keys_text import order_lines
+
+    if not things:
+        yield from order_lines(console)
+    for number, card in enumerate(_cards(layout, build, things)):
+        yield from [""] * bool(number)
+        yield from _lines(card, console, operators)
+
+
+def _cards(layout: str | None, build: str | None, things: tuple[str, ...]) -> list[KeyCard | RawSetCard]:
+    from dispatchviz.explain.keys.key_inputs import read
+
+    return [read(thing, lambda: looking_up.registry_of(build), layout) for thing in things]
 
 
 def _lines(card: KeyCard | RawSetCard, console: Console, operators: bool) -> Iterator[str]:
@@ -55,16 +70,9 @@ def _lines(card: KeyCard | RawSetCard, console: Console, operators: bool) -> Ite
     return raw_lines(card, console) if isinstance(card, RawSetCard) else key_lines(card, console, operators)
 
 
-def _all(as_json: bool) -> int:
+def _all() -> dict[str, Any]:
     from dispatchviz.explain.keys.key_order import alias_rows, backend_rows, key_rows
-    from dispatchviz.render.cards.keys_text import order_lines
-    from dispatchviz.render.console import terminal
 
-    if as_json:
-        backends = [{"bit": bit, "name": name} for bit, name in backend_rows()]
-        aliases = [{"name": name, "keys": many, "stands_for": words} for name, many, words in alias_rows()]
-        looking_up.print_json({"functionalities": key_rows(), "backends": backends, "aliases": aliases})
-        return 0
-    console = terminal()
-    console.print(order_lines(console))
-    return 0
+    backends = [{"bit": bit, "name": name} for bit, name in backend_rows()]
+    aliases = [{"name": name, "keys": many, "stands_for": words} for name, many, words in alias_rows()]
+    return {"functionalities": key_rows(), "backends": backends, "aliases": aliases}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.operators.operator_names import Found
+    from dispatchviz.render.console import Console
 
 
 def registry_of(build: str | None) -> tuple[Registry, str]:
@@ -42,6 +43,12 @@ def remark(found: Found) -> str:
     base = found.name.partition(".")[0]
     others = ", ".join(name.removeprefix(f"{base}.") if name != base else "default" for name in found.others)
     return f"{base} has other overloads, too: {others}"
+
+
+def remark_lines(found: Found, console: Console) -> list[str]:
+    """The same as the end of a text."""
+    text = remark(found)
+    return ["", *console.wrapped(f"{text}.", 0)] if text else []
 
 
 def print_json(value: Any) -> None:

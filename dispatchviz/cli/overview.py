@@ -19,7 +19,7 @@ COMMANDS = {
 }
 """Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, the command in it ``command``."""
 
-HOME = """\
+OVERVIEW = """\
 dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.
 
   dispatchviz run examples/forum.py                  step through a program: → into, ↓ over, Shift goes back
@@ -40,6 +40,7 @@ HELP = """\
 Usage: dispatchviz [OPTIONS] COMMAND [ARGS]...
 
   See the PyTorch dispatcher and autograd engine at work, one step at a time.
+  Without a command: a screen with examples, traces and look-ups.
 
 Options:
   --version   Show the version and exit.
@@ -57,8 +58,17 @@ def help_text() -> str:
     return HELP.format(commands="\n".join(f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()))
 
 
+def opens_home(arguments: list[str]) -> bool:
+    """Whether this is the bare command in a terminal that can show the home screen."""
+    if arguments:
+        return False
+    from dispatchviz.tui.terminal.support import can_run
+
+    return can_run() is None
+
+
 def answer(arguments: list[str]) -> str | None:
-    """What the bare command and ``--help`` print; None for every other command line."""
+    """What the bare command, where no screen opens, and ``--help`` print; None for every other command line."""
     if not arguments:
-        return HOME
+        return OVERVIEW
     return help_text() if arguments in (["--help"], ["-h"]) else None

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
 from dispatchviz.cli.input_source import standard_input
-from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, places, streamed
+from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, streamed
+from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit

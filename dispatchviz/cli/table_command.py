@@ -5,6 +5,14 @@ from __future__ import annotations
 from dispatchviz.cli import lookup as looking_up
 from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dispatchviz.explain.cells.computed_table import TableCard
+    from dispatchviz.explain.operators.operator_names import Found
+    from dispatchviz.render.console import Console
+
 OPTIONS = (Option("everything", "--all", "All 137 cells, each on its own."), BUILD, JSON)
 ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "[KEY...]", "keys", many=True))
 
@@ -21,22 +29,34 @@ def run(everything: bool, build: str | None, as_json: bool, operator: str | None
       dispatchviz table aten::add.Tensor CUDA AutogradCUDA
       dispatchviz table --build cpu --all linear
     """
+    if as_json:
+        looking_up.print_json(_card(operator, keys, build)[0])
+        return 0
+    from dispatchviz.render.console import terminal
+
+    console = terminal()
+    console.print(lines(console, everything, build, operator, keys))
+    return 0
+
+
+def lines(
+    console: Console, everything: bool, build: str | None, operator: str | None, keys: tuple[str, ...]
+) -> Iterator[str]:
+    """The text."""
+    from dispatchviz.render.cards.table_text import table_lines
+
+    card, found = _card(operator, keys, build)
+    yield from table_lines(card, everything or bool(keys), console)
+    yield from looking_up.remark_lines(found, console)
+
+
+def _card(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[TableCard, Found]:
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.computed_table import table_card
     from dispatchviz.explain.keys.key_names import runtime_keys
-    from dispatchviz.render.cards.table_text import table_lines
-    from dispatchviz.render.console import terminal
 
     if operator is None:
         raise DispatchvizError("name an operator, such as: dispatchviz table add (see dispatchviz table --help)")
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
-    card = table_card(op, chosen, runtime_keys(keys))
-    if as_json:
-        looking_up.print_json(card)
-        return 0
-    console = terminal()
-    console.print(table_lines(card, everything or bool(keys), console))
-    if text := looking_up.remark(found):
-        console.print(["", *console.wrapped(f"{text}.", 0)])
-    return 0
+    return table_card(op, chosen, runtime_keys(keys)), found

@@ -5,6 +5,16 @@ from __future__ import annotations
 from dispatchviz.cli import lookup as looking_up
 from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dispatchviz.explain.cells.why_cell import CellAnswer
+    from dispatchviz.explain.errors.error_message import ErrorAnswer
+    from dispatchviz.explain.operators.operator_names import Found
+    from dispatchviz.render.console import Console
+
 OPTIONS = (
     Option(
         "error",
@@ -31,50 +41,63 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
       dispatchviz why add AutogradCUDA CUDA
       dispatchviz why --error error.txt
     """
-    from dispatchviz.errors import DispatchvizError
+    if as_json:
+        looking_up.print_json(_json(error, build, operator, keys))
+        return 0
+    from dispatchviz.render.console import terminal
 
+    console = terminal()
+    console.print(lines(console, error, build, operator, keys))
+    return 0
+
+
+def lines(
+    console: Console, error: str | None, build: str | None, operator: str | None, keys: tuple[str, ...]
+) -> Iterator[str]:
+    """The text."""
     if error is not None:
-        if operator is not None:
-            raise DispatchvizError("--error takes no operator and no key: they are in the message")
-        return _explain_error(error, build, as_json)
+        from dispatchviz.render.cards.error_answer_text import error_lines
+
+        yield from error_lines(_error_answer(error, build, operator), console)
+        return
+    from dispatchviz.render.cards.why_text import why_lines
+
+    answers, found, chosen = _cell_answers(operator, keys, build)
+    for number, answer in enumerate(answers):
+        yield from [""] * bool(number)
+        yield from why_lines(answer, chosen, console)
+    yield from looking_up.remark_lines(found, console)
+
+
+def _json(error: str | None, build: str | None, operator: str | None, keys: tuple[str, ...]) -> Any:
+    if error is not None:
+        return _error_answer(error, build, operator)
+    answers, _, chosen = _cell_answers(operator, keys, build)
+    return {"build": chosen, "answers": answers}
+
+
+def _cell_answers(
+    operator: str | None, keys: tuple[str, ...], build: str | None
+) -> tuple[list[CellAnswer], Found, str]:
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.explain.cells.why_cell import cell_answer
+    from dispatchviz.explain.keys.key_names import runtime_key
+
     if operator is None or not keys:
         raise DispatchvizError(
             "name an operator and a key, such as: dispatchviz why add AutogradCUDA (see dispatchviz why --help)"
         )
-    return _explain_cells(operator, keys, build, as_json)
-
-
-def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_json: bool) -> int:
-    from dispatchviz.explain.cells.why_cell import cell_answer
-    from dispatchviz.explain.keys.key_names import runtime_key
-    from dispatchviz.render.cards.why_text import why_lines
-    from dispatchviz.render.console import terminal
-
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
-    answers = [cell_answer(op, runtime_key(key), registry) for key in keys]
-    if as_json:
-        looking_up.print_json({"build": chosen, "answers": answers})
-        return 0
-    console = terminal()
-    for number, answer in enumerate(answers):
-        console.print([""] * bool(number) + list(why_lines(answer, chosen, console)))
-    if text := looking_up.remark(found):
-        console.print(["", *console.wrapped(f"{text}.", 0)])
-    return 0
+    return [cell_answer(op, runtime_key(key), registry) for key in keys], found, chosen
 
 
-def _explain_error(path: str, build: str | None, as_json: bool) -> int:
+def _error_answer(path: str, build: str | None, operator: str | None) -> ErrorAnswer:
+    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.errors.error_message import explain
     from dispatchviz.explain.errors.error_parser import read_message
-    from dispatchviz.render.cards.error_answer_text import error_lines
-    from dispatchviz.render.console import terminal
 
+    if operator is not None:
+        raise DispatchvizError("--error takes no operator and no key: they are in the message")
     registry, _ = looking_up.registry_of(build)
-    answer = explain(read_message(path), registry)
-    if as_json:
-        looking_up.print_json(answer)
-        return 0
-    console = terminal()
-    console.print(error_lines(answer, console))
-    return 0
+    return explain(read_message(path), registry)

@@ -27,7 +27,7 @@ def put_back_afterwards() -> Iterator[None]:
     hooks = {name: getattr(sys, name) for name in _HOOKS}
     thread_hook, folder = threading.excepthook, _folder()
     tracer, profiler = sys.gettrace(), sys.getprofile()
-    with warnings.catch_warnings(), _deeper(), _signals_put_back(), _collector_put_back():
+    with warnings.catch_warnings(), _deeper(), _signals_put_back(), _collector_put_back(), _keyboard_put_back():
         try:
             yield
         finally:
@@ -40,6 +40,38 @@ def put_back_afterwards() -> Iterator[None]:
             if folder and folder != _folder():
                 with suppress(OSError):
                     os.chdir(folder)
+
+
+@contextmanager
+def _keyboard_put_back() -> Iterator[None]:
+    """``exit()`` closes ``sys.stdin`` before it raises SystemExit; keys come from there afterwards."""
+    keyboard = _keyboard()
+    try:
+        yield
+    finally:
+        if keyboard:
+            with suppress(OSError):
+                _reopen(keyboard)
+
+
+def _keyboard() -> str:
+    """The terminal that is standard input; empty if there is none."""
+    try:
+        return os.ttyname(0)
+    except (OSError, AttributeError):  # AttributeError: on Windows
+        return ""
+
+
+def _reopen(keyboard: str) -> None:
+    if _keyboard() != keyboard:
+        descriptor = os.open(keyboard, os.O_RDWR | os.O_NOCTTY)
+        if descriptor:
+            os.dup2(descriptor, 0)
+            os.close(descriptor)
+    closed = sys.__stdin__
+    if closed is not None and closed.closed:
+        reopened = open(0, closefd=False)  # noqa: SIM115
+        vars(sys).update(__stdin__=reopened, stdin=reopened if sys.stdin is closed else sys.stdin)
 
 
 def _folder() -> str:

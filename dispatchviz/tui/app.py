@@ -6,25 +6,16 @@ in ``keymap.py``.
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from threading import Thread
 from time import monotonic
 
-from rich.console import RenderableType
 from textual import events
 from textual.actions import parse
-from textual.app import App, ScreenStackError, SystemCommand
-from textual.command import CommandPalette
-from textual.css.query import NoMatches
-from textual.filter import LineFilter
-from textual.screen import Screen
-from textual.worker import WorkerFailed
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
@@ -35,12 +26,9 @@ from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.terminal import support as terminal
-from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
-from dispatchviz.tui.text.palette import Uncoloured
+from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Goto
-from dispatchviz.tui.widgets.typed_keys import TypedKeys
 
 
 def show(
@@ -55,7 +43,7 @@ def show(
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
     where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after
     ``dispatchviz run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace
-    comes from while it is recorded. The caller has checked ``terminal.can_run`` before.
+    comes from while it is recorded. The caller has checked ``can_run`` before.
 
     Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
@@ -65,12 +53,9 @@ def show(
     app = StepperApp(Session(trace, step, file, run_arguments, followed))
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
-        with ended_by_signals(app.end_soon):
-            app.run()
+        run_to_its_end(app)
     finally:
         gc.unfreeze()
-    if app.failed is not None:
-        raise app.failed
 
 
 PAUSE = 0.001
@@ -80,107 +65,39 @@ REPORTED = 0.1
 """Seconds between two looks of the reader at how far long work is."""
 
 
-def palette_commands(run: Callable[[str], Awaitable[bool]]) -> Iterator[SystemCommand]:
-    """Every action of the keymap as ``group: what it does``."""
-    for key in KEYMAP:
-        if key.action != "app.command_palette":
-            yield SystemCommand(f"{key.group}: {key.help}", key.shown, partial(run, key.action))
-
-
-class StepperApp(App[None]):
+class StepperApp(TerminalApp[None]):
     """The stepper on one trace, which has at least one event."""
 
-    TITLE = "dispatchviz"
-
     def __init__(self, session: Session) -> None:
-        super().__init__(driver_class=terminal.driver())
-        self.session, self.view = session, StepperScreen(session.cursor)
-        self.failed: StepperError | None = None
-        """Why the screen closed, if that was a mistake of ours."""
+        view = StepperScreen(session.cursor)
+        super().__init__(view, KEYMAP)
+        self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
         """The next slice of what is not done yet."""
         self._following: Following | None = None
         self._shown = 0.0
         """When something was shown last."""
-        self._loop_of_keys: asyncio.AbstractEventLoop | None = None
-        self._keys = TypedKeys(lambda: self.view.prompt, self.run_key_action)
-
-    def get_default_screen(self) -> Screen[None]:
-        return self.view
 
     def on_mount(self) -> None:
-        self._loop_of_keys = asyncio.get_running_loop()
-        self.app_resume_signal.subscribe(self, self._repaint)
-        self.theme_changed_signal.subscribe(self, self.view.use_theme)
         if self.session.followed is not None and not self.session.followed.over:
             self._following = Following(self.session.followed)
             self._following.start()
             self.set_interval(INTERVAL, partial(self._show_grown, self._following))
-        if terminal.is_there():
-            self.set_interval(1, terminal.end_if_gone)  # else its input would be read for ever, at full speed
 
     def on_unmount(self) -> None:
         if self._following is not None:
             self._following.stop()
 
-    def end_soon(self) -> None:
-        """Closes the screen as soon as what is being done is done; may be called at any moment."""
-        if self._loop_of_keys is not None:
-            self._loop_of_keys.call_soon_threadsafe(self.exit)
+    @property
+    def what_failed(self) -> str:
+        return f"the stepper failed at step {self.session.cursor.at}"
 
-    def _repaint(self, _: object) -> None:
-        """Everything again: while the process was stopped, others wrote on the terminal."""
-        self.refresh(layout=True)
-
-    def panic(self, *renderables: RenderableType) -> None:
-        self._note_failure(RuntimeError("the terminal cannot be read"))
-        super().panic(*renderables)
-
-    def _handle_exception(self, error: Exception) -> None:
-        """Textual would print the traceback with all values, page after page: it goes to a file."""
-        if not self._came_too_late(error):
-            self._note_failure(error)
-            super()._handle_exception(error)
-
-    def _came_too_late(self, error: Exception) -> bool:
-        """Whether a key, or Textual's search for commands, was not done when the screen that it was for had closed."""
-        if isinstance(error, WorkerFailed):
-            palette = self.screen_stack and isinstance(self.screen, CommandPalette)
-            return isinstance(error.error, NoMatches) and not palette
-        return isinstance(error, ScreenStackError) and not self.screen_stack
-
-    def _print_error_renderables(self) -> None:
-        """Who opened the stepper says what happened."""
-
-    def _note_failure(self, error: Exception) -> None:
-        if self.failed is None:
-            report = "".join(traceback.format_exception(error))
-            self.failed = failure(error, report, self.session.cursor.at)
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncoloured()] if self.no_color else super().get_line_filters()
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from palette_commands(self.run_key_action)
-        yield SystemCommand("Colours: choose a theme", "", self.action_change_theme)
-
-    async def on_event(self, event: events.Event) -> None:
-        """Keys and pastes on the stepper go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""
-        if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
-            return  # typed behind the key that quits: there is no screen any more to take it
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self.view:
-            await super().on_event(event)
-        elif not self._keys.hold(event):
-            await self.on_ready()
-            if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
-                self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
-            elif not await self._keys.take(event):
-                await super().on_event(event)
-
-    async def on_ready(self) -> None:
-        """Keys typed before the first screen was complete come before all that were typed later."""
-        for event in self._keys.release():
-            await self.on_event(event)
+    def before_key(self, event: events.Key | events.Paste) -> bool:
+        """Long work stops at every key; Esc does no more than that."""
+        if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
+            self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
+            return True
+        return False
 
     async def run_key_action(self, action: str) -> bool:
         """Runs an action of the keymap: one of ``ACTIONS``, else of the screen or, as ``app.``, of the application."""

@@ -43,6 +43,11 @@ def test_commands_and_options() -> None:
     assert completed("table", "add", "--build", "c") == ["plain,cpu", "plain,cuda"]
 
 
+def test_examples_are_offered_where_no_folder_has_their_name(tmp_path: Path) -> None:
+    assert completed("run", "examples/fo", cwd=tmp_path) == ["plain,examples/forum.py", "file,examples/fo"]
+    assert completed("run", "examples/fo") == ["file,examples/fo"]
+
+
 def test_operators_as_they_are_begun() -> None:
     assert completed("table", "addm") == ["plain,addmm", "plain,addmm_", "plain,addmv", "plain,addmv_"]
     assert completed("why", "torch.addmm") == ["plain,torch.addmm", "plain,torch.addmm_"]

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,18 @@ def test_the_bare_command_shows_what_to_type() -> None:
     assert ended.status == 0
     assert "dispatchviz run examples/forum.py" in ended.out
     assert max(map(len, ended.out.splitlines())) <= 120
+
+
+def test_the_commands_that_it_shows_work_without_a_checkout(tmp_path: Path) -> None:
+    for command in (
+        "trace examples/forum.py",
+        "run --plain examples/forum.py",
+        "export examples/forum.py -o graph.svg",
+    ):
+        assert dispatchviz(*command.split(), cwd=tmp_path).status == 0
+    ended = dispatchviz("run", "examples/forums.py", cwd=tmp_path)
+    assert ended.status == 2
+    assert "cannot read examples/forums.py: No such file or directory; the examples are examples/forum.py" in ended.err
 
 
 def test_help_lists_every_command_and_nothing_that_does_not_exist() -> None:

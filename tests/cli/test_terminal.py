@@ -81,6 +81,14 @@ def test_a_program_that_raises_opens_at_its_last_step_and_exits_with_1(tmp_path:
     assert "the trace is kept: dispatchviz open" in screen.rpartition("\x1b[?1049l")[2].replace("\r\n", "")
 
 
+def test_a_program_that_ends_by_exit_leaves_the_keyboard_to_the_stepper(tmp_path: Path) -> None:
+    """``exit`` of the module ``site`` closes standard input."""
+    name = script(tmp_path, "import torch\ntorch.ones(2)\nexit(3)\n")
+    status, screen = in_terminal("run", name, cwd=tmp_path)
+    assert status == 3
+    assert "\x1b[?1049l" in screen, "it has opened, and the key has closed it"
+
+
 def test_open_opens_the_stepper_at_a_step(tmp_path: Path) -> None:
     dispatchviz("export", FORUM, "-o", "t.jsonl", cwd=tmp_path)
     status, screen = in_terminal("open", "t.jsonl", "--step", "3", cwd=tmp_path)

@@ -12,7 +12,7 @@ import asyncio
 import random
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from textual import events
 from textual.keys import _character_to_key
@@ -61,10 +61,16 @@ REMEMBERED = 30
 
 
 class Anyone:
-    """Does one random thing after the other to a stepper."""
+    """Does one random thing after the other to a stepper, or to another screen with keys of its own."""
 
-    def __init__(self, reader: Reader, chance: random.Random) -> None:
-        self._reader, self._chance = reader, chance
+    def __init__(
+        self,
+        reader: Reader,
+        chance: random.Random,
+        keys: Sequence[str] = KEYS,
+        asking: Sequence[str] = ASKING,
+    ) -> None:
+        self._reader, self._chance, self._keys, self._asking = reader, chance, keys, asking
         self.done: deque[str] = deque(maxlen=REMEMBERED)
         self.keys = 0
         self._acts: Mapping[Callable[[], object], int] = {
@@ -84,14 +90,14 @@ class Anyone:
 
     async def presses(self) -> None:
         """Some keys of the keymap."""
-        await self._press(*self._chance.choices(KEYS, k=self._chance.randint(1, 8)))
+        await self._press(*self._chance.choices(self._keys, k=self._chance.randint(1, 8)))
 
     async def presses_others(self) -> None:
         await self._press(*self._chance.choices(OTHER_KEYS, k=self._chance.randint(1, 4)))
 
     async def answers(self) -> None:
         """Opens a question and answers it, by keys or by pasting; leaves it in one way or another."""
-        await self._press("escape", self._chance.choice(ASKING))
+        await self._press("escape", self._chance.choice(self._asking))
         text = self._chance.choice(ODD_ANSWERS)
         if self._chance.random() < 0.3:
             text += self._chance.choice(ODD_ANSWERS)

@@ -10,6 +10,7 @@ from dispatchviz.tui.cursor.breakpoints import breakpoint_named, refusal
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.questions.step_question import step_named
 
+from . import random_home
 from .odd_answers import ODD_ANSWERS
 from .random_keys import TRACES, tried
 from .screens import Reader, read
@@ -20,6 +21,13 @@ from .synthetic import forum
 @pytest.mark.parametrize("name", TRACES)
 def test_nothing_that_is_pressed_ends_the_stepper(name: str, tmp_path: Path) -> None:
     assert tried(name, seed=1, keys=80, marks=str(tmp_path / "marks")) >= 80
+
+
+@pytest.mark.long
+def test_nothing_that_is_pressed_ends_the_home_screen(tmp_path: Path) -> None:
+    forum().save(tmp_path / "[a] f[N].dvtrace")
+    (tmp_path / "damaged.dvtrace").write_bytes(b"\x00" * 50)
+    assert random_home.tried(1, 120, *tmp_path.iterdir()) >= 120
 
 
 @pytest.mark.parametrize("text", ODD_ANSWERS, ids=lambda text: ascii(text[:20]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
@@ -13,45 +12,11 @@ from textual.screen import ModalScreen
 from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
 from dispatchviz.explain.codegen.codegen_card import codegen_card
 from dispatchviz.render.cards.codegen_text import codegen_lines
-from dispatchviz.render.console import Console
 from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.marked_console import MarkedConsole, spans
 from dispatchviz.tui.text.palette import Palette
-from dispatchviz.tui.text.styled_line import Line, Span, line
+from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
-
-BEGIN, STYLE_END, END = "\ue000", "\ue001", "\ue002"
-"""Marks in a line: a style begins with its name, then the text, then the end. Nothing in the code has them."""
-
-ROLES = {
-    "bold": "bold",
-    "dim": "dim",
-    "cyan": "name",
-    "cyan bold": "code.keyword",
-    "green": "code.string",
-    "yellow": "code.number",
-}
-"""Styles of a terminal's text and the roles that show them here."""
-
-
-class MarkedConsole(Console):
-    """Writes styles as marks, from which ``spans`` makes roles."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__(width, colours=True)
-
-    def styled(self, text: str, *styles: str) -> str:
-        return f"{BEGIN}{' '.join(styles)}{STYLE_END}{text}{END}" if styles and text else text
-
-
-def spans(text: str) -> Iterator[Span]:
-    """The parts of a marked line with their roles."""
-    before, *marked = text.split(BEGIN)
-    yield before, ""
-    for part in marked:
-        style, _, rest = part.partition(STYLE_END)
-        inside, _, after = rest.partition(END)
-        yield inside, ROLES.get(style, "")
-        yield after, ""
 
 
 @lru_cache(maxsize=8)

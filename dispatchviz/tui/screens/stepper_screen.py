@@ -6,13 +6,11 @@ Not here: what moves the cursor (``actions.py``), what is in the bars and where 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
 from textual.layout import Layout
 from textual.message import Message
-from textual.screen import Screen
 from textual.theme import Theme
 
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -20,36 +18,27 @@ from dispatchviz.tui.layout.kept_layouts import read_layouts, write_layouts
 from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.terminal.terminal_app import Ready, View
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
 
-if TYPE_CHECKING:
-    from dispatchviz.tui.widgets.prompt import Prompt
-
-
 SIDEWAYS = 16
 """Cells by which a key scrolls sideways."""
-
-
-class Ready(Message):
-    """The first screen is there, and keys can be answered."""
 
 
 class Unfold(Message):
     """The reader wants to go into the row of the cursor."""
 
 
-class StepperScreen(Screen[None]):
+class StepperScreen(View):
     """Shows one cursor, in the panes that its step needs or the reader has chosen."""
 
     def __init__(self, cursor: Cursor) -> None:
         super().__init__()
         self.scene = Scene(cursor, opened_at=cursor.at, choice=PaneChoice(kept=read_layouts()))
-        self.prompt: Prompt | None = None
-        """The input line; there as soon as keys can be answered."""
         self._widgets, self._complete = StepperWidgets(cursor), False
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)

@@ -21,7 +21,7 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 class StepperError(DispatchvizError):
-    """The stepper failed, for no fault of the trace's or the reader's."""
+    """The stepper or the home screen failed, for no fault of the trace's or the reader's."""
 
     status = FAILED
 
@@ -48,9 +48,9 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
         raise EndedBySignal(received[0])
 
 
-def failure(error: BaseException, report: str, step: int) -> StepperError:
-    """The error for a mistake of ours: what was raised, at which step, and where the whole report is."""
-    text = f"the stepper failed at step {step}: {type(error).__name__}: {error}"
+def failure(error: BaseException, report: str, what_failed: str) -> StepperError:
+    """The error for a mistake of ours: what failed and where, what was raised, and where the whole report is."""
+    text = f"{what_failed}: {type(error).__name__}: {error}"
     return StepperError(f"{_cut(text)} (a mistake of dispatchviz: its report is in {_kept(report)})")
 
 

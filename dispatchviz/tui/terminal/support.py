@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def can_run() -> str | None:
     """Why the stepper cannot open here, as a text; None if it can."""
     streams = {"input": sys.__stdin__, "output": sys.__stdout__, "error": sys.__stderr__}
-    missing = [name for name, stream in streams.items() if not (stream and stream.isatty())]
+    missing = [name for name, stream in streams.items() if not (stream and not stream.closed and stream.isatty())]
     if missing:  # Textual draws on the error stream, so that one counts too
         return "this is not a terminal" if len(missing) == 3 else f"standard {missing[0]} is not a terminal"
     term = os.environ.get("TERM", "")

@@ -1,8 +1,9 @@
-"""The input line at the bottom, in which the stepper's questions are answered."""
+"""The input line at the bottom, in which questions are answered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from textual import events
 from textual.binding import Binding
@@ -10,8 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dispatchviz.shown_text import shown
-from dispatchviz.tui.questions.question import Question
-from dispatchviz.tui.session import Update
+from dispatchviz.tui.questions.asked import Asked
 
 EDITS = {key: edit.action for edit in Input.BINDINGS if isinstance(edit, Binding) for key in edit.key.split(",")}
 """What keys that are no text do to the line."""
@@ -27,10 +27,10 @@ class Prompt(Input):
 
     def __init__(self, home: Widget) -> None:
         super().__init__(id="prompt", disabled=True)
-        self.question: Question | None = None
+        self.question: Asked[Any] | None = None
         """The one that is open."""
         self._home = self._focus_before = home
-        self._show: Callable[[Update], None] = lambda update: None
+        self._show: Callable[[Any], None] = lambda update: None
         self._seen = ""
         self.display = False
 
@@ -39,20 +39,23 @@ class Prompt(Input):
         """The text before the input; empty while no question is open."""
         return f" {self.question.label}: " if self.question else ""
 
-    def ask(self, question: Question, show: Callable[[Update], None]) -> None:
-        """Appears, empty, and takes the focus. ``show`` receives what the question returns."""
+    def ask(self, question: Asked[Any], show: Callable[[Any], None], text: str = "") -> None:
+        """Appears, with a text to change, and takes the focus. ``show`` receives what the question returns."""
         self.question, self._show = question, show
         self._focus_before = self.screen.focused or self._home
         show(question.opened())
         self.placeholder = question.hint
         self.display, self.disabled = True, False
-        self.value = self._seen = ""
+        self.value = self._seen = text
+        self.cursor_position = len(text)
         self.screen.set_focus(self)
 
     async def take(self, event: events.Key) -> bool:
         """Handles a key while the question is open; False for one that is not for an input line."""
         if event.key in ("enter", "escape"):
             self._leave(self.value if event.key == "enter" else None)
+        elif event.key == "tab" and self.question and (text := self.question.completed(self.value)) is not None:
+            self.value, self.cursor_position = text, len(text)
         elif event.key in EDITS:
             await self.run_action(EDITS[event.key])
         elif event.is_printable and event.character is not None:

@@ -6,6 +6,7 @@ Not here: what is in the rows (``pane_view.py``, ``step_list.py``), where the pa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual import events
@@ -14,13 +15,15 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import pane_key
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.text.line_fitting import from_cell
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.cursor.cursor import Cursor
 
 WHEEL = 3
 """Rows by which a turn of the mouse wheel scrolls."""

@@ -6,28 +6,33 @@ a key opens a question the ones behind it would be lost or out of order.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from textual import events
 
-from dispatchviz.tui.keymap import KEYMAP, PREFIXES
+from dispatchviz.tui.keymap import PREFIXES
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
-
-KEY_ACTIONS = {key: entry.action for entry in KEYMAP for key in entry.keys}
-"""What a key does while the stepper has no question open and nothing over it."""
 
 TYPED_AHEAD = "ctrl+j"
 """What Enter is when it was typed before the terminal was ours: until then a terminal makes a line feed of it."""
 
 
 class TypedKeys:
-    """Keys on their way to the open question or to their action. ``prompt`` is None until keys can be answered."""
+    """Keys on their way to the open question or to their action. ``prompt`` is None until keys can be answered.
 
-    def __init__(self, prompt: Callable[[], Prompt | None], run: Callable[[str], Awaitable[bool]]) -> None:
-        self._prompt, self._run = prompt, run
+    ``actions``: what a key does while no question is open and nothing is over the screen.
+    """
+
+    def __init__(
+        self,
+        prompt: Callable[[], Prompt | None],
+        run: Callable[[str], Awaitable[bool]],
+        actions: Mapping[str, str],
+    ) -> None:
+        self._prompt, self._run, self._actions = prompt, run, actions
         self._held: list[events.Key | events.Paste] = []
         self._begun = ""
         """The first key of a sequence, until the next one comes."""
@@ -61,7 +66,7 @@ class TypedKeys:
 
     async def _act(self, key: str) -> bool:
         begun, self._begun = self._begun, ""
-        action = KEY_ACTIONS.get(f"{begun} {key}".strip())
+        action = self._actions.get(f"{begun} {key}".strip())
         if begun and action is None:
             return await self._run(f"no_target({begun!r}, {key!r})")
         if action is None and key in PREFIXES:

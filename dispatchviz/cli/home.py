@@ -1,0 +1,116 @@
+"""``dispatchviz`` alone in a terminal: the home screen, what its reader chooses there, and the home screen again."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from dispatchviz.cli.trace_folders import kept_files, places
+from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.garbage_collection import collector_waits
+from dispatchviz.render.console import Console
+from dispatchviz.shipped_examples import FOLDER, examples
+from dispatchviz.tui.home.home_list import QUESTIONS, TRACE, Entry, Home, program_entries
+from dispatchviz.tui.home.home_replies import Chosen
+from dispatchviz.tui.home.home_rows import FIRST
+from dispatchviz.tui.home.kept_trace import as_typed, facts_of, trace_entry
+
+
+def run_home() -> int:
+    """Opens the home screen until its reader quits. Raises EndedBySignal if a signal ends it."""
+    with collector_waits():
+        from dispatchviz.tui.home.home_app import show
+
+    home = Home(program_entries(examples()), _traces(), QUESTIONS).goto(0).noted(FIRST)
+    while True:
+        home, chosen = show(home, _look_up, _traces_with_facts)
+        if chosen is None:
+            return 0
+        text, role = _carried_out(chosen)
+        home = _back_from(chosen, replace(home, traces=_traces())).noted(text, role)
+
+
+def _look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
+    from dispatchviz.cli.looked_up import look_up  # click, which the first screen does not need
+
+    return look_up(command, typed)
+
+
+def _traces() -> tuple[Entry, ...]:
+    return tuple(entry for path in kept_files() if (entry := trace_entry(path)))
+
+
+def _traces_with_facts() -> tuple[Entry, ...]:
+    return tuple(entry for path in kept_files() if (entry := trace_entry(path, facts_of(path))))
+
+
+def _back_from(chosen: Chosen, home: Home) -> Home:
+    """With the cursor where it was; after a file that has no row, on the trace that it left."""
+    left = next((at for at, entry in enumerate(home.entries) if entry.kind == TRACE), None)
+    ran = not chosen.name and left is not None and Path(chosen.source).stem == home.entries[left].name
+    return home.goto(left) if ran and left is not None else home
+
+
+def _carried_out(chosen: Chosen) -> tuple[str, str]:
+    """Shows it, until the stepper is closed; returns a remark and its role.
+
+    Nothing that a program does ends the home screen, but an end of the process. Raises EndedBySignal if a signal asks
+    for that.
+    """
+    environment = dict(os.environ)
+    try:
+        return _shown(chosen)
+    except KeyboardInterrupt:
+        return f"{chosen.source}: interrupted", "hint"
+    except EndedBySignal as end:
+        if end.number != signal.SIGINT:
+            raise
+        return f"{chosen.source}: interrupted", "hint"
+    except DispatchvizError as error:
+        return str(error), "error"
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _shown(chosen: Chosen) -> tuple[str, str]:
+    from dispatchviz.cli.followed_run import first_trace, followed
+    from dispatchviz.cli.input_source import trace_in
+    from dispatchviz.screen import show
+
+    file = followed(chosen.source)
+    trace = first_trace(file) if file else trace_in(chosen.source)
+    if trace is None:
+        return _run(chosen)
+    if len(trace):
+        show(trace, None, chosen.source, run_arguments=(), followed=file)
+        return "", ""
+    return trace.notice or f"{chosen.source}: nothing was recorded, so there are no steps to show", "hint"
+
+
+def _run(chosen: Chosen) -> tuple[str, str]:
+    """Runs a program as ``dispatchviz run`` does; its trace is kept, also if all went well."""
+    from dispatchviz.cli.script_run import conclude, kept, run_script
+    from dispatchviz.screen import show
+
+    place = next(places(_kept_as(chosen)), None)
+    save = str(place) if place else None
+    outcome = run_script(chosen.source, (), "auto", save)
+    with kept(outcome, save):
+        show(outcome.trace, None, save or "", run_arguments=(chosen.source,))
+    status = conclude(outcome, save)
+    if not len(outcome.trace):
+        return f"{chosen.source}: nothing was recorded, so there are no steps to show", "hint"
+    if outcome.error is not None:
+        return outcome.error_message, "error"
+    ended = f"{chosen.source} ended with exit status {status}" if status else chosen.source
+    return f"{ended}; the trace is kept: dispatchviz open {as_typed(place)}" if place else ended, "hint"
+
+
+def _kept_as(chosen: Chosen) -> str:
+    """The name of its trace: several examples have the name of another one in another folder."""
+    folders = Path(chosen.source).with_suffix("").parts
+    return "-".join(folders[folders.index(FOLDER) + 1 :]) if chosen.name and FOLDER in folders else chosen.source

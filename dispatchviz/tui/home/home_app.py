@@ -1,0 +1,111 @@
+"""The home screen as a Textual application. It ends when its reader quits, or has chosen what to see.
+
+What there is to see is shown by who opened this screen, in the terminal as the shell left it: a program has its output,
+its keyboard and Ctrl+C for itself, as under ``dispatchviz run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from threading import Thread
+
+from textual.actions import parse
+
+from dispatchviz.tui.home.home_actions import HOME_ACTIONS, At, how_to_quit, open_entry
+from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
+from dispatchviz.tui.home.home_list import Entry, Home
+from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown, Text
+from dispatchviz.tui.home.home_screen import HomeScreen, Pointed
+from dispatchviz.tui.home.text_screen import TextScreen
+from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
+
+LookAgain = Callable[[], tuple[Entry, ...]]
+"""The rows of the kept traces with what is in them, which takes longer than their names."""
+
+
+def show(home: Home, look_up: LookUp, look_again: LookAgain) -> tuple[Home, Chosen | None]:
+    """Opens the screen; returns it as it was at the end, and what its reader wants to see; None to quit.
+
+    Raises StepperError if the screen fails, EndedBySignal if a signal ends it.
+    """
+    app = HomeApp(home, look_up, look_again)
+    run_to_its_end(app)
+    return app.home, app.return_value
+
+
+class HomeApp(TerminalApp[Chosen]):
+    """The home screen."""
+
+    def __init__(self, home: Home, look_up: LookUp, look_again: LookAgain) -> None:
+        view = HomeScreen(home)
+        super().__init__(view, HOME_KEYMAP)
+        self.view, self._look_up, self._look_again = view, look_up, look_again
+        self._traces = home.traces
+
+    @property
+    def home(self) -> Home:
+        """What is shown."""
+        return self.view.home
+
+    @property
+    def what_failed(self) -> str:
+        return "the home screen failed"
+
+    def on_complete(self) -> None:
+        Thread(target=self._look, daemon=True).start()  # quitting does not wait for it
+
+    def _look(self) -> None:
+        traces = self._look_again()
+        with suppress(RuntimeError):  # the reader has quit
+            self.call_from_thread(self._show_traces, traces)
+
+    def _show_traces(self, traces: tuple[Entry, ...]) -> None:
+        self._traces = traces
+        self.show(self.home)
+
+    async def run_key_action(self, action: str) -> bool:
+        """Runs an action of the keymap: one of ``HOME_ACTIONS``, else of the application."""
+        namespace, name, arguments = parse(action)
+        if namespace:
+            return await self.run_action(action, self.view)
+        if name == "page":
+            down = arguments[0] == 1
+            self.show(self.home.move(self.view.page if down else -self.view.page))
+        else:
+            self.carry_out(HOME_ACTIONS[name](At(self.home, self._look_up), *arguments))
+        return True
+
+    def carry_out(self, reply: Reply) -> None:
+        """Does what an action, or an answer, returned."""
+        if isinstance(reply, Chosen):
+            self.exit(reply)
+        elif isinstance(reply, Text):
+            self.show(replace(self.home, note=None))
+            self.push_screen(TextScreen(reply.title, reply.rows, self.view.palette))
+        elif isinstance(reply, Shown):
+            self.show(reply.home)
+            if reply.clipboard:
+                self.copy_to_clipboard(reply.clipboard)
+        elif self.view.prompt is not None:  # as always: no key is answered before
+            question, text = (reply.question, reply.text) if isinstance(reply, Refused) else (reply, "")
+            self.view.prompt.ask(question, self.carry_out, text)
+            if isinstance(reply, Refused):
+                self.show(reply.home)
+
+    def show(self, home: Home) -> None:
+        """Makes a moment of the screen the current one."""
+        self.view.show(home if home.traces is self._traces else replace(home, traces=self._traces))
+
+    def on_pointed(self, message: Pointed) -> None:
+        """A click chooses an entry; on the chosen one it is as Enter."""
+        if self.screen is not self.view:
+            return
+        if message.at == self.home.at:
+            self.carry_out(open_entry(At(self.home, self._look_up)))
+        else:
+            self.show(self.home.goto(message.at))
+
+    def action_help_quit(self) -> None:
+        self.show(how_to_quit(self.home))

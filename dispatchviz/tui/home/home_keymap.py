@@ -1,0 +1,35 @@
+"""Every key of the home screen, once: bindings, help, footer and palette are made from this table.
+
+Keys that the stepper has, too, do the same in both. What the actions do is in ``home_actions.py``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.tui.keymap import Key
+
+HOME_KEYMAP = (
+    Key("open", ("enter", "right", "s"), "Open", "run this program, open this trace, ask this", "open"),
+    Key("view", ("v",), "Open", "the text of this program, without running it"),
+    Key("ask('run')", ("o",), "Open", "a file of yours: a program runs, a trace opens", "your file"),
+    Key("ask('table')", ("t",), "Look up", "the dispatch table of an operator", "table"),
+    Key("ask('why')", ("w",), "Look up", "why a cell holds its kernel, and what would change it", "why"),
+    Key("ask('keys')", ("k",), "Look up", "the dispatch keys; one key; a raw key set taken apart"),
+    Key("ask('codegen')", ("c",), "Look up", "the generated code of an operator"),
+    Key("move(1)", ("n", "down"), "Go to", "the next row"),
+    Key("move(-1)", ("N", "up"), "Go to", "the row before"),
+    Key("page(1)", ("pagedown",), "Go to", "a page down"),
+    Key("page(-1)", ("pageup",), "Go to", "a page up"),
+    Key("first", ("g", "home"), "Go to", "the first row"),
+    Key("last", ("G", "end"), "Go to", "the last row"),
+    Key("section(1)", ("tab",), "Go to", "the next group"),
+    Key("section(-1)", ("shift+tab",), "Go to", "the group before"),
+    Key("filter", ("slash", "f"), "Search", "show only the rows that have these words", "filter"),
+    Key("unfiltered", ("escape",), "Search", "all rows again"),
+    Key("copy", ("y",), "Share", "copy the command line that does the same"),
+    Key("help", ("question_mark", "f1"), "Help", "this help", "help"),
+    Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
+    Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
+    Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
+)
+
+HOME_GROUPS = tuple(dict.fromkeys(key.group for key in HOME_KEYMAP))

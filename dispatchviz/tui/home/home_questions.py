@@ -1,0 +1,129 @@
+"""The questions of the home screen: a filter, a file, what a command looks up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.render.console import WIDEST, Console
+from dispatchviz.shown_text import shown
+from dispatchviz.tui.home.home_list import Home
+from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown, Text
+from dispatchviz.tui.home.preview import HINTS
+from dispatchviz.tui.questions.asked import Asked
+from dispatchviz.tui.text.marked_console import MarkedConsole, spans
+from dispatchviz.tui.text.styled_line import Line, line
+
+
+class HomeQuestion(Asked[Reply]):
+    """A question that leaves the screen as it was if it is not answered."""
+
+    def __init__(self, home: Home, label: str, hint: str) -> None:
+        self.home, self.label, self._hint = replace(home, note=None), label, hint
+
+    @property
+    def hint(self) -> str:
+        return self._hint
+
+    def opened(self) -> Reply:
+        return Shown(self.home)
+
+
+class FilterQuestion(HomeQuestion):
+    """Shows only the rows that have the words, while they are typed."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home, "Filter", "words of a row: vmap, in place, gradient ...")
+
+    def opened(self) -> Reply:
+        return self.typed("")
+
+    def typed(self, text: str) -> Reply:
+        return Shown(self.home.filtered(text))
+
+    def answered(self, text: str | None) -> Reply:
+        return Shown(self.home) if text is None else self.typed(text)
+
+
+class LookUpQuestion(HomeQuestion):
+    """What is typed behind a command's name, as on the command line."""
+
+    def __init__(self, home: Home, command: str, look_up: LookUp) -> None:
+        super().__init__(home, f"dispatchviz {command}", HINTS[command])
+        self._command, self._look_up = command, look_up
+
+    def answered(self, text: str | None) -> Reply:
+        if text is None:
+            return Shown(self.home)
+        try:
+            lines = self._look_up(self._command, text)
+        except DispatchvizError as error:
+            return Refused(self.home.noted(str(error), "error"), self, text)
+        return Text(f"dispatchviz {self._command} {text}".rstrip(), partial(console_rows, lines))
+
+
+def console_rows(lines: Callable[[Console], Iterable[str]], width: int) -> list[Line]:
+    """What a command prints, in a width."""
+    return [line(*spans(text)) for text in lines(MarkedConsole(min(width, WIDEST)))]
+
+
+class FileQuestion(HomeQuestion):
+    """The path of a program or a trace; Tab completes names."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home, "Run or open", HINTS["run"])
+
+    def opened(self) -> Reply:
+        return self.typed("")
+
+    def typed(self, text: str) -> Reply:
+        return Shown(replace(self.home, note=_listed(paths(text))))
+
+    def completed(self, text: str) -> str:
+        return common_beginning(paths(text)) or text
+
+    def answered(self, text: str | None) -> Reply:
+        if not text:
+            return Shown(self.home)
+        path = os.path.expanduser(text)
+        if not os.path.isfile(path):
+            return Refused(self.home.noted(_no_file(path), "error"), self, text)
+        return Chosen(path)
+
+
+def _no_file(path: str) -> str:
+    if os.path.isdir(path):
+        return f"{path} is a folder: name a file in it"
+    return f"{path} is no file" if os.path.exists(path) else f"there is no file {path}"
+
+
+def common_beginning(texts: Sequence[str]) -> str:
+    """What all of them begin with."""
+    first, last = min(texts, default=""), max(texts, default="")
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[:same]
+
+
+def paths(begun: str) -> list[str]:
+    """Files and folders whose names begin so, as they would be typed; of hidden ones only what is asked for."""
+    folder, name = os.path.split(begun)
+    try:
+        with os.scandir(os.path.expanduser(folder) or ".") as there:
+            found = [f"{entry.name}{os.sep if entry.is_dir() else ''}" for entry in there]
+    except OSError:
+        return []
+    visible = (each for each in found if each == shown(each) and (name.startswith(".") or not each.startswith(".")))
+    return [os.path.join(folder, each) for each in sorted(visible) if each.startswith(name)]
+
+
+def _listed(found: Iterable[str]) -> Line:
+    """Their names in one row, as many as there is room for."""
+    names = [os.path.basename(path.rstrip(os.sep)) + (os.sep if path.endswith(os.sep) else "") for path in found]
+    return line((f" {'  '.join(names[:MOST])}" if names else " no such file", "hint"), cut=True)
+
+
+MOST = 40
+"""Names in that row; it is cut where it does not fit."""

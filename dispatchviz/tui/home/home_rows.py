@@ -1,0 +1,159 @@
+"""The home screen as rows of text, for any width. Knows no widget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dispatchviz.tui.home.home_keymap import HOME_GROUPS, HOME_KEYMAP
+from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
+from dispatchviz.tui.keymap import FOOTER_KEYS, Key
+from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
+from dispatchviz.tui.text.line_fitting import paragraphs, wrap
+from dispatchviz.tui.text.styled_line import Line, Span, line
+
+NAME = 24
+"""Cells for the names of entries at most."""
+
+ABOUT = 4
+"""Rows above the list: what the chosen entry shows, what Enter does; a remark."""
+
+WIDE = 120
+"""Columns from which there are two panes."""
+
+TITLE = "PyTorch's dispatcher and autograd engine, one step at a time"
+
+
+def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
+    """Where everything is, by the ids of the widgets; a label of so many cells leaves its row to the prompt."""
+    if (width, height) < SMALLEST or height < SMALLEST[1]:
+        return {"header": Box(0, 0, width, height)}
+    return {
+        "header": Box(0, 0, width, 1),
+        "why": Box(0, 1, width, ABOUT),
+        **_panes(Box(0, 1 + ABOUT, width, height - 2 - ABOUT)),
+        "footer": Box(0, height - 1, label or width, 1),
+        "prompt": Box(label, height - 1, width - label, 1),
+    }
+
+
+def _panes(body: Box) -> dict[str, Box]:
+    """The list; beside it what the chosen row is about, where there is room."""
+    if body.width < WIDE:
+        return {"pane1": body}
+    left = body.width * 3 // 5
+    return {"pane1": body._replace(width=left), "pane2": body._replace(x=left + 1, width=body.width - left - 1)}
+
+
+def header(width: int, height: int) -> list[Line]:
+    """The row at the top; of a screen that is too small, all there is."""
+    if len(boxes(width, height)) > 1:
+        return [line((" dispatchviz", "bold"), f"  {TITLE}")]
+    text = f"The terminal is {width}x{height}, dispatchviz needs {SMALLEST[0]}x{SMALLEST[1]}"
+    return wrap(line((text, "warning")), max(width, 1))
+
+
+def about(home: Home, width: int) -> list[Line]:
+    """What is to be read of a remark and of the chosen entry, as far as there is room."""
+    entry = home.entry
+    rows = wrap(home.note, width - 1) if home.note else []
+    if entry is not None and len(rows) < ABOUT - 1:
+        said = [line(" ", *_marked(entry.shows, "bold"), indent=1)]
+        rows += [*paragraphs(said, width - 1, ABOUT - 1 - len(rows)), _enter(entry)]
+    return paragraphs(rows, width - 1, ABOUT)
+
+
+def _enter(entry: Entry) -> Line:
+    does = {PROGRAM: "runs it", QUESTION: "asks"}.get(entry.kind, "opens it")
+    return line((" Enter", "keycap"), f" {does}:  ", (entry.command, "name"), indent=1)
+
+
+# -- the list ---------------------------------------------------------------------------------------------------------
+
+
+def list_places(home: Home) -> list[int | Line]:
+    """The rows of the list from the top: an entry by its place, or the title or remark of a group."""
+    rows: list[int | Line] = []
+    for at, entry in enumerate(home.entries):
+        if at == 0 or home.entries[at - 1].group != entry.group:
+            rows += _titles(home, entry.group)
+        rows.append(at)
+    return rows or [line((f" Nothing here has the words {home.filter}: Esc shows all", "hint"))]
+
+
+def _titles(home: Home, group: str) -> list[Line]:
+    """The title of a group; before the last one, what will be where no trace is kept yet."""
+    if group != LOOK_UP or home.traces or home.filter:
+        return [_title(group)]
+    return [_title(TRACES), line(("   none yet: what runs from here is kept here", "dim")), _title(LOOK_UP)]
+
+
+def _title(group: str) -> Line:
+    return line((f" {group}", "title"))
+
+
+def list_title(home: Home) -> str:
+    """The title of the list, with the filter as long as there is one."""
+    if not home.filter:
+        return "Home"
+    return f"Home, filter: {home.filter}  ({len(home.entries)} of {home.size}; Esc: all)"
+
+
+def list_row(home: Home, at: int) -> Line:
+    """An entry."""
+    entry, sign = home.entries[at], " ▶ " if at == home.at else "   "
+    name = entry.name if len(entry.name) <= NAME else f"{entry.name[: NAME - 1]}…"
+    padded = f"{name:<{_name_width(home, entry.group)}}  "
+    return line((sign, "focus"), (padded, "bold"), *_marked(entry.shows, ""), cut=True)
+
+
+def _name_width(home: Home, group: str) -> int:
+    return min(max(len(entry.name) for entry in home.entries if entry.group == group), NAME)
+
+
+def _marked(text: str, role: str) -> Iterator[Span]:
+    """Text with the names in its backticks in their own role."""
+    for at, part in enumerate(re.split(r"`", text)):
+        yield part, "name" if at % 2 else role
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def footer(width: int) -> Line:
+    """The keys that matter most, as many as fit, help and quit always."""
+    parts = [_keycap(key) for key in [key for key in HOME_KEYMAP if key.footer][:FOOTER_KEYS]]
+    while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
+        del parts[-3]
+    return line(" ", *(span for part in parts for span in part))
+
+
+def _keycap(key: Key) -> tuple[Span, ...]:
+    return (key.first, "keycap"), (f" {key.footer}   ", "")
+
+
+FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
+"""The remark at the beginning."""
+
+INTRODUCTION = f"""\
+Every row is a program, a trace or a question. Enter runs, opens or asks it. A program runs in this terminal, on \
+dispatchviz's model of PyTorch 2.13; when it has ended, the stepper opens on what was recorded. q in the stepper comes \
+back here, q here quits. A click chooses a row, a click on the chosen row is Enter.
+What runs from here is kept under {TRACES}, the last run of each program.
+"""
+
+
+def help_rows() -> list[Line]:
+    """The text of the help."""
+    return [
+        *map(line, INTRODUCTION.splitlines()),
+        *(row for group in HOME_GROUPS for row in _group(group)),
+        line(),
+        line(("Esc or q closes this help.", "dim")),
+    ]
+
+
+def _group(group: str) -> list[Line]:
+    keys = [key for key in HOME_KEYMAP if key.group == group]
+    rows = (line((f"  {key.shown:<17}", "keycap"), (key.help, ""), indent=19) for key in keys)
+    return [line(), line((group, "title")), *rows]

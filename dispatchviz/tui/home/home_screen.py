@@ -1,0 +1,182 @@
+"""The home screen as widgets: a bar at the top, what the chosen row shows, the list, the footer, the input line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.layout import Layout
+from textual.message import Message
+from textual.theme import Theme
+
+from dispatchviz.tui.home import home_rows
+from dispatchviz.tui.home.home_list import TRACE, Entry, Home
+from dispatchviz.tui.home.preview import preview
+from dispatchviz.tui.layout.pane_layout import Box
+from dispatchviz.tui.terminal.terminal_app import Ready, View
+from dispatchviz.tui.text import code_colours
+from dispatchviz.tui.text.line_fitting import wrap
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.rows_view import RowsView
+
+AROUND = 2
+"""Rows kept in sight before and after the chosen one."""
+
+
+class Pointed(Message):
+    """The reader clicked on an entry of the list."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+
+class Complete(Message):
+    """All of the first screen is there: time for what takes longer."""
+
+
+class HomeList(RowsView):
+    """The entries under the titles of their groups."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(1, "Home")
+        self.number = 0  # the only pane needs none
+        self._home, self._places = home, home_rows.list_places(home)
+
+    def show_home(self, home: Home) -> None:
+        """Shows another moment."""
+        self._home, self._places = home, home_rows.list_places(home)
+        self.title, self.port.count = home_rows.list_title(home), len(self._places)
+        self.fitted()
+        self.refresh()
+
+    def fitted(self) -> None:
+        if self._home.entries:
+            self.reveal(self._places.index(self._home.at), AROUND)
+
+    def row(self, at: int, width: int) -> Line:
+        place = self._places[at]
+        return place if isinstance(place, Line) else home_rows.list_row(self._home, place)
+
+    def row_base(self, at: int) -> Style:
+        here = at < len(self._places) and self._places[at] == self._home.at
+        return self.palette.base + self.palette.highlight if here else self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        if at < len(self._places) and isinstance(place := self._places[at], int):
+            self.post_message(Pointed(place))
+
+
+class Preview(RowsView, can_focus=False):
+    """What there is to read of the chosen entry."""
+
+    def __init__(self) -> None:
+        super().__init__(2, "")
+        self.number = 0
+        self._entry: Entry | None = None
+        self._rows: list[Line] = []
+
+    def show_entry(self, entry: Entry | None) -> None:
+        """Shows another entry, from its beginning; the same one as it was scrolled."""
+        self.title = entry.target if entry and entry.kind != TRACE else ""
+        if entry != self._entry:
+            self._entry = entry
+            self.scroll_rows(0)
+        self.fitted()
+
+    def fitted(self) -> None:
+        rows = preview(self._entry)
+        self._rows = [part for row in rows for part in wrap(row, self.port.row_width)]
+        self.port.count = len(self._rows)
+        self.scroll_rows(self.port.top)
+        self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        return self._rows[at]
+
+
+class HomeScreen(View):
+    """Shows one moment of the home screen."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__()
+        self.home, self._label = home, ""
+        self._bars = {name: Bar(name) for name in ("header", "why", "footer")}
+        self.list, self.preview = HomeList(home), Preview()
+        self._layout_of_boxes = BoxLayout(self._boxes)
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout_of_boxes
+
+    def _boxes(self, size: Size) -> dict[str, Box]:
+        return home_rows.boxes(size.width, size.height, len(self._label))
+
+    def _widgets(self) -> Iterator[Bar | RowsView]:
+        yield from (self._bars["header"], self._bars["why"], self.list, self.preview, self._bars["footer"])
+
+    def compose(self) -> ComposeResult:
+        self.use_theme()
+        self.show(self.home)  # before the first layout, so that the first paint has it all
+        yield from self._widgets()
+
+    def on_mount(self) -> None:
+        self.list.focus()
+        self.call_after_refresh(self._make_prompt)
+
+    async def _make_prompt(self) -> None:
+        """From now on keys are answered."""
+        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+
+        prompt = Prompt(self.list)
+        await self.mount(prompt)
+        self.prompt = prompt
+        self.post_message(Ready())
+        self.call_after_refresh(self._colour)
+
+    def _colour(self) -> None:
+        """Loads what colours code, and shows it again."""
+        code_colours.load()
+        self.show(self.home)
+        self.post_message(Complete())
+
+    def use_theme(self, theme: Theme | None = None) -> None:
+        """Paints everything in the colours of the application's theme."""
+        self.palette = Palette(self.app.theme_variables, self.app.no_color)
+        for widget in self._widgets():
+            widget.palette = self.palette
+            widget.refresh()
+
+    def show(self, home: Home) -> None:
+        """Shows another moment, in the size that the terminal has now."""
+        self.home, before = home, self._label
+        self._label = self.prompt.label if self.prompt else ""
+        width, height = self.app.size
+        boxes = self._boxes(self.app.size)
+        for widget in self._widgets():
+            widget.display = widget.id in boxes
+        self._bars["header"].show(home_rows.header(width, height))
+        self._bars["why"].show(home_rows.about(home, width))
+        self._bars["footer"].show([line((self._label, "keycap")) if self._label else home_rows.footer(width)])
+        for pane in (self.list, self.preview):
+            if box := boxes.get(pane.id or ""):
+                pane.fit(box.width, box.height)
+        self.list.show_home(home)
+        if "pane2" in boxes:
+            self.preview.show_entry(home.entry)
+        if self._label != before:
+            self._bars["header"].refresh(layout=True)  # Textual keeps the arrangement of a screen that has not
+
+    def on_resize(self) -> None:
+        self.show(replace(self.home))
+
+    @property
+    def page(self) -> int:
+        """The rows of a page."""
+        return self.list.port.page

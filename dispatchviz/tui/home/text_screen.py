@@ -1,0 +1,44 @@
+"""A text over the home screen: what a command prints, a program, the help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.text_view import TextView
+
+
+class TextOverHome(TextView):
+    """The text, as wide as the view."""
+
+    BINDINGS: ClassVar = [
+        Binding("home,g", "rows(-1000000)", show=False),
+        Binding("end,G", "rows(1000000)", show=False),
+    ]
+
+    def __init__(self, title: str, make: Callable[[int], list[Line]], palette: Palette) -> None:
+        super().__init__(f"{title} (Esc or q closes)", palette)
+        self._make = make
+
+    def text(self) -> list[Line]:
+        return self._make(self.port.row_width)
+
+
+class TextScreen(ModalScreen[None]):
+    """Opened by a key; those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,v,question_mark,f1,backspace,left", "dismiss", show=False)]
+    DEFAULT_CSS = "TextScreen { align: center middle; } TextOverHome { width: 100%; height: 100%; padding: 0 1; }"
+
+    def __init__(self, title: str, make: Callable[[int], list[Line]], palette: Palette) -> None:
+        super().__init__()
+        self._view = TextOverHome(title, make, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

@@ -1,0 +1,159 @@
+"""What the applications have in common: one screen on a terminal, keys in their order, an end that tells why.
+
+Not here: what a key does (``keymap.py``, ``home/home_keymap.py``), what is shown (``app.py``, ``home/home_app.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rich.console import RenderableType
+from textual import events
+from textual.app import App, ScreenStackError, SystemCommand
+from textual.command import CommandPalette
+from textual.css.query import NoMatches
+from textual.filter import LineFilter
+from textual.message import Message
+from textual.screen import Screen
+from textual.theme import Theme
+from textual.worker import WorkerFailed
+
+from dispatchviz.tui.keymap import Key
+from dispatchviz.tui.terminal import support
+from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
+from dispatchviz.tui.text.palette import Uncoloured
+from dispatchviz.tui.widgets.typed_keys import TypedKeys
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.widgets.prompt import Prompt
+
+Result = TypeVar("Result")
+"""What the application gives back when its reader is done with it."""
+
+
+class Ready(Message):
+    """The first screen is there, and keys can be answered."""
+
+
+class View(Screen[None]):
+    """The screen of an application, over which others may open."""
+
+    prompt: Prompt | None = None
+    """The input line; there as soon as keys can be answered."""
+
+    def use_theme(self, theme: Theme | None = None) -> None:
+        """Paints everything in the colours of the application's theme."""
+
+
+class TerminalApp(App[Result]):
+    """An application that shows one ``View``, and runs an action for each key of a keymap."""
+
+    TITLE = "dispatchviz"
+
+    def __init__(self, view: View, keymap: Iterable[Key]) -> None:
+        super().__init__(driver_class=support.driver())
+        self.failed: StepperError | None = None
+        """Why the screen closed, if that was a mistake of ours."""
+        self._view, self._entries = view, tuple(keymap)
+        self._loop_of_keys: asyncio.AbstractEventLoop | None = None
+        actions: Mapping[str, str] = {key: entry.action for entry in self._entries for key in entry.keys}
+        self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, actions)
+
+    @property
+    def what_failed(self) -> str:
+        """The beginning of the line that tells of a mistake of ours: ``the stepper failed at step 3``."""
+        raise NotImplementedError
+
+    async def run_key_action(self, action: str) -> bool:
+        """Runs an action of the keymap."""
+        raise NotImplementedError
+
+    def before_key(self, event: events.Key | events.Paste) -> bool:
+        """Called before what is typed has its effect; True if there is nothing left to do."""
+        return False
+
+    def get_default_screen(self) -> Screen[None]:
+        return self._view
+
+    def on_mount(self) -> None:
+        self._loop_of_keys = asyncio.get_running_loop()
+        self.app_resume_signal.subscribe(self, self._repaint)
+        self.theme_changed_signal.subscribe(self, self._view.use_theme)
+        if support.is_there():
+            self.set_interval(1, support.end_if_gone)  # else its input would be read for ever, at full speed
+
+    def end_soon(self) -> None:
+        """Closes the screen as soon as what is being done is done; may be called at any moment."""
+        if self._loop_of_keys is not None:
+            self._loop_of_keys.call_soon_threadsafe(self.exit)
+
+    def _repaint(self, _: object) -> None:
+        """Everything again: while the process was stopped, others wrote on the terminal."""
+        self.refresh(layout=True)
+
+    def panic(self, *renderables: RenderableType) -> None:
+        self._note_failure(RuntimeError("the terminal cannot be read"))
+        super().panic(*renderables)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Textual would print the traceback with all values, page after page: it goes to a file."""
+        if not self._came_too_late(error):
+            self._note_failure(error)
+            super()._handle_exception(error)
+
+    def _came_too_late(self, error: Exception) -> bool:
+        """Whether a key, or a command of Textual's palette, was not done when the screen that it was for had closed."""
+        if isinstance(error, WorkerFailed):
+            palette = self.screen_stack and isinstance(self.screen, CommandPalette)
+            return isinstance(error.error, NoMatches) and not palette
+        return isinstance(error, ScreenStackError) and len(self.screen_stack) <= 1
+
+    def _print_error_renderables(self) -> None:
+        """Who opened the screen says what happened."""
+
+    def _note_failure(self, error: Exception) -> None:
+        if self.failed is None:
+            report = "".join(traceback.format_exception(error))
+            self.failed = failure(error, report, self.what_failed)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [Uncoloured()] if self.no_color else super().get_line_filters()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield from palette_commands(self._entries, self.run_key_action)
+        yield SystemCommand("Colours: choose a theme", "", self.action_change_theme)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and pastes on the view go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""
+        if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
+            return  # typed behind the key that quits: there is no screen any more to take it
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self._view:
+            await super().on_event(event)
+        elif not self._keys.hold(event):
+            await self.on_ready()
+            if not self.before_key(event) and not await self._keys.take(event):
+                await super().on_event(event)
+
+    async def on_ready(self) -> None:
+        """Keys typed before the first screen was complete come before all that were typed later."""
+        for event in self._keys.release():
+            await self.on_event(event)
+
+
+def palette_commands(keymap: Iterable[Key], run: Callable[[str], Awaitable[bool]]) -> Iterator[SystemCommand]:
+    """Every action of a keymap as ``group: what it does``."""
+    for key in keymap:
+        if key.action != "app.command_palette":
+            yield SystemCommand(f"{key.group}: {key.help}", key.shown, partial(run, key.action))
+
+
+def run_to_its_end(app: TerminalApp[Any]) -> None:
+    """Shows it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
+    with ended_by_signals(app.end_soon):
+        app.run()
+    if app.failed is not None:
+        raise app.failed

@@ -1,0 +1,70 @@
+"""The examples that ship: each says what it shows, and its name runs it in every folder."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.program import run
+from dispatchviz.shipped_examples import alternatives, examples, folder, located
+
+FORUM = "examples/forum.py"
+
+
+def test_every_example_says_in_a_line_what_there_is_to_see() -> None:
+    programs = {path.relative_to(folder()).with_suffix("").as_posix() for path in folder().rglob("*.py")}
+    assert {example.name for example in examples()} == programs
+    assert len(examples()) == len(programs), "none is told twice"
+    for example in examples():
+        assert example.shows
+        assert "\n" not in example.shows
+        assert example.shows.count("`") % 2 == 0
+
+
+def test_the_founding_program_is_the_first() -> None:
+    assert examples()[0].name == "forum"
+    assert "AutogradCUDA" in examples()[0].shows
+
+
+def test_the_name_of_an_example_runs_it_where_there_is_no_such_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert located(FORUM) == str(folder() / "forum.py")
+    assert examples()[0].script == FORUM
+    outcome = run(FORUM, (), io.StringIO())
+    assert outcome.status == 0
+    assert outcome.trace.header.program == FORUM
+
+
+def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").mkdir()
+    (tmp_path / FORUM).write_text("import torch\ntorch.ones(3)\n")
+    assert located(FORUM) == FORUM
+    assert examples()[0].script == str(folder() / "forum.py"), "home must not run the other one"
+    assert run(FORUM, (), io.StringIO()).trace.header.program == FORUM
+    assert "torch.ones(3)" in str(run(FORUM, (), io.StringIO()).trace.header.sources)
+
+
+@pytest.mark.parametrize("script", ["examples/nothing.py", "examples/chains/nothing.py"])
+def test_an_unknown_example_is_refused_with_those_that_there_are(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DispatchvizError) as refused:
+        run(script)
+    text = str(refused.value)
+    assert text.startswith(f"cannot read {script}: No such file or directory; the examples are examples/")
+    beside = "examples/chains/vmap.py" if "chains" in script else "examples/vmap.py"
+    assert beside in text
+    assert ("examples/chains/" in text) is ("chains" in script)
+
+
+def test_other_names_are_left_alone() -> None:
+    for script in ("forum.py", "examples/../forum.py", "/examples/forum.py", "examples", ""):
+        assert located(script) == script
+        assert alternatives(script) == ""

@@ -1,0 +1,449 @@
+"""The home screen: what is on it, and what its keys do."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.program import run
+from dispatchviz.shipped_examples import examples
+from dispatchviz.tui.home import home_rows
+from dispatchviz.tui.home.home_actions import HOME_ACTIONS
+from dispatchviz.tui.home.home_app import HomeApp
+from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
+from dispatchviz.tui.home.home_list import QUESTION, Home, program_entries
+from dispatchviz.tui.home.home_questions import common_beginning, paths
+from dispatchviz.tui.home.home_replies import Chosen
+from dispatchviz.tui.home.kept_trace import ago, facts_of, in_bytes
+from dispatchviz.tui.keymap import FOOTER_KEYS
+
+from .home_reader import home_with, read_home
+from .screens import SIZES, Reader
+
+FORUM = Chosen("examples/forum.py", "forum")
+
+
+def chosen(reader: Reader) -> str:
+    """The row that is highlighted."""
+    (row,) = [row for row in reader.screen if "▶" in row]
+    return row.partition("▶ ")[2].split("  ")[0]
+
+
+# -- the list ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [*SIZES, (60, 15)])
+def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        assert len(reader.screen) == size[1]
+        assert chosen(reader) == "forum"
+        assert reader.sees("Start here", "why AutogradCUDA is in the key set", "dispatchviz run examples/forum.py")
+        assert reader.sees("One idea each", "broadcast", "Enter open", "? help", "q quit")
+
+    assert read_home(story, size=size) is None
+
+
+def test_every_row_says_what_there_is_to_see() -> None:
+    home = home_with()
+    rows = [home_rows.list_row(home, at).plain for at in range(len(home.entries))]
+    assert len(rows) == len(examples()) + 5
+    for row, entry in zip(rows, home.entries, strict=True):
+        assert entry.name in row
+        assert entry.shows.replace("`", "") in row
+        assert "`" not in row
+
+
+def test_before_anything_was_run_the_list_says_what_will_be_kept() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G")
+        assert reader.sees("Recent traces", "none yet: what runs from here is kept here", "Look up, open")
+        await reader.press("slash", *"table")
+        assert not reader.sees("none yet")
+
+    read_home(story)
+
+
+def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
+        await reader.pilot.resize_terminal(80, 24)
+        await reader.pilot.pause()
+        assert chosen(reader) == "forum"
+        await reader.pilot.resize_terminal(1, 1)
+        await reader.pilot.pause()
+
+    read_home(story, size=(59, 15))
+
+
+def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("up", "N")
+        assert chosen(reader) == "forum", "the first row is the first"
+        await reader.press("down", "n")
+        assert chosen(reader) == "no_grad"
+        await reader.press("tab")
+        assert chosen(reader) == "add"
+        await reader.press("tab")
+        assert chosen(reader) == "convnet"
+        await reader.press("shift+tab", "shift+tab")
+        assert chosen(reader) == "broadcast"
+        await reader.press("G")
+        assert chosen(reader) == "run"
+        await reader.press("tab")
+        assert chosen(reader) == "forum", "round and round"
+        await reader.press("pagedown")
+        assert reader.app.home.at == reader.app.view.page
+        await reader.press("pageup", "end", "pageup", "home")
+        assert chosen(reader) == "forum"
+
+    read_home(story)
+
+
+# -- what rows open ---------------------------------------------------------------------------------------------------
+
+
+def test_enter_chooses_a_program() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("enter")
+
+    assert read_home(story) == FORUM
+
+
+def test_keys_typed_at_once_are_answered_in_their_order() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once("nn/vmap\nn\n")
+
+    assert read_home(story) == Chosen("examples/chains/vmap.py", "vmap")
+
+
+def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
+    async def story(reader: Reader) -> None:
+        (y,) = [y for y, row in enumerate(reader.screen) if "no_grad " in row]
+        await reader.pilot.click(offset=(10, y))
+        assert chosen(reader) == "no_grad"
+        (title,) = [y for y, row in enumerate(reader.screen) if "One idea each" in row]
+        await reader.pilot.click(offset=(10, title))
+        assert chosen(reader) == "no_grad"
+        await reader.pilot.click(offset=(10, y))
+
+    assert read_home(story) == Chosen("examples/no_grad.py", "no_grad")
+
+
+def test_the_text_of_a_program_is_shown_without_running_it() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("v")
+        assert reader.sees("examples/forum.py (Esc or q closes)", "6  z = torch.add(x, y)")
+        await reader.press("q")
+        assert chosen(reader) == "forum"
+        await reader.press("G", "v")
+        assert reader.sees("This row is no program")
+
+    read_home(story)
+
+
+def test_the_command_line_that_does_the_same_is_copied() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("y")
+        assert reader.sees("Copied: dispatchviz run examples/forum.py")
+        assert reader.app.clipboard == "dispatchviz run examples/forum.py"
+
+    read_home(story)
+
+
+def test_q_quits_and_ctrl_c_says_so() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("ctrl+c")
+        assert reader.sees("q quits")
+        await reader.press("q")
+        assert reader.app._exit
+
+    assert read_home(story) is None
+
+
+# -- filter -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"vmap")
+        assert reader.sees("filter: vmap", "Training steps", "meta_learning")
+        assert not reader.sees("Start here")
+        await reader.press("enter")
+        assert reader.sees("filter: vmap  (3 of 49; Esc: all)")
+        await reader.press("escape")
+        assert reader.sees("Start here", "Home ──")
+        assert chosen(reader) == "forum"
+
+    read_home(story)
+
+
+def test_leaving_a_filter_shows_what_was_there_before() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("n", "slash", *"gpt", "escape")
+        assert chosen(reader) == "broadcast"
+        assert not reader.sees("filter:")
+
+    read_home(story)
+
+
+def test_a_filter_that_lets_nothing_through_says_how_to_go_on() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"zzz", "enter")
+        assert reader.sees("Nothing here has the words zzz: Esc shows all")
+        await reader.press("enter", "v", "y", "n", "tab", "pagedown", "G", "escape")
+        assert chosen(reader) == "forum"
+
+    assert read_home(story) is None
+
+
+# -- looking up -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("tadd\n", ("dispatchviz table add", "aten::add.Tensor  (build cuda)", "wrapper_CUDA_add_Tensor")),
+        ("wlinear PrivateUse1\n", ("dispatchviz why linear PrivateUse1", "Claims to the cell, best first")),
+        ("kAutogradCUDA\n", ("dispatchviz keys AutogradCUDA", "AutogradCUDA")),
+        ("k\n", ("dispatchviz keys (Esc", "PythonTLSSnapshot")),
+        ("cadd\n", ("dispatchviz codegen add", "structured_delegate: add.out")),
+    ],
+)
+def test_a_key_looks_something_up(keys: str, words: tuple[str, ...]) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once(keys)
+        assert reader.sees(*words)
+        await reader.press("G", "pagedown", "g")
+        assert reader.sees(*words)
+        await reader.press("escape")
+        assert chosen(reader) == "forum"
+
+    read_home(story, size=(100, 40))
+
+
+def test_a_look_up_is_laid_out_anew_for_another_size() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once("wlinear PrivateUse1\n")
+        before = reader.text
+        await reader.pilot.resize_terminal(60, 15)
+        await reader.pilot.pause()
+        assert reader.sees("Claims to the cell") or reader.sees("[math kernel]")
+        assert reader.text != before
+
+    read_home(story, size=(120, 40))
+
+
+def test_a_wrong_answer_says_why_and_can_be_mended() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once("wlinearr PrivateUse1\n")
+        assert reader.sees("there is no operator 'linearr'; did you mean aten::linear")
+        assert reader.sees("dispatchviz why: linearr PrivateUse1")
+        await reader.press("home", *("right",) * 6, "delete", "enter")
+        assert reader.sees("dispatchviz why linear PrivateUse1 (Esc or q closes)")
+        await reader.press("escape", "t", *"[/]", "enter")
+        assert reader.sees("there is no operator '[/]'")
+        await reader.press("escape")
+        assert not reader.sees("dispatchviz table:")
+
+    read_home(story)
+
+
+def test_the_rows_of_questions_ask() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"raw key set", "enter", "enter", *"0x1000010002", "enter")
+        assert reader.sees("dispatchviz keys 0x1000010002", "AutogradCUDA")
+
+    read_home(story)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_completed_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    for name in ("train.py", "train_more.py", ".hidden.py", "runs/one.dvtrace"):
+        (tmp_path / name).touch()
+
+    async def story(reader: Reader) -> None:
+        await reader.press("o")
+        assert reader.sees("runs/  train.py  train_more.py")
+        assert not reader.sees(".hidden")
+        await reader.press("t", "tab")
+        assert reader.sees("Run or open: train")
+        await reader.press("enter")
+        assert reader.sees("there is no file train", "Run or open: train")
+        await reader.press("ctrl+u", "r", "tab")
+        await reader.press("enter")
+        assert reader.sees("runs/ is a folder: name a file in it")
+        await reader.press("tab", "enter")
+
+    assert read_home(story) == Chosen("runs/one.dvtrace")
+
+
+def test_names_are_completed_as_they_are_typed(tmp_path: Path) -> None:
+    for name in ("abc.py", "abd.py", ".a", "b\x1b.py"):
+        (tmp_path / name).touch()
+    assert paths(f"{tmp_path}/a") == [f"{tmp_path}/abc.py", f"{tmp_path}/abd.py"]
+    assert paths(f"{tmp_path}/.") == [f"{tmp_path}/.a"]
+    assert paths(f"{tmp_path}/b") == [], "what cannot be shown cannot be typed"
+    assert paths(f"{tmp_path}/nothing/") == []
+    assert common_beginning(paths(f"{tmp_path}/a")) == f"{tmp_path}/ab"
+    assert common_beginning([]) == ""
+
+
+# -- traces -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "forum.dvtrace"
+    run("examples/forum.py").trace.save(path)
+    return path
+
+
+def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
+        await reader.press("shift+tab", "shift+tab")
+        assert reader.sees("Recent traces", "▶ forum  just now · ", " kB · 325 steps · examples/forum.py")
+        assert reader.app.home.entry.command == f"dispatchviz open {trace}"
+        await reader.press("enter")
+
+    assert read_home(story, trace, size=(100, 30)) == Chosen(str(trace), "forum")
+
+
+HOSTILE = ("[/] [a] f[N]", "\x1b[31mred\x07", "\u202etxt")
+
+
+def test_damaged_traces_and_hostile_names_have_their_rows(trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "cut.dvtrace").write_bytes(trace.read_bytes()[:3000])
+    (tmp_path / "rubbish.dvtrace").write_bytes(b"\x00\xff" * 50)
+    (tmp_path / "empty.dvtrace").touch()
+    gone = tmp_path / "gone.dvtrace"
+    gone.symlink_to(tmp_path / "nowhere")
+    hostile = [tmp_path / f"{name.replace('/', '|')}.dvtrace" for name in HOSTILE]
+    for path in hostile:
+        path.write_bytes(trace.read_bytes())
+    files = [trace, *hostile, *(tmp_path / f"{name}.dvtrace" for name in ("cut", "rubbish", "empty", "gone"))]
+
+    async def story(reader: Reader) -> None:
+        await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
+        await reader.press("G")
+        assert reader.sees("[|] [a] f[N]", "\\x1b[31mred\\x07", "\\u202etxt")
+        assert reader.sees("0 steps", "is cut off", "is not a dispatchviz trace")
+        assert not reader.sees("gone")
+        assert not any(character in reader.text for character in "\x1b\x07\u202e")
+
+    read_home(story, *files, size=(119, 60))
+
+
+def test_what_is_being_recorded_is_not_read(tmp_path: Path) -> None:
+    part = tmp_path / f"long.part-{os.getpid()}.dvtrace"
+    part.write_bytes(b"half of")
+    assert facts_of(part) == "is being recorded"
+
+
+def test_how_long_ago_and_how_large() -> None:
+    assert [ago(seconds) for seconds in (-5, 59, 60, 3700, 7200, 86400, 10**7)] == [
+        "just now",
+        "just now",
+        "1 minute ago",
+        "1 hour ago",
+        "2 hours ago",
+        "1 day ago",
+        "115 days ago",
+    ]
+    assert [in_bytes(size) for size in (0, 1, 999, 1000, 25_400, 3_210_000, 10**10)] == [
+        "0 bytes",
+        "1 byte",
+        "999 bytes",
+        "1.0 kB",
+        "25 kB",
+        "3.2 MB",
+        "10 GB",
+    ]
+
+
+# -- the table of keys ------------------------------------------------------------------------------------------------
+
+
+def test_no_key_does_two_things() -> None:
+    assert max(Counter(key for entry in HOME_KEYMAP for key in entry.keys).values()) == 1
+
+
+def test_every_action_exists() -> None:
+    for entry in HOME_KEYMAP:
+        name = entry.action.partition("(")[0]
+        exists = hasattr(HomeApp, f"action_{name[4:]}") if name.startswith("app.") else name in {*HOME_ACTIONS, "page"}
+        assert exists, name
+
+
+def test_the_help_and_the_footer_are_made_from_it() -> None:
+    text = "\n".join(row.plain for row in home_rows.help_rows())
+    for entry in HOME_KEYMAP:
+        assert f"{entry.shown:<17}{entry.help}" in text
+    assert len([entry for entry in HOME_KEYMAP if entry.footer]) <= FOOTER_KEYS
+    for width in (60, 80, 200):
+        assert home_rows.footer(width).width <= width
+        assert "q quit" in home_rows.footer(width).plain
+
+    async def story(reader: Reader) -> None:
+        await reader.press("question_mark")
+        assert reader.sees("Every row is a program, a trace or a question.")
+        await reader.press("question_mark")
+        assert chosen(reader) == "forum"
+
+    read_home(story)
+
+
+def test_every_question_has_a_key() -> None:
+    asked = {entry.target for entry in home_with().entries if entry.kind == QUESTION}
+    assert {f"ask('{name}')" for name in asked} <= {entry.action for entry in HOME_KEYMAP}
+
+
+# -- looks ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(60, 15), (120, 40)])
+def test_no_color_leaves_no_colour_and_every_sign(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def story(reader: Reader) -> None:
+        assert chosen(reader) == "forum"
+        strips = reader.app.screen._compositor.render_strips()
+        styles = [segment.style for strip in strips for segment in strip if segment.style]
+        assert any(style.reverse for style in styles), "the row of the cursor"
+        colours = [colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None]
+        assert all(colour.is_default for colour in colours)
+
+    read_home(story, size=size)
+
+
+def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
+    home = Home(program_entries(examples())).goto(3)
+    assert home.entry is not None
+    assert replace(home, programs=home.programs[2:]).entry == home.entry
+    assert replace(home, programs=home.programs[:2]).at == 0
+
+
+def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("─ examples/forum.py ─", "6  z = torch.add(x, y)")
+        await reader.press("n")
+        assert reader.sees("─ examples/broadcast.py ─")
+        await reader.press("G")
+        assert reader.sees("─ run ─", "train.py")
+        await reader.pilot.resize_terminal(100, 30)
+        await reader.pilot.pause()
+        assert not reader.sees("─ run ─")
+        await reader.pilot.click(offset=(90, 20))
+        await reader.pilot.resize_terminal(200, 60)
+        await reader.press("g")
+        assert reader.sees("6  z = torch.add(x, y)")
+
+    read_home(story, size=(120, 40))

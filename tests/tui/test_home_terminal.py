@@ -1,0 +1,134 @@
+"""``dispatchviz`` alone on a real terminal: a program runs, the stepper opens, the home screen comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import dispatchviz
+
+from .test_real_terminal import Terminal
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")]
+
+HOME = "your file"
+"""In the footer, whatever is chosen."""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where traces are kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    return tmp_path / "cache" / "dispatchviz"
+
+
+@pytest.fixture
+def home(cache: Path) -> Iterator[Terminal]:
+    """The home screen, in a folder without examples."""
+    opened = Terminal(size=(200, 60))
+    opened.wait_for(HOME)
+    yield opened
+    opened.close()
+
+
+def again(home: Terminal, text: str) -> None:
+    """Waits for a text that comes after all that has been seen."""
+    home.seen = b""
+    home.wait_for(text)
+
+
+def ended(home: Terminal) -> int:
+    home.type("q")
+    return home.ended()
+
+
+def test_enter_runs_the_founding_program_and_q_comes_back_with_its_trace(home: Terminal, cache: Path) -> None:
+    home.type("\r")
+    again(home, "examples/forum.py")
+    home.wait_for("Steps")
+    home.type("q")
+    again(home, "the trace is kept: dispatchviz open")
+    home.wait_for(HOME)
+    assert [path.name for path in cache.glob("*.dvtrace")] == ["forum.dvtrace"]
+    home.type("\x1b[Z\x1b[Z")  # two groups back: the recent traces
+    again(home, "325 steps")
+    home.type("\r")
+    again(home, "Steps")
+    home.type("q")
+    again(home, HOME)
+    assert ended(home) == 0
+
+
+PROGRAMS = {
+    "raises.py": ("import torch\nprint('so ' * 3)\ntorch.ones(2) @ torch.ones(3)\n", "RuntimeError"),
+    "exits.py": ("import os\nos.environ['CHANGED'] = '1'\nos.chdir('/')\nexit(3)\n", "ended with exit status 3"),
+    "broken.py": ("def (\n", "broken.py, line 1: SyntaxError"),
+    "interrupted.py": ("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", "interrupted.py: interrupted"),
+}  # fmt: skip
+"""Programs, and what is said of them afterwards."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whatever_a_program_does_the_home_screen_says_it(name: str, home: Terminal, tmp_path: Path) -> None:
+    text, said = PROGRAMS[name]
+    (tmp_path / name).write_text(text)
+    (tmp_path / "after.py").write_text("import os, torch\nprint(os.environ.get('CHANGED', 'as before'))\n")
+    home.type(f"o{name}\r")
+    if name != "broken.py":
+        again(home, "Steps")
+        home.type("q")
+    again(home, said)
+    home.wait_for(HOME)  # what is typed before goes nowhere
+    home.type("oafter.py\r")
+    again(home, "as before")
+    home.wait_for("Steps")
+    home.type("q")
+    again(home, HOME)
+    assert ended(home) == 0
+
+
+def test_a_program_has_the_keyboard_and_ctrl_c(home: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "asks.py").write_text("import time\nprint('Dear', input('name? '))\nprint('now')\ntime.sleep(600)\n")
+    home.type("oasks.py\r")
+    again(home, "name? ")
+    home.type("reader\r")
+    home.wait_for("Dear reader")
+    home.wait_for("now")
+    os.kill(home.program.pid, signal.SIGINT)
+    again(home, "The program was interrupted")
+    home.type("q")
+    again(home, "asks.py: interrupted")
+    home.wait_for(HOME)
+    assert ended(home) == 0
+
+
+def test_a_damaged_trace_is_refused_with_its_reason(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    (cache / "bad.dvtrace").write_bytes(b"\x00" * 100)
+    home = Terminal(size=(200, 60))
+    home.wait_for(HOME)
+    home.type("\x1b[Z\x1b[Z\r")
+    home.wait_for("is not a dispatchviz trace")
+    assert ended(home) == 0
+    home.close()
+
+
+def test_a_signal_ends_it_and_the_terminal_is_given_back(home: Terminal) -> None:
+    home.program.send_signal(signal.SIGTERM)
+    assert home.ended() == -signal.SIGTERM
+    assert b"\x1b[?1049l" in home.seen
+
+
+def test_where_no_screen_opens_it_says_what_to_type(cache: Path) -> None:
+    small = Terminal(size=(50, 14))
+    small.wait_for("dispatchviz run examples/forum.py")
+    assert small.ended() == 0
+    small.close()
+    assert "dispatchviz run examples/forum.py" in dispatchviz().out
