@@ -36,6 +36,7 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
+from dispatchviz.held_tensors import HOLDS_NOTHING, is_module
 from dispatchviz.user_lines import ProgramEventBuilder
 from dispatchviz.variable_names import Names
 
@@ -97,6 +98,8 @@ class ProgramRecorder(Recorder):
         self.announced = self._program.announced
         """File name as in the code object, to the name that the trace shows."""
         self.names = Names(self)
+        self._turns: dict[str, int] = {}
+        """How often the statement has run that binds a variable again and again."""
         self._sites: dict[tuple[int, int], _Site] = {}
         """By code object and instruction of the user's."""
         self.base: Base = 0, None
@@ -127,6 +130,8 @@ class ProgramRecorder(Recorder):
         if len(self.notes) > self.many_notes:
             self.hand_over()
         self._last_error = None  # it would keep its frames, and their tensors, alive
+        if self.names.changed:
+            self.names.look_again()
         frame = _getframe(_CALLER)
         if self._top == id(frame) and self._top_code is frame.f_code:
             self.note(("line_reached", frame.f_code, line))
@@ -140,6 +145,19 @@ class ProgramRecorder(Recorder):
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
 
+    def bound_in_turn(self, scope: str, name: str, value: Any, /) -> None:
+        """The same of the only statement that binds it again and again."""
+        turn = self._turns[name] = self._turns.get(name, 0) + 1
+        if type(value) not in PLAIN:
+            self._resumed(_getframe(_CALLER))
+        self.names.bind(scope, name, value, turn)
+
+    def items_changed(self, scope: str, name: str, value: Any, /) -> None:
+        """What a variable names may have other items."""
+        if type(value) is list or type(value) is dict:
+            self._resumed(_getframe(_CALLER))
+            self.names.bind(scope, name, value)
+
     def here(self, value: Any = None, /) -> Any:
         """The calling frame resumes, with the value."""
         self.resumed(_getframe(_CALLER))
@@ -147,7 +165,10 @@ class ProgramRecorder(Recorder):
 
     def away(self, value: Any = None, /) -> Any:
         """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
-        self.left(_getframe(_CALLER))
+        frame = _getframe(_CALLER)
+        if self.names.shadowed:
+            self.names.left(scope_of(frame.f_code))
+        self.left(frame)
         return value
 
     def left(self, frame: FrameType, /) -> None:
@@ -335,13 +356,22 @@ class ProgramRecorder(Recorder):
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
         code = frame.f_code
-        scope = "" if code.co_name == "<module>" else code.co_qualname
+        scope = scope_of(code)
         first, bind = self.first_tensor, self.names.bind
+        if self.names.changed:
+            self.names.look_again()
         for name, value in list(frame.f_locals.items()):
-            if type(value) in PLAIN or not isinstance(value, Tensor):
+            if type(value) in HOLDS_NOTHING:
                 continue
-            if value._number >= first or any(value is one for one in arguments):
+            if not isinstance(value, Tensor):
+                if is_module(value):
+                    bind(scope, name, value)
+            elif value._number >= first or any(value is one for one in arguments):
                 bind(scope, name, value)
+
+    def module_changed(self, module: Any, /) -> None:
+        """Its names are looked at again before the next line."""
+        self.names.module_changed(module)
 
     def raised(self, error: BaseException) -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
@@ -366,6 +396,11 @@ _CALLER, _CALLERS_CALLER = 2, 3
 """How many frames away those are from a method of the recorder; the first one is the safety net's."""
 
 _ALL_WRITTEN: AllWritten = ("all_written",)
+
+
+def scope_of(code: CodeType) -> str:
+    """The function that variables of a frame belong to; empty for the module."""
+    return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
 
 
 def _same_way(frame: FrameType, way: Way) -> bool:

@@ -1,19 +1,31 @@
-"""Which variable names which tensor: decides when there is a NameBound event.
+"""Which variable names which tensor: decides when there is a NameBound event, and when a NameUnbound.
 
 A tensor keeps the first name that it got, as long as that name is still its own: ``h = x`` does not rename ``x``.
 When ``x`` goes to another tensor, the first one gets another event, with a name that is left to it, if any.
+
+What a variable's value holds has names too: a module's parameters by their paths, the items of a list. A module that is
+part of another has the names of the outermost.
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.held_tensors import HOLDS_NOTHING, held_by
 
 Variable = tuple[str, str]
-"""The function that a variable belongs to (empty: the module), and its name."""
+"""The function that a variable belongs to (empty: the module), and its name, or how what it holds is written."""
+
+
+class Named(NamedTuple):
+    """A name as it was recorded."""
+
+    tensor: int
+    """The recorder's number of the tensor."""
+    turn: int
 
 
 class Names:
@@ -24,19 +36,103 @@ class Names:
         self._holds: dict[Variable, weakref.ref[Tensor]] = {}
         self._recorded: dict[int, Variable] = {}
         """By the recorder's number: a tensor as a dictionary key would be compared by a dispatched ``==``."""
+        self._names: dict[Variable, Named] = {}
+        """What each is the recorded name of."""
+        self._others: dict[int, list[Variable]] = {}
+        """Variables that got a tensor which had a name already, by its number."""
+        self._latest: dict[str, Variable] = {}
+        """Of the variables that are called alike the one that was recorded last."""
+        self.shadowed: dict[str, list[Variable]] = {}
+        """By function, the variables outside of it that cannot be seen while it runs: it has one that is called so."""
+        self._below: dict[Variable, tuple[Variable, ...]] = {}
+        """Variables to the names of what their values hold."""
+        self._modules: dict[Variable, weakref.ref[Any]] = {}
+        """Variables to modules that are part of no other."""
+        self._parts: dict[int, tuple[weakref.ref[Any], Variable]] = {}
+        """``id`` of modules that have names to the variable of the outermost."""
+        self.changed: dict[Variable, None] = {}
+        """Variables whose modules hold something else by now, in order."""
 
-    def bind(self, scope: str, name: str, value: Any) -> None:
-        """A variable now has a value, a tensor or anything else."""
+    def bind(self, scope: str, name: str, value: Any, turn: int = 0) -> None:
+        """A variable now has a value, a tensor or anything else; in which turn of its line, if that can be told."""
         variable = (scope, name)
-        held = self._holds.get(variable)
-        before = None if held is None else held()
-        if value is before:
+        is_tensor = isinstance(value, Tensor)
+        if variable in self._below:
+            if not (variable in self._modules and self._modules[variable]() is value):
+                self._hold_again(variable, value)
+        elif not is_tensor and type(value) not in HOLDS_NOTHING:
+            self._hold(variable, value)
+        self._set(variable, value if is_tensor else None, turn)
+
+    def left(self, scope: str) -> None:
+        """A function is over, or waits: what it hid can be seen again."""
+        for variable in self.shadowed.pop(scope, ()):
+            tensor, named = self._tensor_of(variable), self._names.get(variable)
+            if tensor is not None and named is not None and self._latest.get(variable[1]) != variable:
+                self._record_name(variable, tensor, named.turn)
+
+    # -- what a value holds -------------------------------------------------------------------------------------------
+
+    def module_changed(self, module: Any) -> None:
+        """Another tensor or module is a member of it, or one less."""
+        known = self._parts.get(id(module))
+        if known is not None and known[0]() is module:
+            self.changed[known[1]] = None
+
+    def look_again(self) -> None:
+        """Names what changed modules hold now."""
+        changed, self.changed = self.changed, {}
+        for variable in changed:
+            held = self._modules.get(variable)
+            if held is not None:
+                self._hold_again(variable, held())
+
+    def _hold_again(self, variable: Variable, value: Any) -> None:
+        """Names what the value holds, and takes the names away that it no longer has a tensor for."""
+        before = self._below.pop(variable, ())
+        self._modules.pop(variable, None)
+        if type(value) not in HOLDS_NOTHING and not isinstance(value, Tensor):
+            self._hold(variable, value)
+        kept = frozenset(self._below.get(variable, ()))
+        for one in before:
+            if one not in kept:
+                self._set(one, None)
+
+    def _hold(self, variable: Variable, value: Any) -> None:
+        if self._is_part(value, variable):
             return
-        if isinstance(value, Tensor):
+        scope, name = variable
+        below = []
+        for text, held in held_by(value):
+            if isinstance(held, Tensor):
+                below.append((scope, name + text))
+                self._set(below[-1], held)
+            else:
+                self._parts[id(held)] = weakref.ref(held), variable
+                if held is value:
+                    self._modules[variable] = weakref.ref(value)
+        if below:
+            self._below[variable] = tuple(below)
+
+    def _is_part(self, value: Any, variable: Variable) -> bool:
+        """Whether a value is a module that another variable names already, or is part of what that names."""
+        known = self._parts.get(id(value))
+        return known is not None and known[0]() is value and known[1] != variable and known[1] in self._below
+
+    # -- one name -----------------------------------------------------------------------------------------------------
+
+    def _set(self, variable: Variable, value: Tensor | None, turn: int = 0) -> None:
+        before, named = self._tensor_of(variable), self._names.get(variable)
+        if value is not None:
+            if value is before:
+                return
             self._holds[variable] = weakref.ref(value)
-            self._record(value, variable)
-        else:
-            self._holds.pop(variable, None)
+            self._record(value, variable, turn)
+        elif self._holds.pop(variable, None) is None:
+            return
+        if named is not None and self._names.get(variable) is named:
+            del self._names[variable]
+            self._recorder.name_unbound(variable[1], named.tensor)
         if before is not None and self._recorded.get(before._number) == variable:
             self._record_another(before)
 
@@ -44,13 +140,37 @@ class Names:
         held = self._holds.get(variable)
         return None if held is None else held()
 
-    def _record(self, tensor: Tensor, variable: Variable) -> None:
+    def _record(self, tensor: Tensor, variable: Variable, turn: int = 0) -> None:
         recorded = self._recorded.get(tensor._number)
         if recorded is None or self._tensor_of(recorded) is not tensor:
-            self._recorder.name_bound(variable[1], tensor)
-            self._recorded[tensor._number] = variable
+            self._record_name(variable, tensor, turn)
+        elif _is_longer_path(variable, recorded):
+            self._record_name(variable, tensor, turn)
+            self._others.setdefault(tensor._number, []).append(recorded)
+        else:
+            self._others.setdefault(tensor._number, []).append(variable)
+
+    def _record_name(self, variable: Variable, tensor: Tensor, turn: int) -> None:
+        scope, name = variable
+        self._recorder.name_bound(name, tensor, turn)
+        self._recorded[tensor._number] = variable
+        self._names[variable] = Named(tensor._number, turn)
+        hidden = self._latest.get(name, variable)
+        if hidden != variable and scope:
+            self.shadowed.setdefault(scope, []).append(hidden)
+        self._latest[name] = variable
 
     def _record_another(self, tensor: Tensor) -> None:
-        left = next((variable for variable in self._holds if self._tensor_of(variable) is tensor), None)
-        if left is not None:
-            self._record(tensor, left)
+        waiting = self._others.pop(tensor._number, [])
+        while waiting:
+            variable = waiting.pop(0)
+            if self._tensor_of(variable) is tensor:
+                if waiting:
+                    self._others[tensor._number] = waiting
+                self._record_name(variable, tensor, 0)
+                return
+
+
+def _is_longer_path(variable: Variable, other: Variable) -> bool:
+    """Whether a module that has a parameter turns out to be part of another one."""
+    return 0 < other[1].count(".") < variable[1].count(".")

@@ -71,6 +71,11 @@ def _name_bound(trace: Trace, event: ev.NameBound) -> str:
     return f"{event.name} = t{event.tensor}"
 
 
+@_of(ev.NameUnbound)
+def _name_unbound(trace: Trace, event: ev.NameUnbound) -> str:
+    return f"{event.name} is no more t{event.tensor}"
+
+
 @_of(ev.Printed)
 def _printed(trace: Trace, event: ev.Printed) -> str:
     return shortened(f"printed {event.text}", WIDTH)

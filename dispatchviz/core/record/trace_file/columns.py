@@ -64,7 +64,7 @@ class Columns:
     nodes: Sequence[int]
     tensors: Sequence[int]
     names: Sequence[int]
-    """The variable's name of a NameBound, the Node's of a NodeCreated."""
+    """The variable's name of a NameBound or NameUnbound, the Node's of a NodeCreated."""
     operator_names: tuple[str, ...]
     key_names: tuple[str, ...]
     kind_names: tuple[str, ...]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.nn.modules.member_changes import members_changed
 
 Convert = Callable[[Any], Any]
 
@@ -29,6 +30,7 @@ class ApplyMixin:
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
+        members_changed(self)
         return self
 
     def _convert_parameter(self, fn: Convert, name: str, parameter: Any) -> None:
