@@ -73,7 +73,7 @@ def _name_bound(trace: Trace, event: ev.NameBound) -> str:
 
 @_of(ev.NameUnbound)
 def _name_unbound(trace: Trace, event: ev.NameUnbound) -> str:
-    return f"{event.name} is no more t{event.tensor}"
+    return f"{event.name} no longer names t{event.tensor}"
 
 
 @_of(ev.Printed)

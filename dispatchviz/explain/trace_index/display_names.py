@@ -1,8 +1,8 @@
 """What tensors and Nodes are called: by the user's variable where there is one, else by their number.
 
-A plain name, ``z``, is one that names the tensor as of the step: from where the program bound it until the variable went
-on to another. Before that it is ``z (t4)``, the tensor that ``z`` will name. Afterwards it is ``loss@3``, what ``loss``
-named in the third turn of its line, or ``earlier z (t4)`` where there are no turns to count.
+A plain name, ``z``, is one that names the tensor as of the step: from where the program bound it until the variable
+went on to another. Before that it is ``z (t4)``, the tensor that ``z`` will name. Afterwards it is ``loss@3``, what
+``loss`` named in the third turn of its line, or ``earlier z (t4)`` where there are no turns to count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
 
 def tensor_name(trace: Trace, tensor: int, at: int) -> str:
-    """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``z (t5)``, ``x@3``, ``0.1``, ``t5`` if it has none."""
+    """The user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, or ``t5``."""
     known, grads = index(trace), ""
     while len(grads) < len(GRAD) * DEEPEST:
         if name := known.name(tensor, at):

@@ -76,12 +76,9 @@ class Index:
         found, bound, tensors = "", -1, self._columns.tensors
         for name, steps in self._variables.get(tensor, ()):
             place = bisect_right(steps, at)
-            if (
-                place
-                and tensors[step := steps[place - 1]] == tensor
-                and step > bound
-                and self._is_bound(name, step, at)
-            ):
+            if not place or tensors[step := steps[place - 1]] != tensor:
+                continue
+            if step > bound and self._is_bound(name, step, at):
                 found, bound = name, step
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
-from dispatchviz.core.record.events.field_types import LineNumber, Step, TensorNumber
+from dispatchviz.core.record.events.field_types import Count, LineNumber, Step, TensorNumber
 
 FormattingMethod = Literal["Tensor.__repr__", "Tensor.__format__"]
 """The methods of Tensor that format it as text."""
@@ -33,7 +33,7 @@ class NameBound(Event, frozen=True):
     ``named_parameters`` writes it behind the variable of the outermost module."""
     tensor: TensorNumber
     """Number of the tensor."""
-    turn: int = 0
+    turn: Count = 0
     """How many times the statement that binds the variable has run by now, if no other statement of a loop or of a
     function binds one that is called so; else 0, and in traces of older versions."""
 

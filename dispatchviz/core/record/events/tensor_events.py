@@ -48,8 +48,8 @@ class TensorCreated(Event, frozen=True):
     wrapped_number: bool
     """It is a Python number passed for a tensor parameter (``is_wrapped_number``)."""
     value: str = ""
-    """That number, as Python writes it: ``0.1``. Empty for other tensors, for a number that is not in the host's memory,
-    and in traces of older versions."""
+    """That number, as Python writes it: ``0.1``. Empty for other tensors, for a number in a device's memory, and in
+    traces of older versions."""
 
 
 class ViewMade(Event, frozen=True):
