@@ -130,14 +130,16 @@ class ProgramRecorder(Recorder):
         if len(self.notes) > self.many_notes:
             self.hand_over()
         self._last_error = None  # it would keep its frames, and their tensors, alive
-        if self.names.changed:
-            self.names.look_again()
         frame = _getframe(_CALLER)
         if self._top == id(frame) and self._top_code is frame.f_code:
             self.note(("line_reached", frame.f_code, line))
         elif recorder.active is self:
             self._top, self._top_code = id(frame), frame.f_code
             self.note(("frame_entered", user_locations(frame, self.base), line))
+        if self.names.changed:
+            self.names.look_again()
+        if self.names.seen_again:
+            self.names.see_again()
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
         """The calling frame has bound a variable."""
@@ -261,6 +263,8 @@ class ProgramRecorder(Recorder):
         """
         if len(self.notes) > self.many_notes:
             self.hand_over()
+        if self.names.seen_again:
+            self.names.see_again()
         frame = _getframe(_CALLERS_CALLER)  # past Binding.__call__
         site = self._sites.get((id(frame.f_code), frame.f_lasti))
         if (

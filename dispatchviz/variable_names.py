@@ -52,10 +52,15 @@ class Names:
         """``id`` of modules that have names to the variable of the outermost."""
         self.changed: dict[Variable, None] = {}
         """Variables whose modules hold something else by now, in order."""
+        self.seen_again: dict[Variable, None] = {}
+        """Variables that were hidden by one of a function that is over, in order."""
 
     def bind(self, scope: str, name: str, value: Any, turn: int = 0) -> None:
         """A variable now has a value, a tensor or anything else; in which turn of its line, if that can be told."""
         variable = (scope, name)
+        if self.seen_again:
+            self.seen_again.pop(variable, None)
+            self.see_again()
         is_tensor = isinstance(value, Tensor)
         if variable in self._below:
             if not (variable in self._modules and self._modules[variable]() is value):
@@ -66,12 +71,15 @@ class Names:
 
     def left(self, scope: str) -> None:
         """A function is over, or waits: what it hid can be seen again."""
-        for variable in self.shadowed.pop(scope, ()):
+        self.seen_again.update(dict.fromkeys(self.shadowed.pop(scope, ())))
+
+    def see_again(self) -> None:
+        """Names what can be seen again, on the line that the program is on."""
+        again, self.seen_again = self.seen_again, {}
+        for variable in again:
             tensor, named = self._tensor_of(variable), self._names.get(variable)
             if tensor is not None and named is not None and self._latest.get(variable[1]) != variable:
                 self._record_name(variable, tensor, named.turn)
-
-    # -- what a value holds -------------------------------------------------------------------------------------------
 
     def module_changed(self, module: Any) -> None:
         """Another tensor or module is a member of it, or one less."""
@@ -86,6 +94,8 @@ class Names:
             held = self._modules.get(variable)
             if held is not None:
                 self._hold_again(variable, held())
+
+    # -- what a value holds -------------------------------------------------------------------------------------------
 
     def _hold_again(self, variable: Variable, value: Any) -> None:
         """Names what the value holds, and takes the names away that it no longer has a tensor for."""

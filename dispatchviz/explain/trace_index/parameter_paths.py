@@ -1,4 +1,4 @@
-"""How a parameter's path is shown: ``head.weight`` where there is one model, ``net.head.weight`` where there are several.
+"""How a parameter's path is shown: ``head.weight`` where there is one model, ``net.head.weight`` where there are more.
 
 A trace has the path behind the variable of the outermost module. That variable is left out where it says nothing: all
 paths of the trace begin with it. It stays in front of ``weight`` and of ``0.weight``, which say little alone.
