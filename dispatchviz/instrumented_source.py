@@ -64,7 +64,7 @@ def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
             code = _compiled(source, file, _Watched())
         except SyntaxError:  # too many blocks within each other, with ours: then without ours
             code = _compiled(source, file, _Watched(blocks=False))
-    called = {
+    called: dict[str, Any] = {
         _LINE: watcher.line_reached,
         _NAME: watcher.variable_bound,
         _TURN: watcher.bound_in_turn,
