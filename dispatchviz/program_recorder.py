@@ -253,6 +253,8 @@ class ProgramRecorder(Recorder):
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
+        if self.names.seen_again:
+            self.names.see_again()
         self._arrive(values)
         super().binding_entered(binding, signature, values)
 

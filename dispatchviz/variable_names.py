@@ -171,14 +171,17 @@ class Names:
         self._latest[name] = variable
 
     def _record_another(self, tensor: Tensor) -> None:
-        waiting = self._others.pop(tensor._number, [])
-        while waiting:
-            variable = waiting.pop(0)
-            if self._tensor_of(variable) is tensor:
-                if waiting:
-                    self._others[tensor._number] = waiting
-                self._record_name(variable, tensor, 0)
-                return
+        """A name that is left, rather a variable of its own than an item of one."""
+        names = [one for one in self._others.pop(tensor._number, ()) if self._tensor_of(one) is tensor]
+        if names:
+            left = min(names, key=_is_item)
+            names.remove(left)
+            self._others[tensor._number] = names
+            self._record_name(left, tensor, 0)
+
+
+def _is_item(variable: Variable) -> bool:
+    return not variable[1].isidentifier()
 
 
 def _is_longer_path(variable: Variable, other: Variable) -> bool:
