@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.tensor.tensor import Tensor
@@ -35,6 +35,11 @@ def held_by(value: Any) -> Held:
         yield from _of_module("", value, {})
 
 
+def is_tensor(value: Any) -> TypeGuard[Tensor]:
+    """Whether a value is a tensor by its type: ``isinstance`` would ask other objects for their ``__class__``."""
+    return Tensor in type(value).__mro__
+
+
 def is_module(value: Any) -> bool:
     """Whether a value is a ``torch.nn.Module``: has a place for parameters and one for modules."""
     own = _own_attributes(value)
@@ -50,7 +55,7 @@ def _own_attributes(value: Any) -> dict[str, Any] | None:
 
 def _of_items(items: Iterable[tuple[str, Any]]) -> Held:
     for text, item in items:
-        if isinstance(item, Tensor):
+        if is_tensor(item):
             yield text, item
         elif type(item) not in HOLDS_NOTHING:
             yield from _of_module(text, item, {})
@@ -65,7 +70,7 @@ def _of_module(path: str, module: Any, seen: dict[int, Any]) -> Held:
     own = object.__getattribute__(module, "__dict__")
     for space in ("_parameters", "_buffers"):
         for name, tensor in _items(own.get(space)):
-            if isinstance(tensor, Tensor) and id(tensor) not in seen:
+            if is_tensor(tensor) and id(tensor) not in seen:
                 seen[id(tensor)] = tensor
                 yield f"{path}.{name}", tensor
     for name, below in _items(own.get("_modules")):

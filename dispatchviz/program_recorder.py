@@ -34,9 +34,8 @@ from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
-from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
-from dispatchviz.held_tensors import HOLDS_NOTHING, is_module
+from dispatchviz.held_tensors import HOLDS_NOTHING, is_module, is_tensor
 from dispatchviz.user_lines import ProgramEventBuilder
 from dispatchviz.variable_names import Names
 
@@ -136,10 +135,8 @@ class ProgramRecorder(Recorder):
         elif recorder.active is self:
             self._top, self._top_code = id(frame), frame.f_code
             self.note(("frame_entered", user_locations(frame, self.base), line))
-        if self.names.changed:
-            self.names.look_again()
-        if self.names.seen_again:
-            self.names.see_again()
+        if self.names.unsettled:
+            self.names.settle()
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
         """The calling frame has bound a variable."""
@@ -333,6 +330,7 @@ class ProgramRecorder(Recorder):
         if frame is not None:
             self.note(self._arrival(frame))
             if frame.f_code.co_filename not in self.announced:
+                self._name_modules(frame)
                 self._name_locals(frame, values)
         return frame
 
@@ -361,19 +359,22 @@ class ProgramRecorder(Recorder):
 
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
-        code = frame.f_code
-        scope = scope_of(code)
+        scope = scope_of(frame.f_code)
         first, bind = self.first_tensor, self.names.bind
+        for name, value in list(frame.f_locals.items()):
+            if type(value) in PLAIN or not is_tensor(value):
+                continue
+            if value._number >= first or any(value is one for one in arguments):
+                bind(scope, name, value)
+
+    def _name_modules(self, frame: FrameType) -> None:
+        """Emits the names of what a frame's modules hold."""
         if self.names.changed:
             self.names.look_again()
+        scope = scope_of(frame.f_code)
         for name, value in list(frame.f_locals.items()):
-            if type(value) in HOLDS_NOTHING:
-                continue
-            if not isinstance(value, Tensor):
-                if is_module(value):
-                    bind(scope, name, value)
-            elif value._number >= first or any(value is one for one in arguments):
-                bind(scope, name, value)
+            if type(value) not in HOLDS_NOTHING and is_module(value):
+                self.names.bind(scope, name, value)
 
     def module_changed(self, module: Any, /) -> None:
         """Its names are looked at again before the next line."""

@@ -10,22 +10,14 @@ part of another has the names of the outermost.
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.held_tensors import HOLDS_NOTHING, held_by
+from dispatchviz.held_tensors import HOLDS_NOTHING, held_by, is_tensor
 
 Variable = tuple[str, str]
 """The function that a variable belongs to (empty: the module), and its name, or how what it holds is written."""
-
-
-class Named(NamedTuple):
-    """A name as it was recorded."""
-
-    tensor: int
-    """The recorder's number of the tensor."""
-    turn: int
 
 
 class Names:
@@ -36,9 +28,9 @@ class Names:
         self._holds: dict[Variable, weakref.ref[Tensor]] = {}
         self._recorded: dict[int, Variable] = {}
         """By the recorder's number: a tensor as a dictionary key would be compared by a dispatched ``==``."""
-        self._names: dict[Variable, Named] = {}
-        """What each is the recorded name of."""
-        self._others: dict[int, list[Variable]] = {}
+        self._names: dict[Variable, tuple[int, int]] = {}
+        """What each is the recorded name of: the tensor's number, and the turn."""
+        self._others: dict[int, dict[Variable, None]] = {}
         """Variables that got a tensor which had a name already, by its number."""
         self._latest: dict[str, Variable] = {}
         """Of the variables that are called alike the one that was recorded last."""
@@ -54,6 +46,8 @@ class Names:
         """Variables whose modules hold something else by now, in order."""
         self.seen_again: dict[Variable, None] = {}
         """Variables that were hidden by one of a function that is over, in order."""
+        self.unsettled = False
+        """``settle`` may have something to do."""
 
     def bind(self, scope: str, name: str, value: Any, turn: int = 0) -> None:
         """A variable now has a value, a tensor or anything else; in which turn of its line, if that can be told."""
@@ -61,17 +55,21 @@ class Names:
         if self.seen_again:
             self.seen_again.pop(variable, None)
             self.see_again()
-        is_tensor = isinstance(value, Tensor)
+        plain = type(value) in HOLDS_NOTHING
         if variable in self._below:
             if not (variable in self._modules and self._modules[variable]() is value):
                 self._hold_again(variable, value)
-        elif not is_tensor and type(value) not in HOLDS_NOTHING:
+        elif not plain and not is_tensor(value):
             self._hold(variable, value)
-        self._set(variable, value if is_tensor else None, turn)
+        if not plain and is_tensor(value):
+            self._set(variable, value, turn)
+        elif variable in self._holds:
+            self._set(variable, None)
 
     def left(self, scope: str) -> None:
         """A function is over, or waits: what it hid can be seen again."""
         self.seen_again.update(dict.fromkeys(self.shadowed.pop(scope, ())))
+        self.unsettled = True
 
     def see_again(self) -> None:
         """Names what can be seen again, on the line that the program is on."""
@@ -79,13 +77,22 @@ class Names:
         for variable in again:
             tensor, named = self._tensor_of(variable), self._names.get(variable)
             if tensor is not None and named is not None and self._latest.get(variable[1]) != variable:
-                self._record_name(variable, tensor, named.turn)
+                self._record_name(variable, tensor, named[1])
 
     def module_changed(self, module: Any) -> None:
         """Another tensor or module is a member of it, or one less."""
         known = self._parts.get(id(module))
         if known is not None and known[0]() is module:
             self.changed[known[1]] = None
+            self.unsettled = True
+
+    def settle(self) -> None:
+        """A line begins: what was put off is named now."""
+        self.unsettled = False
+        if self.changed:
+            self.look_again()
+        if self.seen_again:
+            self.see_again()
 
     def look_again(self) -> None:
         """Names what changed modules hold now."""
@@ -101,7 +108,7 @@ class Names:
         """Names what the value holds, and takes the names away that it no longer has a tensor for."""
         before = self._below.pop(variable, ())
         self._modules.pop(variable, None)
-        if type(value) not in HOLDS_NOTHING and not isinstance(value, Tensor):
+        if type(value) not in HOLDS_NOTHING and not is_tensor(value):
             self._hold(variable, value)
         kept = frozenset(self._below.get(variable, ()))
         for one in before:
@@ -114,7 +121,7 @@ class Names:
         scope, name = variable
         below = []
         for text, held in held_by(value):
-            if isinstance(held, Tensor):
+            if is_tensor(held):
                 below.append((scope, name + text))
                 self._set(below[-1], held)
             else:
@@ -132,17 +139,18 @@ class Names:
     # -- one name -----------------------------------------------------------------------------------------------------
 
     def _set(self, variable: Variable, value: Tensor | None, turn: int = 0) -> None:
-        before, named = self._tensor_of(variable), self._names.get(variable)
-        if value is not None:
-            if value is before:
-                return
+        held, named = self._holds.get(variable), self._names.get(variable)
+        before = None if held is None else held()
+        if value is None:
+            self._holds.pop(variable, None)
+        elif value is before:
+            return
+        else:
             self._holds[variable] = weakref.ref(value)
             self._record(value, variable, turn)
-        elif self._holds.pop(variable, None) is None:
-            return
         if named is not None and self._names.get(variable) is named:
             del self._names[variable]
-            self._recorder.name_unbound(variable[1], named.tensor)
+            self._recorder.name_unbound(variable[1], named[0])
         if before is not None and self._recorded.get(before._number) == variable:
             self._record_another(before)
 
@@ -151,23 +159,27 @@ class Names:
         return None if held is None else held()
 
     def _record(self, tensor: Tensor, variable: Variable, turn: int = 0) -> None:
-        recorded = self._recorded.get(tensor._number)
-        if recorded is None or self._tensor_of(recorded) is not tensor:
+        number = tensor._number
+        recorded = self._recorded.get(number)
+        named = None if recorded is None else self._names.get(recorded)
+        if recorded is None or named is None or named[0] != number:
             self._record_name(variable, tensor, turn)
         elif _is_longer_path(variable, recorded):
             self._record_name(variable, tensor, turn)
-            self._others.setdefault(tensor._number, []).append(recorded)
+            self._others.setdefault(number, {})[recorded] = None
         else:
-            self._others.setdefault(tensor._number, []).append(variable)
+            self._others.setdefault(number, {})[variable] = None
 
     def _record_name(self, variable: Variable, tensor: Tensor, turn: int) -> None:
         scope, name = variable
         self._recorder.name_bound(name, tensor, turn)
-        self._recorded[tensor._number] = variable
-        self._names[variable] = Named(tensor._number, turn)
-        hidden = self._latest.get(name, variable)
-        if hidden != variable and scope:
-            self.shadowed.setdefault(scope, []).append(hidden)
+        number = tensor._number
+        self._recorded[number] = variable
+        self._names[variable] = number, turn
+        if scope:
+            hidden = self._latest.get(name, variable)
+            if hidden != variable:
+                self.shadowed.setdefault(scope, []).append(hidden)
         self._latest[name] = variable
 
     def _record_another(self, tensor: Tensor) -> None:
@@ -176,7 +188,7 @@ class Names:
         if names:
             left = min(names, key=_is_item)
             names.remove(left)
-            self._others[tensor._number] = names
+            self._others[tensor._number] = dict.fromkeys(names)
             self._record_name(left, tensor, 0)
 
 
