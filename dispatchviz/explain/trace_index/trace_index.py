@@ -41,6 +41,8 @@ class Index:
         """Tensor to the variables that have ever named it, each once, and the steps at which these were bound."""
         self.holders: Lookup[str, Entries[int]] = Lookup(self._holders, self._numbers)
         """Variable name to (step, tensor)."""
+        self._unbindings: Lookup[str, Sequence[int]] = Lookup(self._unbound, self._numbers)
+        """Variable name to the steps at which it was taken from a tensor."""
         self.tensors: Lookup[int, ev.TensorCreated] = Lookup(self._last(of_tensor, ev.TensorCreated), of_tensor)
         self.shapes: Lookup[int, Entries[tuple[int, ...]]] = Lookup(self._shapes, of_tensor)
         """Tensor to (step, its shape from then on)."""
@@ -108,10 +110,8 @@ class Index:
 
     def _is_bound(self, name: str, since: int, at: int) -> bool:
         """Whether a name was not taken from its tensor again."""
-        number = self._numbers[name]
-        steps = self._of_name.steps(number, ev.NameUnbound)
+        steps, tensors = self._unbindings.get(name, ()), self._columns.tensors
         place = bisect_right(steps, at)
-        tensors = self._columns.tensors
         return not place or steps[place - 1] < since or tensors[steps[place - 1]] != tensors[since]
 
     def is_gradient(self, tensor: int, leaf: int, at: int) -> bool:
@@ -212,6 +212,10 @@ class Index:
         number = self._numbers.get(name)
         steps = () if number is None else self._of_name.steps(number, ev.NameBound)
         return Entries.some(steps, self._columns.tensors.__getitem__)
+
+    def _unbound(self, name: str) -> Sequence[int] | None:
+        number = self._numbers.get(name)
+        return None if number is None else self._of_name.steps(number, ev.NameUnbound) or None
 
     def _nodes_named(self, name: str) -> int:
         number = self._numbers.get(name)
