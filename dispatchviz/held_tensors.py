@@ -1,12 +1,12 @@
 """What a variable's value holds, and how that is written: the parameters and buffers of a module by their paths
-(``net.head.weight``), the items of a tuple, a list or a dictionary (``params[0]``).
+(``net.head.weight``), items of a tuple, a list or a dictionary (``params[0]``), an object's attributes (``net.w1``).
 
 No code of the user's runs: what an object holds is read off its ``__dict__``, no attribute is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeGuard
@@ -20,19 +20,27 @@ MANY = 64
 HOLDS_NOTHING = PLAIN | {ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, bytes, range}
 """Types of values that nobody reads a tensor's name off."""
 
-Held = Iterator[tuple[str, Any]]
-"""Tensors and modules, each with how it is written behind what it was found in."""
+Items = Iterator[tuple[str, Any]]
+"""What is held, each with how it is written behind what it was found in."""
+Held = Items
+"""The same of tensors and modules alone."""
 
 
-def held_by(value: Any) -> Held:
-    """The tensors and modules in a value, the module itself first; nothing in those of most types."""
+def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
+    """The tensors and modules in a value, the module itself first; nothing in those of most types.
+
+    Modules that have a name of their own are left out of lists and other objects.
+    """
     kind = type(value)
     if kind is tuple or kind is list:
-        yield from _of_items((f"[{place}]", item) for place, item in enumerate(islice(value, MANY)))
+        yield from _of_items(((f"[{place}]", item) for place, item in enumerate(islice(value, MANY))), is_named)
     elif kind is dict:
-        yield from _of_items((f"[{key!r}]", value[key]) for key in islice(value, MANY) if type(key) in (str, int))
-    else:
+        items = ((f"[{key!r}]", value[key]) for key in islice(value, MANY) if type(key) in (str, int))
+        yield from _of_items(items, is_named)
+    elif is_module(value):
         yield from _of_module("", value, {})
+    else:
+        yield from _of_items(_attributes(value), is_named)
 
 
 def is_tensor(value: Any) -> TypeGuard[Tensor]:
@@ -53,11 +61,18 @@ def _own_attributes(value: Any) -> dict[str, Any] | None:
     return own if type(own) is dict else None
 
 
-def _of_items(items: Iterable[tuple[str, Any]]) -> Held:
+def _attributes(value: Any) -> Items:
+    """The public attributes that an object has for itself, none that its class may give or take."""
+    for name, item in islice(_items(_own_attributes(value)), MANY):
+        if type(name) is str and not name.startswith("_") and not any(name in vars(one) for one in type(value).__mro__):
+            yield f".{name}", item
+
+
+def _of_items(items: Items, is_named: Callable[[Any], bool]) -> Held:
     for text, item in items:
         if is_tensor(item):
             yield text, item
-        elif type(item) not in HOLDS_NOTHING:
+        elif type(item) not in HOLDS_NOTHING and not is_named(item):
             yield from _of_module(text, item, {})
 
 

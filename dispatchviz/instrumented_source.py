@@ -39,7 +39,7 @@ class Watcher(Protocol):
         """The same, by the only statement of a loop or of a function that binds a variable of this name."""
 
     def items_changed(self, scope: str, name: str, value: Any) -> None:
-        """An item of what a variable names may be another one now."""
+        """An item or an attribute of what a variable names may be another one now."""
 
     def here(self, value: Any = None) -> Any:
         """The frame resumes within a statement; returns the value."""
@@ -291,15 +291,17 @@ _CHANGING = frozenset(
 
 
 def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
-    """The variables whose values' items a statement changes: ``params[0] = w``, ``params.append(w)``."""
+    """The variables whose items or attributes a statement changes: ``ws[0] = w``, ``ws.append(w)``, ``net.w = w``."""
     targets = statement.targets if isinstance(statement, ast.Delete) else _targets(statement)
     for target in targets:
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        if isinstance(target, ast.Subscript | ast.Attribute) and isinstance(target.value, ast.Name):
             yield target.value
     match statement:
         case ast.Expr(value=called) | ast.Assign(value=called):
             match called:
                 case ast.Call(func=ast.Attribute(value=ast.Name() as name, attr=method)) if method in _CHANGING:
+                    yield name
+                case ast.Call(func=ast.Name("setattr" | "delattr"), args=[ast.Name() as name, *_]):
                     yield name
 
 

@@ -152,10 +152,12 @@ class ProgramRecorder(Recorder):
         self.names.bind(scope, name, value, turn)
 
     def items_changed(self, scope: str, name: str, value: Any, /) -> None:
-        """What a variable names may have other items."""
+        """What a variable names may have other items or attributes."""
         if type(value) is list or type(value) is dict:
             self._resumed(_getframe(_CALLER))
             self.names.bind(scope, name, value)
+        else:
+            self.names.holder_changed(value)
 
     def here(self, value: Any = None, /) -> Any:
         """The calling frame resumes, with the value."""
@@ -378,7 +380,7 @@ class ProgramRecorder(Recorder):
 
     def module_changed(self, module: Any, /) -> None:
         """Its names are looked at again before the next line."""
-        self.names.module_changed(module)
+        self.names.holder_changed(module)
 
     def raised(self, error: BaseException) -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""

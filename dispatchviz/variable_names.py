@@ -38,12 +38,12 @@ class Names:
         """By function, the variables outside of it that cannot be seen while it runs: it has one that is called so."""
         self._below: dict[Variable, tuple[Variable, ...]] = {}
         """Variables to the names of what their values hold."""
-        self._modules: dict[Variable, weakref.ref[Any]] = {}
-        """Variables to modules that are part of no other."""
+        self._holders: dict[Variable, weakref.ref[Any]] = {}
+        """Variables to modules that are part of no other, and to other objects that hold tensors."""
         self._parts: dict[int, tuple[weakref.ref[Any], Variable]] = {}
-        """``id`` of modules that have names to the variable of the outermost."""
+        """``id`` of those, and of modules within, to the variable of the outermost."""
         self.changed: dict[Variable, None] = {}
-        """Variables whose modules hold something else by now, in order."""
+        """Variables whose values hold something else by now, in order."""
         self.seen_again: dict[Variable, None] = {}
         """Variables that were hidden by one of a function that is over, in order."""
         self.unsettled = False
@@ -57,7 +57,7 @@ class Names:
             self.see_again()
         plain = type(value) in HOLDS_NOTHING
         if variable in self._below:
-            if not (variable in self._modules and self._modules[variable]() is value):
+            if not (variable in self._holders and self._holders[variable]() is value):
                 self._hold_again(variable, value)
         elif not plain and not is_tensor(value):
             self._hold(variable, value)
@@ -79,10 +79,10 @@ class Names:
             if tensor is not None and named is not None and self._latest.get(variable[1]) != variable:
                 self._record_name(variable, tensor, named[1])
 
-    def module_changed(self, module: Any) -> None:
-        """Another tensor or module is a member of it, or one less."""
-        known = self._parts.get(id(module))
-        if known is not None and known[0]() is module:
+    def holder_changed(self, holder: Any) -> None:
+        """Another tensor or module is an attribute of it, or one less."""
+        known = self._parts.get(id(holder))
+        if known is not None and known[0]() is holder:
             self.changed[known[1]] = None
             self.unsettled = True
 
@@ -95,10 +95,10 @@ class Names:
             self.see_again()
 
     def look_again(self) -> None:
-        """Names what changed modules hold now."""
+        """Names what changed modules and other objects hold now."""
         changed, self.changed = self.changed, {}
         for variable in changed:
-            held = self._modules.get(variable)
+            held = self._holders.get(variable)
             if held is not None:
                 self._hold_again(variable, held())
 
@@ -107,7 +107,7 @@ class Names:
     def _hold_again(self, variable: Variable, value: Any) -> None:
         """Names what the value holds, and takes the names away that it no longer has a tensor for."""
         before = self._below.pop(variable, ())
-        self._modules.pop(variable, None)
+        self._holders.pop(variable, None)
         if type(value) not in HOLDS_NOTHING and not is_tensor(value):
             self._hold(variable, value)
         kept = frozenset(self._below.get(variable, ()))
@@ -120,16 +120,17 @@ class Names:
             return
         scope, name = variable
         below = []
-        for text, held in held_by(value):
+        for text, held in held_by(value, lambda held: self._is_part(held, variable)):
             if is_tensor(held):
                 below.append((scope, name + text))
                 self._set(below[-1], held)
             else:
                 self._parts[id(held)] = weakref.ref(held), variable
-                if held is value:
-                    self._modules[variable] = weakref.ref(value)
         if below:
             self._below[variable] = tuple(below)
+            if type(value).__weakrefoffset__:
+                self._holders[variable] = weakref.ref(value)
+                self._parts[id(value)] = self._holders[variable], variable
 
     def _is_part(self, value: Any, variable: Variable) -> bool:
         """Whether a value is a module that another variable names already, or is part of what that names."""

@@ -14,6 +14,7 @@ from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
+from tests.explain.test_names_of_steps import OWN
 from tests.steps import last_step, step
 
 GPT = """
@@ -179,3 +180,11 @@ def test_a_module_with_other_members_is_looked_at_again(tmp_path: Path) -> None:
     ]  # fmt: skip
     lost = [name for name, turn in bound(trace) if turn]
     assert set(lost) == {"net.0.weight", *(f"net.1.{name}" for name in batch_norm)}
+
+
+def test_attributes_are_called_as_the_program_writes_them() -> None:
+    trace = traced(OWN["objects"])
+    end = last_step(trace)
+    assert {"net.w3", "lin.weight", "lin.weight.grad"} <= names_at(trace, end)
+    assert not any("size" in name or "count" in name or "_w2" in name for name, _ in bound(trace))
+    assert [name for name, _ in bound(trace) if name in ("net.w1", "net.w3")] == ["net.w1"] * 3 + ["net.w3", "net.w1"]

@@ -59,6 +59,28 @@ OWN = {
         pair[1] * 2
         pair = None
         """,
+    "objects": """
+        import torch
+        class Net:
+            count = torch.ones(1)
+            def __init__(self):
+                self.w1, self._w2 = torch.ones(2, requires_grad=True), torch.ones(2)
+                self.lin = torch.nn.Linear(2, 2)
+            @property
+            def size(self):
+                raise ValueError
+            def step(self):
+                self.w1 = (self.w1 - 0.1).detach()
+                return self.w1 + self._w2
+        net = Net()
+        net.__dict__["size"] = torch.ones(3)
+        net.lin(net.w1).sum().backward()
+        net.step()
+        net.step()
+        net.w3 = torch.ones(4)
+        del net.w1
+        net.w3 + 1
+        """,
     "modules": """
         import torch
         from torch import nn
