@@ -33,10 +33,10 @@ def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
     """
     kind = type(value)
     if kind is tuple or kind is list:
-        yield from _of_items(((f"[{place}]", item) for place, item in enumerate(islice(value, MANY))), is_named)
+        yield from _of_items(((f"[{place}]", item) for place, item in enumerate(value[:MANY])), is_named)
     elif kind is dict:
-        items = ((f"[{key!r}]", value[key]) for key in islice(value, MANY) if type(key) in (str, int))
-        yield from _of_items(items, is_named)
+        first = list(islice(value.items(), MANY))  # in one piece: another thread may change it meanwhile
+        yield from _of_items(((f"[{key!r}]", item) for key, item in first if type(key) in (str, int)), is_named)
     elif is_module(value):
         yield from _of_module("", value, {})
     else:
