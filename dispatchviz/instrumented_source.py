@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, Protocol
 
-_LINE, _NAME, _HERE, _AWAY, _WITHIN = (f"\0dispatchviz {what}" for what in ("line", "name", "here", "away", "within"))
+_LINE, _NAME, _TURN, _ITEMS, _HERE, _AWAY, _WITHIN = (
+    f"\0dispatchviz {what}" for what in ("line", "name", "turn", "items", "here", "away", "within")
+)
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
@@ -31,6 +34,12 @@ class Watcher(Protocol):
 
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
+
+    def bound_in_turn(self, scope: str, name: str, value: Any) -> None:
+        """The same, by the only statement of a loop or of a function that binds a variable of this name."""
+
+    def items_changed(self, scope: str, name: str, value: Any) -> None:
+        """An item or an attribute of what a variable names may be another one now."""
 
     def here(self, value: Any = None) -> Any:
         """The frame resumes within a statement; returns the value."""
@@ -55,12 +64,22 @@ def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
             code = _compiled(source, file, _Watched())
         except SyntaxError:  # too many blocks within each other, with ours: then without ours
             code = _compiled(source, file, _Watched(blocks=False))
-    called = watcher.line_reached, watcher.variable_bound, watcher.here, watcher.away, watcher.within
-    return _with_constants(code, dict(zip((_LINE, _NAME, _HERE, _AWAY, _WITHIN), called, strict=True)))
+    called: dict[str, Any] = {
+        _LINE: watcher.line_reached,
+        _NAME: watcher.variable_bound,
+        _TURN: watcher.bound_in_turn,
+        _ITEMS: watcher.items_changed,
+        _HERE: watcher.here,
+        _AWAY: watcher.away,
+        _WITHIN: watcher.within,
+    }
+    return _with_constants(code, called)
 
 
 def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
-    tree = watched.visit(_Frames().visit(ast.parse(source, file)))
+    tree = ast.parse(source, file)
+    watched.in_turns = names_bound_in_turns(tree)
+    tree = watched.visit(_Frames().visit(tree))
     code: CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
 
@@ -83,6 +102,8 @@ class _Watched(ast.NodeTransformer):
         self._scope: list[str] = []
         self._loops: list[ast.stmt] = []
         self._blocks = blocks
+        self.in_turns: frozenset[str] = frozenset()
+        """Variables that one statement of a loop or of a function binds."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         node.body = self._suite(node.body, 0, documented=True)
@@ -143,7 +164,10 @@ class _Watched(ast.NodeTransformer):
                 result.append(_call(self._loops[-1], _HERE))
             self.visit(statement)
             result.append(statement)
-            result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
+            repeats = bool(self._scope or self._loops)
+            result += [self._bind(name, repeats) for target in _targets(statement) for name in _names(target)]
+            result += map(self._unbind, _deleted(statement))
+            result += map(self._items, _with_other_items(statement))
         return result
 
     def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
@@ -153,12 +177,21 @@ class _Watched(ast.NodeTransformer):
             targets = [node.target]
         elif isinstance(node, ast.With | ast.AsyncWith):
             targets = [item.optional_vars for item in node.items]
+        repeats = bool(self._scope or self._loops or isinstance(node, _LOOPS))
         for target in targets:
-            yield from (self._bind(name) for name in _names(target))
+            yield from (self._bind(name, repeats) for name in _names(target))
 
-    def _bind(self, name: ast.Name) -> ast.stmt:
-        value = ast.copy_location(ast.Name(name.id, ast.Load()), name)
-        return _call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+    def _bind(self, name: ast.Name, repeats: bool = False) -> ast.stmt:
+        return self._about(name, _TURN if repeats and name.id in self.in_turns else _NAME, _value_of(name))
+
+    def _unbind(self, name: ast.Name) -> ast.stmt:
+        return self._about(name, _NAME, ast.Constant(None))
+
+    def _items(self, name: ast.Name) -> ast.stmt:
+        return self._about(name, _ITEMS, _value_of(name))
+
+    def _about(self, name: ast.Name, what: str, value: ast.expr) -> ast.stmt:
+        return _call(name, what, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
 
     def _line_then(self, test: ast.expr, line: int) -> ast.expr:
         """A loop's condition that reports its line each time: the call gives None, so ``or`` gives the condition."""
@@ -238,6 +271,58 @@ def _line_of(statement: ast.stmt) -> int:
     """A decorated definition begins at its first decorator."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _value_of(name: ast.Name) -> ast.expr:
+    return ast.copy_location(ast.Name(name.id, ast.Load()), name)
+
+
+def _deleted(statement: ast.stmt) -> Iterator[ast.Name]:
+    """The variables that a ``del`` deletes."""
+    if isinstance(statement, ast.Delete):
+        for target in statement.targets:
+            yield from _names(target)
+
+
+_CHANGING = frozenset(
+    ["append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"]
+)
+"""The methods of lists and dictionaries that change which items they have."""
+
+
+def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
+    """The variables whose items or attributes a statement changes: ``ws[0] = w``, ``ws.append(w)``, ``net.w = w``."""
+    targets = statement.targets if isinstance(statement, ast.Delete) else _targets(statement)
+    for target in targets:
+        if isinstance(target, ast.Subscript | ast.Attribute) and isinstance(target.value, ast.Name):
+            yield target.value
+    match statement:
+        case ast.Expr(value=called) | ast.Assign(value=called):
+            match called:
+                case ast.Call(func=ast.Attribute(value=ast.Name() as name, attr=method)) if method in _CHANGING:
+                    yield name
+                case ast.Call(func=ast.Name("setattr" | "delattr"), args=[ast.Name() as name, *_]):
+                    yield name
+
+
+def names_bound_in_turns(tree: ast.AST) -> frozenset[str]:
+    """The variables for which there is one statement, of all in loops and in functions, that binds them."""
+    counts = Counter(_bound_again_and_again(tree, False))
+    return frozenset(name for name, count in counts.items() if count == 1)
+
+
+def _bound_again_and_again(node: ast.AST, again: bool) -> Iterator[str]:
+    """The variables that statements within loops and functions bind, and those of the loops themselves."""
+    targets = _targets(node) if isinstance(node, ast.stmt) else []
+    if isinstance(node, ast.For | ast.AsyncFor):
+        again, targets = True, [node.target]
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    if again:
+        yield from (name.id for target in targets for name in _names(target))
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _bound_again_and_again(child, again or isinstance(node, _LOOPS | _SCOPES))
 
 
 def _targets(statement: ast.stmt) -> list[ast.expr]:

@@ -34,8 +34,8 @@ from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
-from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
+from dispatchviz.held_tensors import HOLDS_NOTHING, is_module, is_tensor
 from dispatchviz.user_lines import ProgramEventBuilder
 from dispatchviz.variable_names import Names
 
@@ -97,6 +97,8 @@ class ProgramRecorder(Recorder):
         self.announced = self._program.announced
         """File name as in the code object, to the name that the trace shows."""
         self.names = Names(self)
+        self._turns: dict[str, int] = {}
+        """How often the statement has run that binds a variable again and again."""
         self._sites: dict[tuple[int, int], _Site] = {}
         """By code object and instruction of the user's."""
         self.base: Base = 0, None
@@ -133,12 +135,29 @@ class ProgramRecorder(Recorder):
         elif recorder.active is self:
             self._top, self._top_code = id(frame), frame.f_code
             self.note(("frame_entered", user_locations(frame, self.base), line))
+        if self.names.unsettled:
+            self.names.settle()
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
         """The calling frame has bound a variable."""
         if type(value) not in PLAIN:
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
+
+    def bound_in_turn(self, scope: str, name: str, value: Any, /) -> None:
+        """The same of the only statement that binds it again and again."""
+        turn = self._turns[name] = self._turns.get(name, 0) + 1
+        if type(value) not in PLAIN:
+            self._resumed(_getframe(_CALLER))
+        self.names.bind(scope, name, value, turn)
+
+    def items_changed(self, scope: str, name: str, value: Any, /) -> None:
+        """What a variable names may have other items or attributes."""
+        if type(value) is list or type(value) is dict:
+            self._resumed(_getframe(_CALLER))
+            self.names.bind(scope, name, value)
+        else:
+            self.names.holder_changed(value)
 
     def here(self, value: Any = None, /) -> Any:
         """The calling frame resumes, with the value."""
@@ -147,7 +166,10 @@ class ProgramRecorder(Recorder):
 
     def away(self, value: Any = None, /) -> Any:
         """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
-        self.left(_getframe(_CALLER))
+        frame = _getframe(_CALLER)
+        if self.names.shadowed:
+            self.names.left(scope_of(frame.f_code))
+        self.left(frame)
         return value
 
     def left(self, frame: FrameType, /) -> None:
@@ -230,6 +252,8 @@ class ProgramRecorder(Recorder):
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
+        if self.names.seen_again:
+            self.names.see_again()
         self._arrive(values)
         super().binding_entered(binding, signature, values)
 
@@ -240,6 +264,8 @@ class ProgramRecorder(Recorder):
         """
         if len(self.notes) > self.many_notes:
             self.hand_over()
+        if self.names.seen_again:
+            self.names.see_again()
         frame = _getframe(_CALLERS_CALLER)  # past Binding.__call__
         site = self._sites.get((id(frame.f_code), frame.f_lasti))
         if (
@@ -306,6 +332,7 @@ class ProgramRecorder(Recorder):
         if frame is not None:
             self.note(self._arrival(frame))
             if frame.f_code.co_filename not in self.announced:
+                self._name_modules(frame)
                 self._name_locals(frame, values)
         return frame
 
@@ -334,14 +361,26 @@ class ProgramRecorder(Recorder):
 
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
-        code = frame.f_code
-        scope = "" if code.co_name == "<module>" else code.co_qualname
+        scope = scope_of(frame.f_code)
         first, bind = self.first_tensor, self.names.bind
         for name, value in list(frame.f_locals.items()):
-            if type(value) in PLAIN or not isinstance(value, Tensor):
+            if type(value) in PLAIN or not is_tensor(value):
                 continue
             if value._number >= first or any(value is one for one in arguments):
                 bind(scope, name, value)
+
+    def _name_modules(self, frame: FrameType) -> None:
+        """Emits the names of what a frame's modules hold."""
+        if self.names.changed:
+            self.names.look_again()
+        scope = scope_of(frame.f_code)
+        for name, value in list(frame.f_locals.items()):
+            if type(value) not in HOLDS_NOTHING and is_module(value):
+                self.names.bind(scope, name, value)
+
+    def module_changed(self, module: Any, /) -> None:
+        """Its names are looked at again before the next line."""
+        self.names.holder_changed(module)
 
     def raised(self, error: BaseException) -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
@@ -366,6 +405,11 @@ _CALLER, _CALLERS_CALLER = 2, 3
 """How many frames away those are from a method of the recorder; the first one is the safety net's."""
 
 _ALL_WRITTEN: AllWritten = ("all_written",)
+
+
+def scope_of(code: CodeType) -> str:
+    """The function that variables of a frame belong to; empty for the module."""
+    return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
 
 
 def _same_way(frame: FrameType, way: Way) -> bool:

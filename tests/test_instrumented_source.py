@@ -22,6 +22,11 @@ class _Watcher:
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         self._names.append((scope, name, value))
 
+    bound_in_turn = variable_bound
+
+    def items_changed(self, scope: str, name: str, value: Any) -> None:
+        self._names.append((scope, f"{name}[...]", value))
+
     def here(self, value: Any = None) -> Any:
         return value
 
@@ -122,7 +127,7 @@ def test_names_are_recorded_with_their_function() -> None:
         c[0] = 8
         """)
     recorded = [("", "a", 1), ("", "b", 2), ("", "c", [8]), ("", "d", 4), ("", "d", 5), ("f", "y", 6), ("", "g", 7)]
-    assert names == recorded
+    assert names == [*recorded, ("", "c[...]", [8])]
 
 
 def test_private_names_of_a_class_are_found() -> None:

@@ -26,7 +26,7 @@ def test_a_trace_of_format_1_opens() -> None:
         assert label(trace, event.seq)
         assert why_here(trace, event.seq)
     (output,) = [e for e in trace if isinstance(e, ev.OutputAllocated) and e.tensor == 4]
-    assert label(trace, output.seq) == "set_output_raw_strided: t4 (functional)"
+    assert label(trace, output.seq) == "set_output_raw_strided: z (t4) (functional)"
 
 
 def test_its_candidates_are_told_in_the_words_of_today() -> None:

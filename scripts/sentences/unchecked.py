@@ -6,6 +6,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
     "says what the program did, nothing about PyTorch": (
         "line reached",
         "name bound",
+        "name unbound",
         "printed",
         "program interrupted",
         "program ended",

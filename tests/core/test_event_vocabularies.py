@@ -136,6 +136,7 @@ OPEN = {
         "KernelRegistered.kernel",
         "KernelRegistered.operator",
         "NameBound.name",
+        "NameUnbound.name",
         "NodeStarted.file",
         "OperatorDefined.operator",
         "OperatorDefined.schema",

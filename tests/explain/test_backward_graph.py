@@ -114,7 +114,7 @@ def test_names_are_those_of_the_step() -> None:
     assert before == "AccumulateGrad (x)"
     assert after != before, "the variable names another tensor now"
     assert "t0" in after
-    assert outputs == [["t1"], ["y"]]
+    assert outputs == [["y (t1)"], ["y"]]
 
 
 def test_users_come_before_what_they_use_and_late_ones_first() -> None:

@@ -29,7 +29,7 @@ def trace() -> Trace:
 
 def test_printing_is_one_row_that_counts_its_calls(trace: Trace) -> None:
     rows = [label(trace, seq) for seq in unfolded(trace) if isinstance(trace[seq], ev.TensorFormatted)]
-    assert rows == ["Tensor.__repr__ of t3 (90 calls)", "Tensor.__format__ of t39 (three calls)"]
+    assert rows == ["Tensor.__repr__ of y (t3) (90 calls)", "Tensor.__format__ of t39 (three calls)"]
     inside = {
         seq
         for event in trace
@@ -67,7 +67,7 @@ def test_printing_that_fails_is_not_folded() -> None:
 
 def test_the_sentence_says_how_many(trace: Trace) -> None:
     assert why_here(trace, step(trace, ev.TensorFormatted)) == (
-        "t3 is formatted by PyTorch's own Python code, which chooses width and notation with operators, in no_grad "
+        "y (t3) is formatted by PyTorch's own Python code, which chooses width and notation with operators, in no_grad "
         "and with all modes disabled: 90 calls, none of which is recorded for backward."
     )
 

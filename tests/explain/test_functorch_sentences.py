@@ -104,5 +104,7 @@ def test_tensors_of_a_level_of_grad() -> None:
     with dispatchviz.record() as trace:
         torch.func.grad(lambda a: a.sin().sum())(x)
     first = sentences(trace, ev.TensorWrapperMade)[0]
-    assert first == ("t0 wraps t1 for the grad of level 1: its history belongs to that level, t1 does not have it.")
+    assert first == (
+        "a (t0) wraps x (t1) for the grad of level 1: its history belongs to that level, x (t1) does not have it."
+    )
     assert all(why_here(trace, e.seq).endswith(".") for e in trace if not isinstance(e, ev.SourceLine))

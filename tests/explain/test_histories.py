@@ -93,7 +93,7 @@ def test_a_view_of_what_requires_no_grad_may_be_written_to_with_plain_numbers() 
     trace = traced("import torch\nb = torch.ones(4)\nwith torch.no_grad():\n    v = b[1:3]\nv.mul_(2)\n")
     assert said(trace, ev.ViewMade) == [
         (
-            "t1 is a view: it shares the memory of b and has it as its base. It was made while grad mode "
+            "v (t1) is a view: it shares the memory of b and has it as its base. It was made while grad mode "
             "was off: "
             "while grad mode is on, writing to it in place raises an error as soon as its base, or what is written, "
             "requires grad."
@@ -103,7 +103,7 @@ def test_a_view_of_what_requires_no_grad_may_be_written_to_with_plain_numbers() 
 
 def test_whole_numbers_have_no_history_to_spoil() -> None:
     trace = traced("import torch\nb = torch.arange(4)\nwith torch.no_grad():\n    v = b[1:3]\n")
-    assert said(trace, ev.ViewMade) == ["t1 is a view: it shares the memory of b and has it as its base."]
+    assert said(trace, ev.ViewMade) == ["v (t1) is a view: it shares the memory of b and has it as its base."]
 
 
 def test_what_a_function_gives_is_told_once_and_as_it_will_be() -> None:

@@ -145,7 +145,7 @@ def test_the_CUDA_kernel(trace: Trace) -> None:
 
 
 def test_the_result_gets_its_history(trace: Trace) -> None:
-    assert why(trace, ev.HistorySet) == ("t2 gets its history: its grad_fn is AddBackward0, so it requires grad.")
+    assert why(trace, ev.HistorySet) == ("z (t2) gets its history: its grad_fn is AddBackward0, so it requires grad.")
 
 
 def test_the_call_comes_from_the_user(trace: Trace) -> None:

@@ -21,7 +21,7 @@ END = last_step(TRACE)
 
 def test_a_name_holds_from_the_step_that_binds_it() -> None:
     bound = step(TRACE, ev.NameBound, 2)
-    assert tensor_name(TRACE, Z, bound - 1) == "t2"
+    assert tensor_name(TRACE, Z, bound - 1) == "z (t2)"
     assert tensor_name(TRACE, Z, bound) == "z"
     assert tensor_name(TRACE, SUM, END) == "t3"
 
@@ -39,7 +39,7 @@ def test_a_variable_that_moves_on_takes_its_name_along() -> None:
     trace = tape.trace()
     bound = steps(trace, ev.NameBound)
     assert [tensor_name(trace, 0, at) for at in bound] == ["a", "b", "a", "earlier b (t0)"]
-    assert [tensor_name(trace, 1, at) for at in bound] == ["t1", "t1", "b", "a"]
+    assert [tensor_name(trace, 1, at) for at in bound] == ["b (t1)", "b (t1)", "b", "a"]
 
 
 def test_names_of_several_tensors_are_said_once_each() -> None:
@@ -67,7 +67,7 @@ def test_a_leaf_that_is_named_late() -> None:
     tape.add(ev.AccumulatorMade, 0, 7)
     bound = tape.add(ev.NameBound, "w", 7)
     trace = tape.trace()
-    assert node_name(trace, 0, at=bound - 1) == "AccumulateGrad (t7)"
+    assert node_name(trace, 0, at=bound - 1) == "AccumulateGrad (w (t7))"
     assert node_name(trace, 0) == node_name(trace, 0, at=bound) == "AccumulateGrad (w)"
 
 

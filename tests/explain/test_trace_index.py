@@ -69,6 +69,8 @@ class Read:
             case ev.NameBound():
                 self.names.pop(event.name, None)  # the one that was bound last comes last
                 self.names[event.name] = event.tensor
+            case ev.NameUnbound() if self.names.get(event.name) == event.tensor:
+                del self.names[event.name]
             case ev.TensorCreated():
                 self.shapes[event.tensor], self.requires_grad[event.tensor] = event.shape, event.requires_grad
             case ev.GeometryChanged():

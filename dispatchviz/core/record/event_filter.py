@@ -23,7 +23,7 @@ from dispatchviz.errors import DispatchvizError
 
 KEYS = ("op", "line", "module", "step")
 
-ALWAYS = (ev.TensorCreated, ev.NodeCreated, ev.NameBound, ev.ProgramRaised)
+ALWAYS = (ev.TensorCreated, ev.NodeCreated, ev.NameBound, ev.NameUnbound, ev.ProgramRaised)
 """What others refer to, and the end."""
 
 Ranges = tuple[tuple[int, int], ...]

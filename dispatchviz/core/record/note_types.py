@@ -64,8 +64,10 @@ Leave = tuple[Literal["leave"]]
 
 SourceLine = tuple[Literal["source_line"], str, int, str, int | None, bool]
 """File, line, function, and the SourceLine that it was called from."""
-NameBound = tuple[Literal["name_bound"], str, int]
-"""Variable, tensor."""
+NameBound = tuple[Literal["name_bound"], str, int, int]
+"""Variable, tensor, turn of the line that binds (0: it has none, or it is not known)."""
+NameUnbound = tuple[Literal["name_unbound"], str, int]
+"""Variable, the tensor that it named."""
 Printed = tuple[Literal["wrote"], str]
 """A piece of text that went to standard output; ends where a line ends, or anywhere."""
 AllWritten = tuple[Literal["all_written"]]
@@ -149,9 +151,11 @@ ProxyCopied = tuple[Literal["proxy_copied"], int, int]
 
 # -- tensors ----------------------------------------------------------------------------------------------------------
 
-TensorCreated = tuple[Literal["tensor_created"], int, TensorOrigin, Size, Size, DType, Device, int, int, bool, bool]
+TensorCreated = tuple[
+    Literal["tensor_created"], int, TensorOrigin, Size, Size, DType, Device, int, int, bool, bool, str
+]
 """Number, how it was met, size, stride, dtype, device, key set, storage (-1: none), whether it requires grad, whether
-it is a wrapped number."""
+it is a wrapped number, and that number as a text (empty: none, or not at hand)."""
 VersionBumped = tuple[Literal["version_bumped"], int, int, int, int]
 """Tensor, version before and after, version counter."""
 
@@ -196,6 +200,7 @@ NodeFinishedWithTwo = tuple[Literal["node_finished_with_two"], int, int, int]
 ProgramNote = (
     SourceLine
     | NameBound
+    | NameUnbound
     | Printed
     | AllWritten
     | ProgramRaised

@@ -217,11 +217,9 @@ _ORDINARY_KEYS = _OrdinaryKeys()
 _empty = numpy.empty
 
 
-def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrapped_number: bool = False) -> Tensor:
+def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
     """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
     tensor = allocated(size, stride, dtype, device)
-    if wrapped_number:
-        tensor._wrapped_number = True
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return tensor

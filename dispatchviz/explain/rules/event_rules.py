@@ -87,6 +87,8 @@ def _program(event: event_groups.ProgramEvent) -> Rule:
             return Rule("Python runs the program line by line.", "", "")
         case ev.NameBound():
             return Rule("A variable is a name for a tensor; the tensor does not hold it.", "", "")
+        case ev.NameUnbound():
+            return Rule("A tensor lives on without a name as long as something refers to it: a Node, a list.", "", "")
         case ev.Printed():
             return Rule("What the program prints is kept in the trace.", "", "")
         case ev.TensorFormatted():

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 
-ProgramEvent = ev.SourceLine | ev.NameBound | ev.Printed | ev.TensorFormatted | ev.ProgramRaised
+ProgramEvent = ev.SourceLine | ev.NameBound | ev.NameUnbound | ev.Printed | ev.TensorFormatted | ev.ProgramRaised
 DispatchEvent = (
     ev.Dispatched
     | ev.KeySetComputed

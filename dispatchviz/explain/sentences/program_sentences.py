@@ -33,6 +33,8 @@ def why(trace: Trace, event: ProgramEvent) -> Statements:
         case ev.NameBound():
             what = described(trace, event.tensor, event.seq) or "a tensor"
             return Statement("name bound", f"{event.name} now refers to t{event.tensor}, {what}.")
+        case ev.NameUnbound():
+            return Statement("name unbound", f"{event.name} no longer refers to t{event.tensor}.")
         case ev.Printed():
             return Statement("printed", f"The program printed: {shortened(event.text, _WIDTH)}")
         case ev.TensorFormatted():

@@ -71,6 +71,11 @@ def _name_bound(trace: Trace, event: ev.NameBound) -> str:
     return f"{event.name} = t{event.tensor}"
 
 
+@_of(ev.NameUnbound)
+def _name_unbound(trace: Trace, event: ev.NameUnbound) -> str:
+    return f"{event.name} no longer names t{event.tensor}"
+
+
 @_of(ev.Printed)
 def _printed(trace: Trace, event: ev.Printed) -> str:
     return shortened(f"printed {event.text}", WIDTH)
@@ -268,7 +273,12 @@ def _impl(trace: Trace, event: ev.ImplEntered) -> str:
 @_of(ev.TensorCreated)
 def _tensor(trace: Trace, event: ev.TensorCreated) -> str:
     shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
-    return f"tensor t{event.tensor}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
+    name = (
+        f"t{event.tensor}  {event.value}".rstrip()
+        if event.wrapped_number
+        else tensor_name(trace, event.tensor, event.seq)
+    )
+    return f"tensor {name}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
 
 
 @_of(ev.ViewMade)

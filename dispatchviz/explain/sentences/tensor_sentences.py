@@ -53,20 +53,18 @@ def why_tensor(trace: Trace, event: TensorEvent) -> Statements:
 
 def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
     what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
-    keys = f"{_keys(event.key_set)}."
+    name, keys = tensor_name(trace, event.tensor, event.seq), f"{_keys(event.key_set)}."
     if event.how != "new":
-        text = f"t{event.tensor} is first seen here, it was made before: {what}. Its keys: {keys}"
+        text = f"{name} is first seen here, it was made before: {what}. Its keys: {keys}"
         return Statement("known tensor", text, claims)
     if event.wrapped_number:
-        text = (
-            f"The operator takes tensors, so the Python number is wrapped in one without dimensions: t{event.tensor}, "
-            f"{what}."
-        )
+        number = f"the Python number {event.value}".rstrip()
+        text = f"The operator takes tensors, so {number} is wrapped in one without dimensions: t{event.tensor}, {what}."
         return Statement("wrapped number", text)
     if event.key_set & _WRAPPERS:
-        text = f"A tensor that only wraps another one, t{event.tensor}: {what}. Its keys: {keys}"
+        text = f"A tensor that only wraps another one, {name}: {what}. Its keys: {keys}"
         return Statement("wrapper made", text, claims)
-    first = f"A new tensor, t{event.tensor}: {what}."
+    first = f"A new tensor, {name}: {what}."
     end = "" if event.key_set & autograd_dispatch_keyset else " It has no autograd key: it is an inference tensor."
     if index(trace).on_memory_known_before(event):
         text = f"{first} It uses the memory of another tensor. Its keys: {keys}{end}"

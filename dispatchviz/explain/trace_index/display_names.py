@@ -1,7 +1,8 @@
 """What tensors and Nodes are called: by the user's variable where there is one, else by their number.
 
-A name holds from the step at which the program bound it: before that, and after the variable went on to name another
-tensor, the tensor has only its number.
+A plain name, ``z``, is one that names the tensor as of the step: from where the program bound it until the variable
+went on to another. Before that it is ``z (t4)``, the tensor that ``z`` will name. Afterwards it is ``loss@3``, what
+``loss`` named in the third turn of its line, or ``earlier z (t4)`` where there are no turns to count.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
-from dispatchviz.explain.trace_index.trace_index import Index, index, latest
+from dispatchviz.explain.trace_index.trace_index import Index, index
 
 MANY = 6
 """Of so many tensors a sentence names only the first two."""
@@ -25,11 +26,11 @@ _NUMBERED = re.compile(r"\bt(\d{1,18})\b")
 
 
 def tensor_name(trace: Trace, tensor: int, at: int) -> str:
-    """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``t5`` if it has none, ``earlier x (t5)`` after."""
+    """The user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, or ``t5``."""
     known, grads = index(trace), ""
     while len(grads) < len(GRAD) * DEEPEST:
         if name := known.name(tensor, at):
-            return name + grads
+            return known.shown(name) + grads
         leaf = _leaf(known, tensor, at)
         if leaf is None:
             break
@@ -40,9 +41,13 @@ def tensor_name(trace: Trace, tensor: int, at: int) -> str:
 def _unbound_name(known: Index, tensor: int, at: int) -> str:
     made = known.tensors.get(tensor)
     if made is not None and made.wrapped_number:
-        return f"the number t{tensor}"
-    past = latest(known.names.get(tensor, ()), at)
-    return f"t{tensor}" if past is None else f"earlier {past} (t{tensor})"
+        return made.value or f"the number t{tensor}"
+    if coming := known.coming_name(tensor, at):
+        return f"{known.shown(coming)} (t{tensor})"
+    lost, turn = known.lost_name(tensor, at)
+    if turn:
+        return f"{lost}@{turn}"
+    return f"earlier {known.shown(lost)} (t{tensor})" if lost else f"t{tensor}"
 
 
 def _leaf(known: Index, tensor: int, at: int) -> int | None:
@@ -86,10 +91,9 @@ def leaf_of(trace: Trace, node: int, at: int | None = None) -> str:
     made = index(trace).accumulators.get(node)
     if made is None:
         return ""
-    name = tensor_name(trace, made.tensor, max(made.seq, at or 0))
-    if at is None and name == f"t{made.tensor}":
-        return tensor_name(trace, made.tensor, len(trace) - 1)
-    return name
+    since = max(made.seq, at or 0)
+    late = at is None and index(trace).coming_name(made.tensor, since)
+    return tensor_name(trace, made.tensor, len(trace) - 1 if late else since)
 
 
 def plain_node(name: str) -> str:

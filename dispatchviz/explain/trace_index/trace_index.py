@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.lookups import NOTHING, Entries, Lookup, Nothing, StepsByKind
+from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ev.Event)
@@ -39,6 +41,8 @@ class Index:
         """Tensor to the variables that have ever named it, each once, and the steps at which these were bound."""
         self.holders: Lookup[str, Entries[int]] = Lookup(self._holders, self._numbers)
         """Variable name to (step, tensor)."""
+        self._unbindings: Lookup[str, Sequence[int]] = Lookup(self._unbound, self._numbers)
+        """Variable name to the steps at which it was taken from a tensor."""
         self.tensors: Lookup[int, ev.TensorCreated] = Lookup(self._last(of_tensor, ev.TensorCreated), of_tensor)
         self.shapes: Lookup[int, Entries[tuple[int, ...]]] = Lookup(self._shapes, of_tensor)
         """Tensor to (step, its shape from then on)."""
@@ -66,16 +70,49 @@ class Index:
 
     def holder(self, name: str, at: int) -> int | None:
         """The tensor that a variable names as of a step."""
-        return latest(self.holders.get(name, ()), at)
+        held = latest_entry(self.holders.get(name, ()), at)
+        return None if held is None or not self._is_bound(name, held[0], at) else held[1]
 
     def name(self, tensor: int, at: int) -> str:
         """Of the variables that name a tensor as of a step the one that was bound last; empty if there is none."""
         found, bound, tensors = "", -1, self._columns.tensors
         for name, steps in self._variables.get(tensor, ()):
             place = bisect_right(steps, at)
-            if place and tensors[step := steps[place - 1]] == tensor and step > bound:
+            if not place or tensors[step := steps[place - 1]] != tensor:
+                continue
+            if step > bound and self._is_bound(name, step, at):
                 found, bound = name, step
         return found
+
+    def coming_name(self, tensor: int, at: int) -> str:
+        """The first name of a tensor that has had none up to a step; empty if it gets none."""
+        named = self.names.get(tensor)
+        return named[0][1] if named is not None and named.steps[0] > at else ""
+
+    def lost_name(self, tensor: int, at: int) -> tuple[str, int]:
+        """The last name that a tensor had until a step, and in which turn of its line it got it: 0 if nobody knows."""
+        named = latest_entry(self.names.get(tensor, ()), at)
+        if named is None:
+            return "", 0
+        event = self._event(named[0], ev.NameBound)
+        return named[1], 0 if event is None else event.turn
+
+    def shown(self, name: str) -> str:
+        """A name as texts have it: a parameter's path is shortened where that says as much."""
+        if "." not in name:
+            return name
+        short = short_path(name, self._common_variable)
+        return name if short in self._numbers else short
+
+    @cached_property
+    def _common_variable(self) -> str:
+        return common_variable(self._numbers)
+
+    def _is_bound(self, name: str, since: int, at: int) -> bool:
+        """Whether a name was not taken from its tensor again."""
+        steps, tensors = self._unbindings.get(name, ()), self._columns.tensors
+        place = bisect_right(steps, at)
+        return not place or steps[place - 1] < since or tensors[steps[place - 1]] != tensors[since]
 
     def is_gradient(self, tensor: int, leaf: int, at: int) -> bool:
         """Whether a tensor is a leaf's ``.grad`` as of a step."""
@@ -179,6 +216,10 @@ class Index:
         number = self._numbers.get(name)
         steps = () if number is None else self._of_name.steps(number, ev.NameBound)
         return Entries.some(steps, self._columns.tensors.__getitem__)
+
+    def _unbound(self, name: str) -> Sequence[int] | None:
+        number = self._numbers.get(name)
+        return None if number is None else self._of_name.steps(number, ev.NameUnbound) or None
 
     def _nodes_named(self, name: str) -> int:
         number = self._numbers.get(name)

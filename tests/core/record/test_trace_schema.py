@@ -69,12 +69,22 @@ WORDS: dict[str, Any] = {
 }
 
 
+def a_name_lost() -> bytes:
+    """The lines of a program in which a variable goes to a tensor that has a name."""
+    with dispatchviz.record("p.py") as trace:
+        x, y = model.ones(2), model.zeros(2)
+        x + y
+        x = y
+        x + y
+    return trace.encoded(".jsonl")
+
+
 @cache
 def lines() -> tuple[bytes, ...]:
     """Those of many programs, every kind of event among them."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
     more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
-    return tuple(line for seed in (*of_today, *more) for line in seed.splitlines())
+    return tuple(line for seed in (*of_today, *more, a_name_lost()) for line in seed.splitlines())
 
 
 def recorded(source: str) -> bytes:

@@ -8,9 +8,9 @@ from typing import Any
 
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.dtype import REDUCED, DType, c_name, float32, of_scalar
-from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.tensor.tensor import empty_strided as allocate
+from dispatchviz.core.tensor.tensor import Tensor, allocated
 
 Scalar = bool | int | float | complex
 
@@ -30,8 +30,11 @@ def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
     On the CPU it is made at once, elsewhere by ``scalar_tensor``, through the dispatcher.
     """
     if device.type == "cpu":
-        tensor = allocate((), (), of_scalar(value), CPU, wrapped_number=True)
+        tensor = allocated((), (), of_scalar(value), CPU)
         tensor._array[...] = value
+        tensor._wrapped_number = True
+        if recorder.active is not None:
+            recorder.active.tensor_created(tensor)
     else:
         tensor = ops.scalar_tensor.call(value, of_scalar(value), None, device, None)
     tensor._wrapped_number = True

@@ -234,7 +234,7 @@ class CallBuilder(PythonBuilder):
         self, number: int, shape: Size, stride: Size, dtype: DType, device: Device, ks: int, storage: int
     ) -> None:
         """A new tensor that is a structured kernel's output."""
-        self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
+        self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False, "")
         self.output_passed(number, shape, dtype, "functional")
 
     def output_passed(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
@@ -255,12 +255,13 @@ class CallBuilder(PythonBuilder):
         storage: int,
         requires_grad: bool,
         wrapped_number: bool,
+        value: str,
     ) -> None:
         """A tensor appears for the first time."""
         number, storage = self.tensors[number], -1 if storage < 0 else self.storages[storage]
         place, name, seq = device_text(device), dtype_text(dtype), self._next()
         event = TensorCreated(
-            seq, self.open, number, how, shape, stride, name, place, ks, storage, requires_grad, wrapped_number
+            seq, self.open, number, how, shape, stride, name, place, ks, storage, requires_grad, wrapped_number, value
         )
         self.events.append(event)
 

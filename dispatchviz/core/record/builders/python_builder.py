@@ -78,9 +78,13 @@ class PythonBuilder(BuilderBase):
             parent, self.open = None, seq
         self.events.append(SourceLine(seq, parent, file, line, function, caller, resumed))
 
-    def name_bound(self, name: str, tensor: int) -> None:
+    def name_bound(self, name: str, tensor: int, turn: int) -> None:
         """A variable names a tensor."""
-        self.events.append(NameBound(self._next(), self.open, name, self.tensors[tensor]))
+        self.events.append(NameBound(self._next(), self.open, name, self.tensors[tensor], turn))
+
+    def name_unbound(self, name: str, tensor: int) -> None:
+        """A variable names a tensor no more."""
+        self._event(ev.NameUnbound, name, self.tensors[tensor])
 
     def raised(self, kind: str, message: str, file: str, line: int) -> None:
         """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""

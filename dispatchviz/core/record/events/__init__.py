@@ -108,6 +108,7 @@ from dispatchviz.core.record.events.hook_events import (
 from dispatchviz.core.record.events.program_events import (
     FormattingMethod,
     NameBound,
+    NameUnbound,
     Printed,
     ProgramRaised,
     SourceLine,
@@ -210,6 +211,7 @@ __all__ = [
     "MemoryUsedOnStream",
     "MetaEntered",
     "NameBound",
+    "NameUnbound",
     "NoNodeMade",
     "NoNodeReason",
     "NodeCreated",
@@ -257,7 +259,7 @@ __all__ = [
 ]
 
 AnyEvent = (
-    SourceLine | NameBound | Printed | TensorFormatted | ProgramRaised
+    SourceLine | NameBound | NameUnbound | Printed | TensorFormatted | ProgramRaised
     | BindingEntered
     | Dispatched | KeySetComputed | FallthroughSkipped | KernelSelected | KernelEntered | KernelReturned
     | Boxed | Unboxed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
-from dispatchviz.core.record.events.field_types import LineNumber, Step, TensorNumber
+from dispatchviz.core.record.events.field_types import Count, LineNumber, Step, TensorNumber
 
 FormattingMethod = Literal["Tensor.__repr__", "Tensor.__format__"]
 """The methods of Tensor that format it as text."""
@@ -28,12 +28,26 @@ class SourceLine(Event, frozen=True):
 
 
 class NameBound(Event, frozen=True):
-    """A variable of the program now names a tensor: from here on texts call the tensor by this name."""
+    """A variable of the program now names a tensor, or its value holds it: texts call the tensor by this name."""
 
     name: str
-    """The variable's name: ``x``."""
+    """The variable's name: ``x``; with a path what its value holds: ``params[0]``, and ``net.blocks.0.weight``, as
+    ``named_parameters`` writes it behind the variable of the outermost module."""
     tensor: TensorNumber
     """Number of the tensor."""
+    turn: Count = 0
+    """How many times the statement that binds the variable has run by now, if no other statement of a loop or of a
+    function binds one that is called so; else 0, and in traces of older versions."""
+
+
+class NameUnbound(Event, frozen=True):
+    """A variable, or what its value holds, names a tensor no more: it was deleted, or is now another one's name, or
+    none's."""
+
+    name: str
+    """The name, as in the NameBound."""
+    tensor: TensorNumber
+    """Number of the tensor that it named."""
 
 
 class Printed(Event, frozen=True):

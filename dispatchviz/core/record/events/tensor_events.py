@@ -47,6 +47,9 @@ class TensorCreated(Event, frozen=True):
     """It requires grad, as a leaf or because it has a ``grad_fn``."""
     wrapped_number: bool
     """It is a Python number passed for a tensor parameter (``is_wrapped_number``)."""
+    value: str = ""
+    """That number, as Python writes it: ``0.1``. Empty for other tensors, for a number in a device's memory, and in
+    traces of older versions."""
 
 
 class ViewMade(Event, frozen=True):

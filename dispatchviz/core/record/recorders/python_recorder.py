@@ -21,9 +21,16 @@ class PythonRecorder(RecorderBase):
         self._last_error = None  # it would keep its frames, and their tensors, alive
         self.note(("source_line", file, line, "", None, False))
 
-    def name_bound(self, name: str, tensor: Tensor, /) -> None:
+    def name_bound(self, name: str, tensor: Tensor, turn: int = 0, /) -> None:
         """A variable of the program names a tensor."""
-        self.note(("name_bound", name, self._serial(tensor)))
+        self.note(("name_bound", name, self._serial(tensor), turn))
+
+    def name_unbound(self, name: str, tensor: int, /) -> None:
+        """A variable of the program names no tensor any more; its number, since it may be gone."""
+        self.note(("name_unbound", name, tensor))
+
+    def module_changed(self, module: Any, /) -> None:
+        """A module of the program has other members; for a recorder of their names."""
 
     def wrote(self, text: str) -> None:
         """The program writes to its standard output, in pieces that end where a line ends or another begins."""

@@ -207,6 +207,7 @@ class RecorderBase(SafetyNet):
                 -1 if storage.buffer is None else storage._number,
                 tensor._requires_grad or tensor._grad_fn is not None,
                 tensor._wrapped_number,
+                _number_text(tensor) if tensor._wrapped_number else "",
             )
         )
         tensor._number = number  # only now: from here on another thread may speak of it
@@ -272,6 +273,11 @@ def text_of(value: object) -> str:
         return f"<{type(value).__name__} whose str() failed>"
     finally:
         recorder.formatting = False
+
+
+def _number_text(tensor: Tensor) -> str:
+    """The number that a wrapped one is; a device is not waited for."""
+    return repr(tensor._array.item()) if tensor._device.type == "cpu" else ""
 
 
 def tensors_in(value: Any) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from dispatchviz.core.record.events import (
     FunctionOutput,
     GradientAccumulated,
     NameBound,
+    NameUnbound,
     NodeCreated,
     SourceLine,
 )
@@ -125,7 +126,7 @@ class ColumnBuilder:
         self._operators, self._keys, self._names = (
             _Texts("operator"),
             _Texts("key"),
-            _Texts("name", NameBound, NodeCreated),
+            _Texts("name", NameBound, NameUnbound, NodeCreated),
         )
         self._nodes, self._tensors = _Numbers("node"), _Numbers("tensor")
         self._results = _Numbers("result", GradientAccumulated, FunctionOutput)

@@ -75,7 +75,7 @@ class Columns:
     nodes: Sequence[int]
     tensors: Sequence[int]
     names: Sequence[int]
-    """The variable's name of a NameBound, the Node's of a NodeCreated."""
+    """The variable's name of a NameBound or NameUnbound, the Node's of a NodeCreated."""
     places: Sequence[int]
     """Of each SourceLine, in order, where it is, by number."""
     callers: Sequence[int]

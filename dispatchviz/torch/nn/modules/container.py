@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dispatchviz.torch.nn.modules.member_changes import members_changed
 from dispatchviz.torch.nn.modules.module import Module, indented
 
 
@@ -38,6 +39,7 @@ class _Numbered(Module):
         for name in names:
             delattr(self, name)
         self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
+        members_changed(self)
 
     def pop(self, key: Any) -> Any:
         """A module, taken out."""
@@ -53,6 +55,7 @@ class _Numbered(Module):
     def _make_room(self, index: int) -> None:
         for position in range(len(self._modules), index, -1):
             self._modules[str(position)] = self._modules[str(position - 1)]
+        members_changed(self)
 
 
 def _only_sequential(other: Any) -> None:
@@ -191,6 +194,7 @@ class ModuleDict(Module):
 
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
+        members_changed(self)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -204,6 +208,7 @@ class ModuleDict(Module):
     def clear(self) -> None:
         """Takes all modules out."""
         self._modules.clear()
+        members_changed(self)
 
     def pop(self, key: str) -> Any:
         """A module, taken out."""

@@ -27,6 +27,7 @@ from dispatchviz.torch.nn.modules.global_hooks import (
     register_module_parameter_registration_hook,
 )
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
+from dispatchviz.torch.nn.modules.member_changes import members_changed
 from dispatchviz.torch.nn.modules.module_apply import ApplyMixin
 from dispatchviz.torch.nn.modules.module_call import CallMixin
 from dispatchviz.torch.nn.modules.module_state_dict import StateDictMixin, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
@@ -100,6 +101,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
                 f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = _after_hooks(everywhere.buffer_registration, self, name, tensor)
+        members_changed(self)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -113,6 +115,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         self._check_name("_parameters", "parameter", name)
         if param is None:
             self._parameters[name] = None
+            members_changed(self)
             return
         if not isinstance(param, torch.nn.Parameter):
             raise TypeError(
@@ -125,6 +128,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
         self._parameters[name] = _after_hooks(everywhere.parameter_registration, self, name, param)
+        members_changed(self)
 
     def _check_name(self, space: str, kind: str, name: Any) -> None:
         """AttributeError before ``__init__``, TypeError for what is no string, KeyError for a bad name."""
@@ -152,6 +156,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
         if name == "":
             raise KeyError('module name can\'t be empty string ""')
         self._modules[name] = _after_hooks(everywhere.module_registration, self, name, module)
+        members_changed(self)
 
     def register_module(self, name: str, module: Any) -> None:
         """``add_module``."""
@@ -180,9 +185,11 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, own, self._parameters, self._buffers)
             own["_modules"][name] = _after_hooks(everywhere.module_registration, self, name, value)
+            members_changed(self)
         elif name in own.get("_modules", ()):
             _check_none(value, f"child module '{name}' (torch.nn.Module or None expected)")
             own["_modules"][name] = _after_hooks(everywhere.module_registration, self, name, value)
+            members_changed(self)
         elif isinstance(value, torch.nn.Buffer) or name in own.get("_buffers", ()):
             self._set_buffer(name, value)
         else:
@@ -216,6 +223,7 @@ class Module(CallMixin, ApplyMixin, NamedMembersMixin, StateDictMixin):
             register(name, value)
 
     def __delattr__(self, name: str) -> None:
+        members_changed(self)
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.nn.modules.member_changes import members_changed
 
 Convert = Callable[[Any], Any]
 
@@ -28,8 +29,13 @@ class ApplyMixin:
                 self._convert_parameter(fn, name, parameter)
         for name, buffer in self._buffers.items():
             if buffer is not None:
-                self._buffers[name] = fn(buffer)
+                self._convert_buffer(fn, name, buffer)
         return self
+
+    def _convert_buffer(self, fn: Convert, name: str, buffer: Any) -> None:
+        converted = self._buffers[name] = fn(buffer)
+        if converted is not buffer:
+            members_changed(self)
 
     def _convert_parameter(self, fn: Convert, name: str, parameter: Any) -> None:
         """The same object with other data where the types allow it, else a new Parameter."""
@@ -41,6 +47,7 @@ class ApplyMixin:
         else:
             parameter = torch.nn.Parameter(converted, parameter.requires_grad)
             self._parameters[name] = parameter
+            members_changed(self)
         if gradient is None:
             return
         with torch.no_grad():
