@@ -41,6 +41,13 @@ no_trace = click.option(
 )
 
 
+hashes = click.option(
+    "--hashes",
+    is_flag=True,
+    help="Also record a hash of the numbers of each kernel's result: dispatchviz diff then tells where numbers part.",
+)
+
+
 class Program(click.Command):
     """A command that ends in ``SCRIPT [ARGS...]``: options of ours come before the script, all after it is its own."""
 

@@ -21,6 +21,7 @@ from dispatchviz.cli import options
 @options.no_trace
 @options.only
 @options.limit
+@options.hashes
 @options.source
 @options.args
 def command(
@@ -32,6 +33,7 @@ def command(
     no_trace: bool,
     only: tuple[str, ...],
     limit: str | None,
+    hashes: bool,
     source: str,
     args: tuple[str, ...],
 ) -> int:
@@ -51,14 +53,14 @@ def command(
     from dispatchviz.tui.terminal.support import can_run
 
     if no_trace:
-        alone("--no-trace", save=save, step=step, plain=plain, follow=follow, only=only, limit=limit)
+        alone("--no-trace", save=save, step=step, plain=plain, follow=follow, only=only, limit=limit, hashes=hashes)
         return run_script_untraced(source, args, cuda)
     if save:
         check_save(save)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, only=only, limit=limit)
+        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -66,8 +68,8 @@ def command(
         return 0
     as_text = plain or can_run() is not None
     if follow:
-        return _followed(source, args, cuda, save, step, only, limit, "with --plain" if plain else can_run())
-    outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit)
+        return _followed(source, args, cuda, save, step, only, limit, hashes, "with --plain" if plain else can_run())
+    outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit, hashes=hashes)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         device = () if cuda == "auto" else ("--cuda", cuda)
@@ -83,6 +85,7 @@ def _followed(
     step: int | None,
     only: tuple[str, ...],
     limit: str | None,
+    hashes: bool,
     why_not: str | None,
 ) -> int:
     """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
@@ -94,5 +97,9 @@ def _followed(
         raise DispatchvizError(f"--follow opens the stepper, which does not open here: {why_not}")
     if source == STANDARD_INPUT:
         raise DispatchvizError("--follow needs the program in a file: from standard input keys come")
-    given = (*(("--cuda", cuda) if cuda != "auto" else ()), *(("--limit", limit) if limit else ()))
+    given = (
+        *(("--cuda", cuda) if cuda != "auto" else ()),
+        *(("--limit", limit) if limit else ()),
+        *(["--hashes"] if hashes else ()),
+    )
     return run_followed(source, args, (*given, *(part for one in only for part in ("--only", one))), save, step)
