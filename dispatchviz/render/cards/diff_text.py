@@ -1,0 +1,153 @@
+"""``diff`` as text: where two runs part first and why, what differs after that, their numbers, how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.difference_sentences import Run, said
+from dispatchviz.explain.comparison.divergences import Comparison, Divergence, Lines
+from dispatchviz.explain.comparison.tree_alignment import Difference
+from dispatchviz.explain.sentences.english import capital, counted, shortened
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.render.console import Console
+
+SHOWN = 12
+"""So many further divergences are shown unless all are asked for."""
+
+WIDTH = 64
+"""A line of the program is cut at this length."""
+
+
+def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
+    """The comparison of two runs that are called ``in plain.py`` and ``in no_grad.py``."""
+    first, second = Run(found.first, wheres[0]), Run(found.second, wheres[1])
+    if found.same:
+        yield from console.wrapped(_sameness(found), 0)
+    elif found.numbers is not None and found.numbers_first:
+        yield from _numbers(first, second, found.numbers, console)
+        yield from _ways(first, second, found, console, every)
+    else:
+        yield from _ways(first, second, found, console, every)
+        if found.numbers is not None:
+            yield ""
+            yield from _numbers(first, second, found.numbers, console)
+    yield from _output(first, second, found, console)
+    yield from _ends(first, second, found, console)
+    if not found.same and not found.hashed:
+        yield ""
+        yield from console.wrapped(
+            "The numbers were not compared: a trace has hashes of results if it is recorded with --hashes.", 0
+        )
+
+
+def _sameness(found: Comparison) -> str:
+    ways = "Both runs go the same way: the same calls, on the same keys, to the same kernels, with the same Nodes."
+    if found.hashed:
+        return f"{ways} Every result has the same numbers."
+    return f"{ways} Their numbers were not compared: a trace has hashes of results if it is recorded with --hashes."
+
+
+# -- ways -------------------------------------------------------------------------------------------------------------
+
+
+def _ways(first: Run, second: Run, found: Comparison, console: Console, every: bool) -> Iterator[str]:
+    if not found.divergences:
+        yield ""
+        yield from console.wrapped("The ways are the same: the same calls, on the same keys, to the same kernels.", 0)
+        return
+    begin, *further = found.divergences
+    if found.numbers_first:
+        yield ""
+    yield from _heading("The ways part first at", first, second, begin.lines, console)
+    yield from console.wrapped(said(first, second, begin.main).text)
+    yield console.styled(f"  {_steps(first, second, begin.main)}", "dim")
+    if not further:
+        return
+    yield ""
+    yield console.heading("What differs after that")
+    for divergence in further if every else further[:SHOWN]:
+        yield from _row(first, second, divergence, console)
+    if len(further) > SHOWN and not every:
+        yield f"  and {counted(len(further) - SHOWN, 'line')} more: --all shows them"
+
+
+def _row(first: Run, second: Run, divergence: Divergence, console: Console) -> Iterator[str]:
+    times = f"  ({divergence.times} times)" if divergence.times > 1 else ""
+    yield from console.wrapped(_line(first, second, divergence.lines) + times, 2, 6)
+    yield from console.wrapped(said(first, second, divergence.main).short, 6, 8)
+
+
+def _heading(begin: str, first: Run, second: Run, lines: Lines, console: Console) -> Iterator[str]:
+    yield from (console.heading(line) for line in console.wrapped(f"{begin} {_line(first, second, lines)}", 0, 2))
+
+
+def _line(first: Run, second: Run, lines: Lines) -> str:
+    """``line 5, z = x + y``; where the runs differ in it, the line of each."""
+    ours, theirs = (_of_line(run.trace, line) for run, line in zip((first, second), lines, strict=True))
+    if not ours or not theirs:
+        number, text, run = (*ours, first) if ours else (*theirs, second) if theirs else (0, "", first)
+        return f"line {number} {run.where}: {text}" if number else "the beginning"
+    if ours == theirs:
+        return f"line {ours[0]}: {ours[1]}"
+    if ours[1] == theirs[1]:
+        return f"line {ours[0]} {first.where}, line {theirs[0]} {second.where}: {ours[1]}"
+    return f"line {ours[0]} {first.where}: {ours[1]}, line {theirs[0]} {second.where}: {theirs[1]}"
+
+
+def _of_line(trace: Trace, line: int | None) -> tuple[int, str] | None:
+    event = trace[line] if line is not None else None
+    if not isinstance(event, ev.SourceLine):
+        return None
+    return event.line, shortened(source_text(trace, event) or event.file, WIDTH)
+
+
+def _steps(first: Run, second: Run, found: Difference) -> str:
+    """Where to look on: ``step 71 in plain.py, step 73 in no_grad.py``."""
+    steps = ((found.first, first), (found.second, second))
+    return capital(", ".join(f"step {step} {run.where}" for step, run in steps if step is not None))
+
+
+# -- numbers, output, ends --------------------------------------------------------------------------------------------
+
+
+def _numbers(first: Run, second: Run, found: Difference, console: Console) -> Iterator[str]:
+    lines = tuple(
+        None if step is None or (line := source_line(run.trace, step)) is None else line.seq
+        for run, step in ((first, found.first), (second, found.second))
+    )
+    yield from _heading("The numbers part first at", first, second, (lines[0], lines[1]), console)
+    yield from console.wrapped(said(first, second, found).text)
+    yield console.styled(f"  {_steps(first, second, found)}", "dim")
+
+
+def _output(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
+    if found.output is None:
+        return
+    texts = [
+        f"{shortened(event.text, WIDTH)} {run.where}"
+        for run, step in ((first, found.output.first), (second, found.output.second))
+        if step is not None and isinstance(event := run.trace[step], ev.Printed)
+    ]
+    only = "only " if len(texts) < 2 else ""
+    yield ""
+    yield from console.wrapped(f"Printed otherwise, first: {only}{', '.join(texts)}", 0, 2)
+
+
+def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
+    """How the runs end, if only one of them raises."""
+    raised = [_raised(run.trace) for run in (first, second)]
+    if (raised[0] is None) == (raised[1] is None):
+        return
+    failed, step, other = (first, raised[0], second) if raised[0] is not None else (second, raised[1], first)
+    assert step is not None
+    yield ""
+    yield from (console.heading(line) for line in console.wrapped(f"An error ends the run {failed.where}", 0))
+    yield from console.wrapped(f"{why_here(failed.trace, step)} {capital(other.where)} the program runs to its end.")
+
+
+def _raised(trace: Trace) -> int | None:
+    last = len(trace) - 1
+    return last if last >= 0 and isinstance(trace[last], ev.ProgramRaised) else None
