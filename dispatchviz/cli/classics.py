@@ -52,7 +52,9 @@ def _functions(text: str) -> dict[str, int]:
 
 
 def with_decorator(text: str, function: str, decorator: str) -> str:
-    """A program with one more line, above a function."""
-    lines = text.splitlines(keepends=True)
-    lines.insert(_functions(text)[function] - 1, f"@{decorator}\n")
+    """A program with a decorator above a function: in place of an empty line, so that lines keep their numbers, or as one
+    line more."""
+    lines, at = text.splitlines(keepends=True), _functions(text)[function] - 1
+    begin = at - 1 if at and not lines[at - 1].strip() else at
+    lines[begin:at] = [f"@{decorator}\n"]
     return "".join(lines)

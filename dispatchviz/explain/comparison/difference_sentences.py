@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
@@ -58,6 +59,9 @@ def _of_one(run: Run, event: ev.AnyEvent) -> Said:
     why = why_here(run.trace, event.seq)
     short = f"only {run.where}: {label(run.trace, event.seq)}"
     match event:
+        case ev.SourceLine():
+            text = f"the line runs here only {run.where}"
+            return Said(text, f"{capital(text)}.")
         case ev.ErrorRaised() | ev.ProgramRaised():
             return Said(short, f"{capital(run.where)} an error is raised. {why}")
         case ev.NodeCreated():
@@ -185,7 +189,11 @@ def _other_key(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched
 
 
 def _is_higher(one: str, other: str) -> bool:
-    return recorded_key(one) > recorded_key(other)
+    return raw(recorded_key(one)) >> BACKEND_BITS > raw(recorded_key(other)) >> BACKEND_BITS
+
+
+BACKEND_BITS = 16
+"""Below the bits of functionalities, of which a higher one runs first."""
 
 
 def _why_keys(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched) -> str:

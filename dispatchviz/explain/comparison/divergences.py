@@ -6,7 +6,7 @@ A value over two traces, for a text and a screen alike; the sentences are in ``d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -20,6 +20,13 @@ Lines = tuple[int | None, int | None]
 REGISTRATIONS = (ev.OperatorDefined, ev.KernelRegistered, ev.CellsRecomputed)
 
 
+KEPT = 40
+"""So many differences of a line are kept beside the first one."""
+
+MINOR = (ev.KeySetComputed, ev.FallthroughSkipped, ev.NoNodeMade, ev.GuardEntered, ev.GuardLeft)
+"""Kinds of which two that differ are mostly consequences of a difference further back."""
+
+
 @dataclass(slots=True)
 class Divergence:
     """What differs on a line of the program, by way or by value."""
@@ -27,8 +34,10 @@ class Divergence:
     lines: Lines
     main: Difference
     """The first one, of which the others are mostly consequences."""
-    differences: int = 1
-    """How many there are on the line."""
+    further: list[Difference] = field(default_factory=list)
+    """The next ones, no more than ``KEPT``."""
+    is_way: bool = False
+    """PyTorch did something else on the line, not only with other values."""
     times: int = 1
     """How often the line differed like this: a loop comes back to it."""
 
@@ -45,10 +54,17 @@ class Comparison:
     """The first result whose numbers are others, though dtype and shape are the same."""
     numbers_first: bool
     """That comes before the first divergence."""
+    edit: Difference | None
+    """The first line of the program that reads otherwise, and ran in both."""
     output: Difference | None
     """The first text that only one printed."""
     hashed: bool
     """Both traces have hashes of results; without them numbers are not compared."""
+
+    @property
+    def same_way(self) -> bool:
+        """PyTorch did the same in both, be it with other values."""
+        return not any(each.is_way for each in self.divergences)
 
     @property
     def same(self) -> bool:
@@ -63,7 +79,9 @@ def compare(first: Trace, second: Trace) -> Comparison:
         gathered.add(difference)
     hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
     found = tuple(gathered.divergences())
-    return Comparison(first, second, found, gathered.numbers, gathered.numbers_first, gathered.output, hashed)
+    return Comparison(
+        first, second, found, gathered.numbers, gathered.numbers_first, gathered.edit, gathered.output, hashed
+    )
 
 
 class _Gathered:
@@ -73,13 +91,19 @@ class _Gathered:
         self._traces = first, second
         self._groups: dict[object, Divergence] = {}
         self._open: Divergence | None = None
+        self._of_first: dict[int | None, int | None] = {}
+        self._of_second: dict[int | None, int | None] = {}
+        """The line that is the counterpart of a line, as far as they differ in something."""
         self.numbers: Difference | None = None
         self.numbers_first = False
+        self.edit: Difference | None = None
         self.output: Difference | None = None
 
     def add(self, found: Difference) -> None:
         """Takes the next one."""
-        if found.sort == "text":
+        if found.sort == "line":
+            self._pair_lines(found)
+        elif found.sort == "text":
             self._add_text(found)
         elif found.sort == "numbers":
             if self.numbers is None and self._comparable(found):
@@ -88,20 +112,29 @@ class _Gathered:
             self._add_way(found)
 
     def _add_text(self, found: Difference) -> None:
+        if all(isinstance(event, ev.SourceLine) for event in self._events(found)):
+            self._pair_lines(found)
+            if self.edit is None and None not in (found.first, found.second):
+                self.edit = found
         if self.output is None and any(isinstance(event, ev.Printed) for event in self._events(found)):
             self.output = found
+
+    def _pair_lines(self, found: Difference) -> None:
+        if found.first is not None and found.second is not None:
+            self._of_first[found.first], self._of_second[found.second] = found.second, found.first
 
     def _add_way(self, found: Difference) -> None:
         lines = self._lines(found)
         current = self._open
-        if current is None or not _same_line(current.lines, lines):
+        if current is None or current.lines != lines:
             self._close()
-            self._open = Divergence(lines, found)
+            self._open = Divergence(lines, found, is_way=found.sort == "way")
             return
-        current.differences += 1
-        current.lines = tuple(ours if ours is not None else new for ours, new in zip(current.lines, lines, strict=True))  # type: ignore[assignment]
-        if self._is_registration(current.main) and not self._is_registration(found):
-            current.main = found  # what a line registers for all that may come is seldom why it differs
+        current.is_way |= found.sort == "way"
+        if self._is_minor(current.main) and not self._is_minor(found):
+            current.main, found = found, current.main
+        if len(current.further) < KEPT:
+            current.further.append(found)
 
     def _close(self) -> None:
         if self._open is not None:
@@ -126,10 +159,17 @@ class _Gathered:
 
     def _lines(self, found: Difference) -> Lines:
         first, second = self._traces
-        return _line(first, found.first), _line(second, found.second)
+        ours, theirs = _line(first, found.first), _line(second, found.second)
+        if found.first is None:
+            return self._of_second.get(theirs), theirs
+        return (ours, self._of_first.get(ours)) if found.second is None else (ours, theirs)
 
-    def _is_registration(self, found: Difference) -> bool:
-        return all(isinstance(event, REGISTRATIONS) for event in self._events(found))
+    def _is_minor(self, found: Difference) -> bool:
+        """Whether a difference is seldom why a line differs: a registration that any call may need, another set with
+        the same winner, another reason to make no Node."""
+        both = None not in (found.first, found.second)
+        kinds = (*REGISTRATIONS, *MINOR) if both else REGISTRATIONS
+        return all(isinstance(event, kinds) for event in self._events(found))
 
     def _comparable(self, found: Difference) -> bool:
         """Whether the tensors are of one dtype and shape: else their numbers cannot be the same, and the way says so."""
@@ -146,12 +186,6 @@ def _line(trace: Trace, step: int | None) -> int | None:
         return None
     line = trace.columns.lines[step]
     return line if line >= 0 else None
-
-
-def _same_line(one: Lines, other: Lines) -> bool:
-    """Whether differences are on the same line, as far as both runs have it."""
-    both = [(ours, theirs) for ours, theirs in zip(one, other, strict=True) if ours is not None and theirs is not None]
-    return bool(both) and all(ours == theirs for ours, theirs in both)
 
 
 def _place(trace: Trace, line: int | None) -> tuple[str, int, str] | None:

@@ -78,6 +78,11 @@ class RunTree:
     def _formatted(self) -> frozenset[int]:
         return frozenset(self.trace.steps_of(ev.TensorFormatted))
 
+    @cached_property
+    def lines(self) -> frozenset[int]:
+        """The lines of the program that ran, by what pairs them."""
+        return frozenset(self.pairs[seq] for seq in self.trace.steps_of(ev.SourceLine))
+
     def says_something(self, seq: int) -> bool:
         """Whether there is more in an event than texts of the program."""
         return self.ways[seq] != NOTHING

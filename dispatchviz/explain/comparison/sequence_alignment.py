@@ -25,13 +25,13 @@ def aligned(first: Sequence[int], second: Sequence[int]) -> Pairs:
     """Positions of counterparts, in order; both sequences are hashes."""
     begin, end = _common_ends(first, second)
     a, b = first[begin : len(first) - end], second[begin : len(second) - end]
-    between = _backwards(a, b) if a and b else []
+    between = _fewest_edits(a, b) if a and b else []
     if between is None:
         between = _by_occurrence(a, b)
     pairs = [(at, at) for at in range(begin)]
     pairs += [(begin + i, begin + j) for i, j in between]
     pairs += [(len(first) - at, len(second) - at) for at in range(end, 0, -1)]
-    return pairs
+    return _earliest(pairs, first, second)
 
 
 def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]:
@@ -43,11 +43,21 @@ def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]
     return begin, end
 
 
-def _backwards(a: Sequence[int], b: Sequence[int]) -> Pairs | None:
-    """The pairs that leave the fewest elements alone: of equal choices the earliest, so that a loop's further turns are
-    the last ones."""
-    found = _fewest_edits(a[::-1], b[::-1])
-    return None if found is None else [(len(a) - 1 - i, len(b) - 1 - j) for i, j in reversed(found)]
+def _earliest(pairs: Pairs, a: Sequence[int], b: Sequence[int]) -> Pairs:
+    """The same elements paired as early as they occur, so that what a loop does once more is its last turn."""
+    i = j = -1
+    found: Pairs = []
+    for at, _ in pairs:
+        element = a[at]
+        i, j = _next(a, element, i + 1), _next(b, element, j + 1)
+        found.append((i, j))
+    return found
+
+
+def _next(elements: Sequence[int], wanted: int, at: int) -> int:
+    while elements[at] != wanted:
+        at += 1
+    return at
 
 
 def _fewest_edits(a: Sequence[int], b: Sequence[int]) -> Pairs | None:

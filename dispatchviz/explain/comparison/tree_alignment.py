@@ -22,8 +22,9 @@ from dispatchviz.explain.comparison.event_facts import TEXT, values, way
 from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
 from dispatchviz.explain.comparison.sequence_alignment import aligned
 
-Sort = Literal["way", "values", "numbers", "text"]
-"""What differs: what PyTorch did; the plain values passed; the numbers of a result; a text of the program."""
+Sort = Literal["way", "values", "numbers", "text", "line"]
+"""What differs: what PyTorch did; the plain values passed; the numbers of a result; a text of the program. ``line``:
+nothing of the line itself, but something that happens on it."""
 
 FARTHEST = 20_000
 """So many steps within a call are searched for the same call below a layer."""
@@ -84,7 +85,7 @@ class Alignment:
         if kind is not type(other):
             return "way"
         if kind in TEXT:
-            return "text" if kind is not ev.SourceLine else None  # those that read otherwise are no pair
+            return "text" if kind is not ev.SourceLine else "line"  # those that read otherwise are no pair
         if way(kind)(one) != way(kind)(other):
             return "way"
         had = values(kind)
@@ -160,7 +161,8 @@ class Alignment:
     def _changed_lines(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
         """Lines of the program that only one has, or that read otherwise."""
         if ours and theirs:
-            yield Difference("text", ours[0], theirs[0])
+            for seq, other in zip(ours, theirs, strict=False) if len(ours) == len(theirs) else [(ours[0], theirs[0])]:
+                yield Difference("text", seq, other)
             yield from self._children(ours, theirs)
             return
         for seq in ours:
@@ -172,8 +174,11 @@ class Alignment:
         """A step that the other run has not. Of a line of the program that is what it makes happen."""
         tree, seq = (self.second, b) if a is None else (self.first, a)
         assert seq is not None
-        event = tree.trace[seq]
+        event, other = tree.trace[seq], self.second if tree is self.first else self.first
         if isinstance(event, ev.SourceLine) and tree.says_something(seq):
+            if tree.pairs[seq] in other.lines:  # a turn more of a loop, not another program
+                yield Difference("way", a, b)
+                return
             for child in tree.children(seq):
                 yield from self._alone(*((None, child) if a is None else (child, None)))
         else:

@@ -27,13 +27,13 @@ def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, eve
     if found.same:
         yield from console.wrapped(_sameness(found), 0)
     elif found.numbers is not None and found.numbers_first:
-        yield from _numbers(first, second, found.numbers, console)
+        yield from _numbers(first, second, found, console)
         yield from _ways(first, second, found, console, every)
     else:
         yield from _ways(first, second, found, console, every)
         if found.numbers is not None:
             yield ""
-            yield from _numbers(first, second, found.numbers, console)
+            yield from _numbers(first, second, found, console)
     yield from _output(first, second, found, console)
     yield from _ends(first, second, found, console)
     if not found.same and not found.hashed:
@@ -54,30 +54,68 @@ def _sameness(found: Comparison) -> str:
 
 
 def _ways(first: Run, second: Run, found: Comparison, console: Console, every: bool) -> Iterator[str]:
-    if not found.divergences:
-        yield ""
+    if found.same_way:
+        yield from [""] * found.numbers_first
         yield from console.wrapped("The ways are the same: the same calls, on the same keys, to the same kernels.", 0)
+    if not found.divergences:
         return
     begin, *further = found.divergences
-    if found.numbers_first:
+    if found.numbers_first or found.same_way:
         yield ""
-    yield from _heading("The ways part first at", first, second, begin.lines, console)
-    yield from console.wrapped(said(first, second, begin.main).text)
+    what = "The values passed" if found.same_way else "The ways"
+    yield from _heading(f"{what} part first at", first, second, begin.lines, console)
+    yield from _edit(first, second, found, begin.lines, console)
+    for text in _texts(first, second, begin):
+        yield from console.wrapped(text)
     yield console.styled(f"  {_steps(first, second, begin.main)}", "dim")
     if not further:
         return
     yield ""
     yield console.heading("What differs after that")
-    for divergence in further if every else further[:SHOWN]:
-        yield from _row(first, second, divergence, console)
+    for number, divergence in enumerate(further if every else further[:SHOWN]):
+        yield from _row(first, second, divergence, console, at_length=not number)
     if len(further) > SHOWN and not every:
         yield f"  and {counted(len(further) - SHOWN, 'line')} more: --all shows them"
 
 
-def _row(first: Run, second: Run, divergence: Divergence, console: Console) -> Iterator[str]:
+def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Console) -> Iterator[str]:
+    """A line before that reads otherwise: where both ran it, it may be the reason. Of one program nothing was changed."""
+    edit = found.edit if first.trace.header.program != second.trace.header.program else None
+    before = edit is not None and all(
+        line is None or step is None or step < line for step, line in zip((edit.first, edit.second), lines, strict=True)
+    )
+    if edit is not None and before:
+        yield from console.wrapped(f"Before that {_line(first, second, (edit.first, edit.second))} was changed.")
+
+
+def _texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:
+    """What is said of a line at length: the cause, and what it leads to on the line itself."""
+    yield said(first, second, divergence.main).text
+    effect = next((found for found in divergence.further if _is_effect(first, second, found)), None)
+    if effect is not None and not _is_effect(first, second, divergence.main):
+        yield said(first, second, effect).text
+
+
+def _is_effect(first: Run, second: Run, found: Difference) -> bool:
+    """Whether a difference tells what became of a call: its operator, its key, its Node."""
+    if found.first is None or found.second is None:
+        return False
+    kinds = {type(first.trace[found.first]), type(second.trace[found.second])}
+    return kinds <= EFFECTS and kinds != {ev.NoNodeMade}
+
+
+EFFECTS = {ev.Dispatched, ev.NodeCreated, ev.NoNodeMade}
+
+
+def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_length: bool) -> Iterator[str]:
+    """``at_length``: in whole sentences, as what follows first from where the ways part is."""
     times = f"  ({divergence.times} times)" if divergence.times > 1 else ""
     yield from console.wrapped(_line(first, second, divergence.lines) + times, 2, 6)
-    yield from console.wrapped(said(first, second, divergence.main).short, 6, 8)
+    if at_length:
+        for text in _texts(first, second, divergence):
+            yield from console.wrapped(text, 6)
+    else:
+        yield from console.wrapped(said(first, second, divergence.main).short, 6, 8)
 
 
 def _heading(begin: str, first: Run, second: Run, lines: Lines, console: Console) -> Iterator[str]:
@@ -94,7 +132,8 @@ def _line(first: Run, second: Run, lines: Lines) -> str:
         return f"line {ours[0]}: {ours[1]}"
     if ours[1] == theirs[1]:
         return f"line {ours[0]} {first.where}, line {theirs[0]} {second.where}: {ours[1]}"
-    return f"line {ours[0]} {first.where}: {ours[1]}, line {theirs[0]} {second.where}: {theirs[1]}"
+    number = "" if ours[0] == theirs[0] else f"line {theirs[0]} "
+    return f"line {ours[0]} {first.where}: {ours[1]} | {number}{second.where}: {theirs[1]}"
 
 
 def _of_line(trace: Trace, line: int | None) -> tuple[int, str] | None:
@@ -113,12 +152,16 @@ def _steps(first: Run, second: Run, found: Difference) -> str:
 # -- numbers, output, ends --------------------------------------------------------------------------------------------
 
 
-def _numbers(first: Run, second: Run, found: Difference, console: Console) -> Iterator[str]:
+def _numbers(first: Run, second: Run, comparison: Comparison, console: Console) -> Iterator[str]:
+    found = comparison.numbers
+    assert found is not None
     lines = tuple(
         None if step is None or (line := source_line(run.trace, step)) is None else line.seq
         for run, step in ((first, found.first), (second, found.second))
     )
     yield from _heading("The numbers part first at", first, second, (lines[0], lines[1]), console)
+    if comparison.numbers_first:
+        yield from _edit(first, second, comparison, (lines[0], lines[1]), console)
     yield from console.wrapped(said(first, second, found).text)
     yield console.styled(f"  {_steps(first, second, found)}", "dim")
 
