@@ -1,8 +1,8 @@
 """The ways of ``diff --classics``: one function of a script, plain and under a decorator.
 
-``no_grad``, ``inference_mode`` and ``autocast`` could be switched on around a whole script, but ``vmap`` needs a function
-with inputs to map over. As decorators all of them are one line, which a reader can write into the script by hand; so the
-script runs as it is, and then again with that line above its function.
+``no_grad``, ``inference_mode`` and ``autocast`` could be switched on around a whole script, but ``vmap`` needs a
+function with inputs to map over. As decorators all of them are one line, which a reader can write into the script by
+hand; so the script runs as it is, and then again with that line above its function.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _functions(text: str) -> dict[str, int]:
 
 
 def with_decorator(text: str, function: str, decorator: str) -> str:
-    """A program with a decorator above a function: in place of an empty line, so that lines keep their numbers, or as one
-    line more."""
+    """A program with a decorator above a function: in place of an empty line, so that lines keep their numbers, or as
+    one line more."""
     lines, at = text.splitlines(keepends=True), _functions(text)[function] - 1
     begin = at - 1 if at and not lines[at - 1].strip() else at
     lines[begin:at] = [f"@{decorator}\n"]

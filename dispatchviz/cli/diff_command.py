@@ -9,7 +9,7 @@ import click
 from dispatchviz.cli import completion, options
 
 if TYPE_CHECKING:
-    from dispatchviz.trace import Trace
+    pass
 
 
 class Diff(click.Command):

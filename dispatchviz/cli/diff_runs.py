@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
 from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
@@ -12,7 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.render.cards.diff_text import diff_lines
-from dispatchviz.render.console import Console, terminal
+from dispatchviz.render.console import terminal
 from dispatchviz.trace import Trace
 
 DIFFERENT = 1
@@ -29,7 +30,9 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     first, second = (
         _run(source, args, cuda) if known is None else known for source, known in zip(sources, opened, strict=True)
     )
-    return _print((first, second), _wheres(*sources), terminal(), every)
+    found, console = compare(first, second), terminal()
+    console.print(diff_lines(found, _wheres(*sources), console, every))
+    return 0 if found.same else DIFFERENT
 
 
 def _run(source: str, args: tuple[str, ...], cuda: str, rewritten: Callable[[str], str] = str) -> Trace:
@@ -40,12 +43,6 @@ def _run(source: str, args: tuple[str, ...], cuda: str, rewritten: Callable[[str
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return outcome.trace
-
-
-def _print(traces: tuple[Trace, Trace], wheres: tuple[str, str], console: Console, every: bool) -> int:
-    found = compare(*traces)
-    console.print(diff_lines(found, wheres, console, every))
-    return 0 if found.same else DIFFERENT
 
 
 def _wheres(first: str, second: str) -> tuple[str, str]:
@@ -79,7 +76,9 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
         line = decorator.format(device=device)
         other = _run(source, args, cuda, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
         console.print([*[""] * bool(number), console.heading(f"{name}: @{line} above def {chosen}"), ""])
-        status = max(status, _print((plain, other), ("in the plain run", f"under {name}"), console, every))
+        found = replace(compare(plain, other), edit=None)  # the one line that was changed stands above
+        console.print(diff_lines(found, ("in the plain run", f"under {name}"), console, every))
+        status = status if found.same else DIFFERENT
     return status
 
 

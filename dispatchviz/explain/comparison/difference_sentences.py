@@ -79,7 +79,7 @@ def _of_one(run: Run, event: ev.AnyEvent) -> Said:
 # -- two steps --------------------------------------------------------------------------------------------------------
 
 
-def _of_two(first: Run, second: Run, a: int, b: int, below: int | None) -> Said:
+def _of_two(first: Run, second: Run, a: int, b: int, below: tuple[int, int] | None) -> Said:
     match first.trace[a], second.trace[b]:
         case ev.Dispatched() as one, ev.Dispatched() as other:
             if one.operator != other.operator:
@@ -144,7 +144,8 @@ def _node_or_none(first: Run, second: Run, a: int, b: int) -> Said:
     if isinstance(first.trace[a], ev.NoNodeMade):
         made, none, node, not_made = second, first, b, a
     event, reason = made.trace[node], none.trace[not_made]
-    assert isinstance(event, ev.NodeCreated) and isinstance(reason, ev.NoNodeMade)
+    assert isinstance(event, ev.NodeCreated)
+    assert isinstance(reason, ev.NoNodeMade)
     name = plain_node(event.name)
     kernel = around(made.trace, node, ev.KernelEntered)
     who = f"{kernel.kernel} makes" if kernel is not None else "there is"
@@ -176,16 +177,24 @@ def _other_cell(first: Run, second: Run, one: ev.KernelSelected, other: ev.Kerne
 # -- key sets ---------------------------------------------------------------------------------------------------------
 
 
-def _other_key(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, below: int | None) -> Said:
+def _other_key(
+    first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, below: tuple[int, int] | None
+) -> Said:
     short = f"{one.operator} goes to {_beside(first, second, one.key, other.key)}"
     parts = [f"{short}.", _why_keys(first, second, one, other)]
     if below is not None:
-        inner, outer = (second, first) if _is_higher(other.key, one.key) else (first, second)
-        layer, key = (other, one.key) if inner is second else (one, other.key)
-        kernel = within(inner.trace, layer.seq, ev.KernelSelected)
-        name = kernel.kernel if kernel is not None else "Its kernel"
-        parts.append(f"Below {name} the operator is called again, and goes to {key} as {outer.where} (step {below}).")
+        parts.append(_below(first, second, one, other, below))
     return Said(short, " ".join(part for part in parts if part))
+
+
+def _below(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, below: tuple[int, int]) -> str:
+    """That the kernel of a layer calls the operator again."""
+    in_second = below[0] == one.seq
+    run, plain, outer, key = (second, first, other, one.key) if in_second else (first, second, one, other.key)
+    chosen = within(run.trace, outer.seq, ev.KernelSelected)
+    kernel = chosen.kernel if chosen is not None and chosen.kernel else "the kernel"
+    where = f"step {below[1] if in_second else below[0]} {run.where}"
+    return f"Within {kernel} the operator is called again ({where}), and goes to {key} as {plain.where}."
 
 
 def _is_higher(one: str, other: str) -> bool:

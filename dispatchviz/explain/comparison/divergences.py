@@ -23,8 +23,11 @@ REGISTRATIONS = (ev.OperatorDefined, ev.KernelRegistered, ev.CellsRecomputed)
 KEPT = 40
 """So many differences of a line are kept beside the first one."""
 
-MINOR = (ev.KeySetComputed, ev.FallthroughSkipped, ev.NoNodeMade, ev.GuardEntered, ev.GuardLeft)
-"""Kinds of which two that differ are mostly consequences of a difference further back."""
+MAJOR = (
+    ev.SourceLine, ev.BindingEntered, ev.Dispatched, ev.KernelSelected, ev.TorchDispatchEntered, ev.TensorCreated,
+    ev.NodeCreated, ev.NodeStarted, ev.AutocastCast, ev.ErrorRaised, ev.ProgramRaised, ev.RequiresGradSet,
+)  # fmt: skip
+"""Kinds of which two that differ tell more than others, which mostly are consequences."""
 
 
 @dataclass(slots=True)
@@ -167,18 +170,23 @@ class _Gathered:
     def _is_minor(self, found: Difference) -> bool:
         """Whether a difference is seldom why a line differs: a registration that any call may need, another set with
         the same winner, another reason to make no Node."""
-        both = None not in (found.first, found.second)
-        kinds = (*REGISTRATIONS, *MINOR) if both else REGISTRATIONS
-        return all(isinstance(event, kinds) for event in self._events(found))
+        events = list(self._events(found))
+        if len(events) < 2:
+            return isinstance(events[0], REGISTRATIONS)
+        return not any(isinstance(event, MAJOR) for event in events)
 
     def _comparable(self, found: Difference) -> bool:
-        """Whether the tensors are of one dtype and shape: else their numbers cannot be the same, and the way says so."""
-        described = []
-        for trace, event in zip(self._traces, self._events(found), strict=False):
-            if isinstance(event, ev.ResultHashed):
-                made = index(trace).tensors.get(event.tensor)
-                described.append((made and made.dtype, index(trace).shape(event.tensor, event.seq)))
-        return len(described) < 2 or described[0] == described[1]
+        """Whether the tensors are of one dtype and shape: else the numbers cannot be the same, and the way says so."""
+        if found.first is None or found.second is None:
+            return True
+        first, second = self._traces
+        return _dtype_and_shape(first, found.first) == _dtype_and_shape(second, found.second)
+
+
+def _dtype_and_shape(trace: Trace, step: int) -> tuple[str, tuple[int, ...] | None]:
+    tensor = trace.columns.tensors[step]
+    made = index(trace).tensors.get(tensor)
+    return "" if made is None else made.dtype, index(trace).shape(tensor, step)
 
 
 def _line(trace: Trace, step: int | None) -> int | None:

@@ -1,8 +1,8 @@
 """What of an event is compared with another run's, and by what two events are taken for each other's counterpart.
 
 Numbers that only count (of tensors, Nodes, storages, streams) differ wherever one run has made something more, and so
-are not compared; nor is where a kernel or a file is. What is compared is in two parts: the ``way``, that is what PyTorch
-did, and the ``values``, that is which plain values the program passed and which numbers came out.
+are not compared; nor is where a kernel or a file is. What is compared is in two parts: the ``way``, that is what
+PyTorch did, and the ``values``, that is which plain values the program passed and which numbers came out.
 
 Not here: the texts of the program's lines, which a trace has in its header (``run_tree.py``).
 """
@@ -61,11 +61,19 @@ def _defined(value: Iterable[Any]) -> tuple[bool, ...]:
 
 
 def _texts(value: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple([(name, _TENSOR.sub("t", text)) for name, text in value])
+    return tuple([(name, _without_address(_TENSOR.sub("t", text))) for name, text in value])
 
 
 _TENSOR = re.compile(r"\bt\d+\b")
 """How the text of an argument names a tensor."""
+
+
+def _without_address(text: str) -> str:
+    return _ADDRESS.sub("", text) if " at 0x" in text else text
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object is in memory, in its ``repr``."""
 
 _TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
     (ev.KeySetComputed, "arguments"): _each(0, 2),
@@ -78,6 +86,9 @@ _TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
     (ev.ExecInfoPopulated, "pruned"): _each(1),
     (ev.BindingEntered, "arguments"): _texts,
     (ev.TorchDispatchEntered, "arguments"): _texts,
+    (ev.AttributeSaved, "value"): _without_address,
+    (ev.ErrorRaised, "message"): _without_address,
+    (ev.ProgramRaised, "message"): _without_address,
 }
 """Fields that hold numbers which only count beside others."""
 

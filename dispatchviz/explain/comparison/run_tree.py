@@ -62,7 +62,7 @@ class RunTree:
         return len(self.parents)
 
     def children(self, seq: int) -> Sequence[int]:
-        """What is directly within an event, in order; of ``ROOT`` the program's lines. None of a tensor's formatting."""
+        """What is directly within an event, in order; of ``ROOT`` the program's lines. Nothing of what formats."""
         order, begins = self._families
         return () if seq in self._formatted else order[begins[seq + 1] : begins[seq + 2]]
 

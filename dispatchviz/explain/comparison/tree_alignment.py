@@ -1,7 +1,7 @@
 """Two runs aligned level by level: where they differ, in the order of happening.
 
-Lists of siblings are aligned by what pairs events (``event_facts.py``); of a pair that is not equal as a whole the facts
-are compared, then the children. Three things are looked through, so that what is the same inside is found to be:
+Lists of siblings are aligned by what pairs events (``event_facts.py``); of a pair that is not equal as a whole the
+facts are compared, then the children. Three things are looked through, so that what is the same inside is found to be:
 
 - Lines of the program whose text was changed, split or put into a ``with``: what they do is compared as if it stood
   side by side.
@@ -41,8 +41,8 @@ class Difference:
     sort: Sort
     first: int | None
     second: int | None
-    below: int | None = None
-    """Of a call that goes through a layer more in one run: the step at which that one calls what the other one does."""
+    below: tuple[int, int] | None = None
+    """Of a call that goes through a layer more in one run: the calls that are counterparts, one of them below it."""
 
 
 class Alignment:
@@ -70,7 +70,7 @@ class Alignment:
         one, other = self.first.trace[a], self.second.trace[b]
         if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched) and one.key != other.key:
             below = self._below_layer(a, b)
-            yield Difference("way", a, b, None if below is None else below[0] if below[0] != a else below[1])
+            yield Difference("way", a, b, below)
             if below is not None:
                 yield from self._children((below[0],), (below[1],), redone=True)
                 return

@@ -49,8 +49,8 @@ def hashed(trace: Trace, event: ev.ResultHashed) -> Statement:
     """A kernel has computed numbers."""
     name = tensor_name(trace, event.tensor, event.seq)
     text = (
-        f"{name} holds what the kernel computed. The hash of its dtype, shape and numbers is {event.hash}: where another "
-        "run has the same hash, it has the same numbers."
+        f"{name} holds what the kernel computed. The hash of its dtype, shape and numbers is {event.hash}: where "
+        "another run has the same hash, it has the same numbers."
     )
     return Statement("result hashed", capital(text, (name,)))
 

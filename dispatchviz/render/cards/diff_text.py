@@ -79,8 +79,8 @@ def _ways(first: Run, second: Run, found: Comparison, console: Console, every: b
 
 
 def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Console) -> Iterator[str]:
-    """A line before that reads otherwise: where both ran it, it may be the reason. Of one program nothing was changed."""
-    edit = found.edit if first.trace.header.program != second.trace.header.program else None
+    """A line before that reads otherwise: where both ran it, it may be the reason."""
+    edit = found.edit
     before = edit is not None and all(
         line is None or step is None or step < line for step, line in zip((edit.first, edit.second), lines, strict=True)
     )
@@ -125,9 +125,9 @@ def _heading(begin: str, first: Run, second: Run, lines: Lines, console: Console
 def _line(first: Run, second: Run, lines: Lines) -> str:
     """``line 5, z = x + y``; where the runs differ in it, the line of each."""
     ours, theirs = (_of_line(run.trace, line) for run, line in zip((first, second), lines, strict=True))
-    if not ours or not theirs:
-        number, text, run = (*ours, first) if ours else (*theirs, second) if theirs else (0, "", first)
-        return f"line {number} {run.where}: {text}" if number else "the beginning"
+    if ours is None or theirs is None:
+        known = [(each, run) for each, run in ((ours, first), (theirs, second)) if each is not None]
+        return f"line {known[0][0][0]} {known[0][1].where}: {known[0][0][1]}" if known else "the beginning"
     if ours == theirs:
         return f"line {ours[0]}: {ours[1]}"
     if ours[1] == theirs[1]:

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 SIZE = 8
 """Bytes of a hash."""
 
-_UNWRITTEN = re.compile(r"aten::_?(new_)?(empty|resize)")
-"""Operators whose result has memory that nobody has written yet: its numbers are whatever was there."""
+_UNWRITTEN = re.compile(
+    r"aten::(_?(new_)?(empty|resize)|(as_strided|unsqueeze|squeeze|t|transpose|swapaxes|swapdims|detach|set)_(\.|$))"
+)
+"""Operators that write no numbers: their result has memory that nobody may have written yet (``empty``), and its numbers
+are whatever was there, or a tensor got another geometry in place."""
 
 
 def result_hash(tensor: Tensor) -> str | None:
