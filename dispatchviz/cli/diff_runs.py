@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
@@ -11,7 +12,7 @@ from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, tra
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError, EndedBySignal
-from dispatchviz.explain.comparison.divergences import compare
+from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import terminal
 from dispatchviz.trace import Trace
@@ -32,6 +33,7 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     )
     found, console = compare(first, second), terminal()
     console.print(diff_lines(found, _wheres(*sources), console, every))
+    console.print(_commands(found, sources, opened, cuda, args))
     return 0 if found.same else DIFFERENT
 
 
@@ -43,6 +45,23 @@ def _run(source: str, args: tuple[str, ...], cuda: str, rewritten: Callable[[str
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
     return outcome.trace
+
+
+def _commands(
+    found: Comparison, sources: tuple[str, str], opened: Sequence[Trace | None], cuda: str, args: Sequence[str]
+) -> Iterator[str]:
+    """What opens the stepper where the runs part."""
+    part = found.part
+    if part is None:
+        return
+    yield ""
+    for source, known, step in zip(sources, opened, (part.first, part.second), strict=True):
+        if step is None or source == STANDARD_INPUT:
+            continue
+        device = [] if cuda == "auto" else ["--cuda", cuda]
+        words = ["run", "--hashes", *device] if known is None else ["open"]
+        given = args if known is None else ()
+        yield f"To step from there: dispatchviz {shlex.join([*words, '--step', str(step), source, *given])}"
 
 
 def _wheres(first: str, second: str) -> tuple[str, str]:

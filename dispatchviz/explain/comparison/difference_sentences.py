@@ -188,13 +188,13 @@ def _other_key(
 
 
 def _below(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, below: tuple[int, int]) -> str:
-    """That the kernel of a layer calls the operator again."""
+    """That the kernel of a layer calls the operator again, or redispatches."""
     in_second = below[0] == one.seq
     run, plain, outer, key = (second, first, other, one.key) if in_second else (first, second, one, other.key)
     chosen = within(run.trace, outer.seq, ev.KernelSelected)
     kernel = chosen.kernel if chosen is not None and chosen.kernel else "the kernel"
     where = f"step {below[1] if in_second else below[0]} {run.where}"
-    return f"Within {kernel} the operator is called again ({where}), and goes to {key} as {plain.where}."
+    return f"From {kernel} the call goes on ({where}), to {key} as {plain.where}."
 
 
 def _is_higher(one: str, other: str) -> bool:

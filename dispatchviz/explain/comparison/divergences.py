@@ -65,6 +65,13 @@ class Comparison:
     """Both traces have hashes of results; without them numbers are not compared."""
 
     @property
+    def part(self) -> Difference | None:
+        """Where they part first, by way, by value or by number; None if they are the same."""
+        if self.numbers_first or not self.divergences:
+            return self.numbers
+        return self.divergences[0].main
+
+    @property
     def same_way(self) -> bool:
         """PyTorch did the same in both, be it with other values."""
         return not any(each.is_way for each in self.divergences)
@@ -77,10 +84,11 @@ class Comparison:
 
 def compare(first: Trace, second: Trace) -> Comparison:
     """Compares two runs, in time that grows with their length."""
+    hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
     gathered = _Gathered(first, second)
     for difference in Alignment(RunTree(first), RunTree(second)).differences():
-        gathered.add(difference)
-    hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
+        if hashed or difference.sort != "numbers":
+            gathered.add(difference)
     found = tuple(gathered.divergences())
     return Comparison(
         first, second, found, gathered.numbers, gathered.numbers_first, gathered.edit, gathered.output, hashed

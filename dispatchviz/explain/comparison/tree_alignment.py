@@ -30,6 +30,9 @@ FARTHEST = 20_000
 """So many steps within a call are searched for the same call below a layer."""
 
 
+PRINTED = (ev.Printed,)
+SAID = (ev.NameBound, ev.Printed)
+"""What the program prints is aligned by itself, and names of variables are not: neither may keep two calls apart."""
 KEY_SETS = (ev.KeySetComputed, ev.FallthroughSkipped)
 HASHES = (ev.ResultHashed,)
 
@@ -119,8 +122,12 @@ class Alignment:
         theirs = [child for seq in b for child in self.second.children(seq)]
         if redone:
             ours, theirs = _without(self.first, ours, KEY_SETS), _without(self.second, theirs, KEY_SETS)
-        if [self.first.ways[seq] for seq in a] != [self.second.ways[seq] for seq in b] and ROOT not in a:
+        if ROOT not in a and [self.first.ways[seq] for seq in a] != [self.second.ways[seq] for seq in b]:
             ours, theirs = self._hashed_alike(ours, theirs)
+        yield from self._siblings(_only(self.first, ours, PRINTED), _only(self.second, theirs, PRINTED))
+        yield from self._siblings(_without(self.first, ours, SAID), _without(self.second, theirs, SAID))
+
+    def _siblings(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
         pairs = aligned([self.first.pairs[seq] for seq in ours], [self.second.pairs[seq] for seq in theirs])
         for (i, j), (next_i, next_j) in pairwise([(-1, -1), *pairs, (len(ours), len(theirs))]):
             if i >= 0 and self.first.wholes[ours[i]] != self.second.wholes[theirs[j]]:
@@ -130,9 +137,7 @@ class Alignment:
 
     def _hashed_alike(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
         """Leaves results out where the ways within differ and only one of two kernels computed one itself."""
-        many = [sum(isinstance(self.first.trace[seq], ev.ResultHashed) for seq in ours)]
-        many.append(sum(isinstance(self.second.trace[seq], ev.ResultHashed) for seq in theirs))
-        if many[0] == many[1]:
+        if len(_only(self.first, ours, HASHES)) == len(_only(self.second, theirs, HASHES)):
             return ours, theirs
         return _without(self.first, ours, HASHES), _without(self.second, theirs, HASHES)
 
@@ -190,8 +195,16 @@ class Alignment:
         return one is other or {one, other} == {ev.NodeCreated, ev.NoNodeMade}
 
 
+def _only(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
+    """Those of some kinds; no event is decoded for it."""
+    codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
+    return [seq for seq in steps if of_steps[seq] in codes]
+
+
 def _without(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
-    return [seq for seq in steps if not isinstance(tree.trace[seq], kinds)]
+    """Those of other kinds."""
+    codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
+    return [seq for seq in steps if of_steps[seq] not in codes]
 
 
 def _same_call(tree: RunTree, outer: int, other: RunTree, wanted: int) -> int | None:

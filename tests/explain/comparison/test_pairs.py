@@ -32,8 +32,8 @@ def test_no_grad_is_the_cause_and_the_missing_node_the_effect() -> None:
         "AddBackward0 in A, no Node in B: grad mode is off",
     ]
     assert told(found).text == (
-        "Only in B: torch.no_grad() switches grad mode off: no key changes and the autograd kernels still run, but they "
-        "make no Nodes until it is on again."
+        "Only in B: torch.no_grad() switches grad mode off: no key changes and the autograd kernels still run, but "
+        "they make no Nodes until it is on again."
     )
     assert found.numbers is None
 
@@ -46,7 +46,8 @@ def test_inference_mode_takes_the_key_out_of_the_set() -> None:
     ]
     text = told(found, found.divergences[1]).text
     assert "AutogradCPU in B: " in text
-    assert text.endswith("Not in the set: the guard InferenceMode excludes it, because inference mode is on.")
+    assert "Not in the set: the guard InferenceMode excludes it, because inference mode is on." in text
+    assert text.endswith("From VariableType::add_Tensor the call goes on (step 77 in A), to CPU as in B.")
 
 
 def test_autocast_is_a_layer_below_which_the_same_is_called() -> None:
@@ -67,7 +68,7 @@ def test_autocast_is_a_layer_below_which_the_same_is_called() -> None:
     inner = found.second[below[1]]
     assert isinstance(inner, ev.Dispatched)
     assert (inner.operator, inner.key) == ("aten::mm", "AutogradCPU")
-    assert f"is called again (step {inner.seq} in B), and goes to AutogradCPU as in A." in text
+    assert text.endswith(f"the call goes on (step {inner.seq} in B), to AutogradCPU as in A.")
     assert found.numbers is None, "of another dtype they cannot be the same, and the way says so"
 
 
@@ -212,10 +213,7 @@ def test_numbers_of_tensors_and_nodes_do_not_count() -> None:
 
 
 def test_without_hashes_numbers_are_not_compared() -> None:
-    programs = [
-        "import torch\nx = torch.tensor([1.0])\ny = x.exp()",
-        "import torch\nx = torch.tensor([2.0])\ny = x.exp()",
-    ]
+    programs = [f"import torch\ntorch.manual_seed({seed})\nx = torch.randn(2)" for seed in (1, 2)]
     found = compare(*(traced(program, hashes=False) for program in programs))
     assert found.same
     assert not found.hashed

@@ -26,8 +26,8 @@ SIZE = 8
 _UNWRITTEN = re.compile(
     r"aten::(_?(new_)?(empty|resize)|(as_strided|unsqueeze|squeeze|t|transpose|swapaxes|swapdims|detach|set)_(\.|$))"
 )
-"""Operators that write no numbers: their result has memory that nobody may have written yet (``empty``), and its numbers
-are whatever was there, or a tensor got another geometry in place."""
+"""Operators that write no numbers: their result has memory that nobody may have written yet (``empty``), so its numbers
+are whatever was there; or a tensor got another geometry in place."""
 
 
 def result_hash(tensor: Tensor) -> str | None:
