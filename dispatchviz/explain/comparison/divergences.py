@@ -201,7 +201,7 @@ def _line(trace: Trace, step: int | None) -> int | None:
     if step is None:
         return None
     line = trace.columns.lines[step]
-    return line if line >= 0 else None
+    return line if 0 <= line < len(trace) else None
 
 
 def _place(trace: Trace, line: int | None) -> tuple[str, int, str] | None:

@@ -76,12 +76,12 @@ class RunTree:
 
     @cached_property
     def _formatted(self) -> frozenset[int]:
-        return frozenset(self.trace.steps_of(ev.TensorFormatted))
+        return _steps(self.trace, ev.TensorFormatted)
 
     @cached_property
     def lines(self) -> frozenset[int]:
         """The lines of the program that ran, by what pairs them."""
-        return frozenset(self.pairs[seq] for seq in self.trace.steps_of(ev.SourceLine))
+        return frozenset(self.pairs[seq] for seq in _steps(self.trace, ev.SourceLine))
 
     def says_something(self, seq: int) -> bool:
         """Whether there is more in an event than texts of the program."""
@@ -110,7 +110,7 @@ def _text(trace: Trace, line: ev.SourceLine, known: dict[tuple[str, int, str], i
 
 def _fold(parents: Sequence[int], ways: array[int], wholes: array[int], trace: Trace) -> None:
     """Makes the hash of each event that of all within it: children come after their parents, so from the end on."""
-    formatted = frozenset(trace.steps_of(ev.TensorFormatted))
+    formatted = _steps(trace, ev.TensorFormatted)
     of_ways, of_wholes = [0] * len(parents), [0] * len(parents)
     for seq in range(len(parents) - 1, ROOT, -1):
         if seq not in formatted:
@@ -126,23 +126,34 @@ def _fold(parents: Sequence[int], ways: array[int], wholes: array[int], trace: T
 
 
 def _parents(trace: Trace) -> array[int]:
-    """What each event is within: the line that it happened on, or what it happened during if that is further inside."""
+    """What each event is within: the line that it happened on, or what it happened during if that is further inside.
+
+    A forged file may say anything; here everything is within something before it.
+    """
     columns = trace.columns
     parents, lines = list(columns.parents), list(columns.lines)
-    is_line = frozenset(trace.steps_of(ev.SourceLine))
-    guards = _held_guards(trace, parents, is_line)
+    is_line = _steps(trace, ev.SourceLine)
+    guards = _held_guards(parents, is_line, _steps(trace, ev.GuardEntered))
     homes, found = [ROOT] * len(parents), array("i")
     for seq, parent in enumerate(parents):
-        home = homes[parent] if parent >= 0 else ROOT
-        is_through = seq in is_line or seq in guards
-        homes[seq] = home if is_through else seq
-        found.append(home if seq in is_line else max(lines[seq], home))
+        home = homes[parent] if 0 <= parent < seq else ROOT
+        if seq in is_line:
+            homes[seq] = home
+            found.append(home)
+        else:
+            homes[seq] = home if seq in guards else seq
+            line = lines[seq]
+            found.append(line if home < line < seq else home)
     return found
 
 
-def _held_guards(trace: Trace, parents: Sequence[int], lines: Iterable[int]) -> set[int]:
+def _steps(trace: Trace, kind: type[ev.Event]) -> frozenset[int]:
+    return frozenset(step for step in trace.steps_of(kind) if 0 <= step < len(trace))
+
+
+def _held_guards(parents: Sequence[int], lines: Iterable[int], guards: frozenset[int]) -> set[int]:
     """The guards that have lines of the program within them."""
-    guards, held = frozenset(trace.steps_of(ev.GuardEntered)), set[int]()
+    held = set[int]()
     for line in lines:
         parent = parents[line]
         while parent in guards and parent not in held:

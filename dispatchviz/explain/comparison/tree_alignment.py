@@ -72,7 +72,7 @@ class Alignment:
         """Of two counterparts that differ somewhere: their facts, then what is within them."""
         one, other = self.first.trace[a], self.second.trace[b]
         if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched) and one.key != other.key:
-            below = self._below_layer(a, b)
+            below = self._below_layer(one, other)
             yield Difference("way", a, b, below)
             if below is not None:
                 yield from self._children((below[0],), (below[1],), redone=True)
@@ -104,12 +104,12 @@ class Alignment:
             return one.name == other.name
         return True
 
-    def _below_layer(self, a: int, b: int) -> tuple[int, int] | None:
+    def _below_layer(self, one: ev.Dispatched, other: ev.Dispatched) -> tuple[int, int] | None:
         """The calls below the layer that one of two calls goes through, if there is one."""
-        if (inner := _same_call(self.second, b, self.first, a)) is not None:
-            return a, inner
-        if (inner := _same_call(self.first, a, self.second, b)) is not None:
-            return inner, b
+        if (inner := _same_call(self.second, other.seq, one)) is not None:
+            return one.seq, inner
+        if (inner := _same_call(self.first, one.seq, other)) is not None:
+            return inner, other.seq
         return None
 
     # -- siblings -----------------------------------------------------------------------------------------------------
@@ -207,16 +207,13 @@ def _without(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], .
     return [seq for seq in steps if of_steps[seq] not in codes]
 
 
-def _same_call(tree: RunTree, outer: int, other: RunTree, wanted: int) -> int | None:
-    """The first call within one of a run that is of the same operator and key as one of the other run."""
-    columns, asked = tree.trace.columns, other.trace.columns
-    operator = asked.operator_names[asked.operators[wanted]]
-    key = asked.key_names[asked.keys[wanted]]
-    if operator not in columns.operator_names or key not in columns.key_names:
+def _same_call(tree: RunTree, outer: int, wanted: ev.Dispatched) -> int | None:
+    """The first call within one that is of the same operator and key as one of the other run."""
+    columns = tree.trace.columns
+    if wanted.operator not in columns.operator_names or wanted.key not in columns.key_names:
         return None
-    number, of_key = columns.operator_names.index(operator), columns.key_names.index(key)
+    operator, key = columns.operator_names.index(wanted.operator), columns.key_names.index(wanted.key)
     calls = columns.code(ev.Dispatched)
-    last = min(columns.ends[outer], outer + FARTHEST)
-    inside = range(outer + 1, last + 1)
-    found = (seq for seq in inside if columns.operators[seq] == number and columns.keys[seq] == of_key)
+    inside = range(outer + 1, min(columns.ends[outer], outer + FARTHEST, len(tree) - 1) + 1)
+    found = (seq for seq in inside if columns.operators[seq] == operator and columns.keys[seq] == key)
     return next((seq for seq in found if columns.kinds[seq] == calls), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import Console
+from dispatchviz.trace import Trace, TraceError
 from truth.programs import PROGRAMS
 
 from .runs import traced
@@ -67,3 +69,28 @@ def test_programs_with_lines_left_out_can_be_compared(seed: int) -> None:
         return
     found = compare(traced("".join(lines)), traced("".join(kept)))
     assert list(diff_lines(found, ("in A", "in B"), Console(80, False)))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_and_forged_files_can_be_compared(seed: int) -> None:
+    chosen = random.Random(seed)
+    whole = traced((EXAMPLES / "vmap.py").read_text())
+    raw = bytearray(whole.encoded((".dvtrace", ".jsonl")[seed % 2]))
+    for _ in range(chosen.randrange(1, 6)):
+        raw[chosen.randrange(len(raw))] = chosen.randrange(256)
+    try:
+        damaged = Trace.decoded(bytes(raw), "t")
+    except TraceError:
+        return
+    for pair in ((whole, damaged), (damaged, whole), (damaged, damaged)):
+        assert list(diff_lines(compare(*pair), ("in A", "in B"), Console(80, False), every=True))
+
+
+def test_columns_that_lead_nowhere_end() -> None:
+    whole = traced("import torch\nwith torch.inference_mode():\n    x = torch.ones(2) + 1\n")
+    chosen = random.Random(0)
+    for name in ("parents", "lines", "ends", "operators", "keys"):
+        column = [chosen.randrange(-5, 2 * len(whole)) for _ in whole]
+        forged = Trace(whole.header, whole.events, columns=dataclasses.replace(whole.columns, **{name: column}))
+        compare(whole, forged)
+        compare(forged, whole)
