@@ -94,6 +94,9 @@ def _of_two(first: Run, second: Run, a: int, b: int, below: tuple[int, int] | No
             return Said(_beside(first, second, *calls), f"Python calls {_beside(first, second, *calls)}.")
         case (ev.NodeCreated(), ev.NoNodeMade()) | (ev.NoNodeMade(), ev.NodeCreated()):
             return _node_or_none(first, second, a, b)
+        case ev.NodeStarted() as one, ev.NodeStarted() as other if one.name != other.name:
+            short = f"the engine runs {_beside(first, second, plain_node(one.name), plain_node(other.name))}"
+            return Said(short, f"{capital(short)}.")
         case ev.TensorCreated() as one, ev.TensorCreated() as other:
             return _other_tensor(first, second, one, other)
         case ev.ResultHashed(), ev.ResultHashed():

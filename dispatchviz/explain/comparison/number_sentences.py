@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.comparison.event_facts import values
 from dispatchviz.explain.sentences.english import capital
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line, source_text
@@ -34,8 +35,10 @@ def _other_call(first: Trace, second: Trace, a: int, b: int, in_first: str, in_s
     ours, theirs = around(first, a, ev.BindingEntered), around(second, b, ev.BindingEntered)
     if ours is None or theirs is None:
         return ""
-    one, other = call_text(first, ours), call_text(second, theirs)
-    return f"Python calls {one} {in_first}, {other} {in_second}." if one != other else ""
+    passed = values(ev.BindingEntered)
+    if passed is None or passed(ours) == passed(theirs):
+        return ""  # be it tensors with other names
+    return f"Python calls {call_text(first, ours)} {in_first}, {call_text(second, theirs)} {in_second}."
 
 
 def _other_line(first: Trace, second: Trace, a: int, b: int, in_first: str, in_second: str) -> str:

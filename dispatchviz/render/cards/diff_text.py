@@ -85,7 +85,9 @@ def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Con
         line is None or step is None or step < line for step, line in zip((edit.first, edit.second), lines, strict=True)
     )
     if edit is not None and before:
-        yield from console.wrapped(f"Before that {_line(first, second, (edit.first, edit.second))} was changed.")
+        yield "  Before that a line is another one:"
+        for line in _lines(first, second, (edit.first, edit.second)):
+            yield from console.wrapped(line, 4, 6)
 
 
 def _texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:
@@ -110,7 +112,9 @@ EFFECTS = {ev.Dispatched, ev.NodeCreated, ev.NoNodeMade}
 def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_length: bool) -> Iterator[str]:
     """``at_length``: in whole sentences, as what follows first from where the ways part is."""
     times = f"  ({divergence.times} times)" if divergence.times > 1 else ""
-    yield from console.wrapped(_line(first, second, divergence.lines) + times, 2, 6)
+    *before, last = _lines(first, second, divergence.lines)
+    for line in (*before, last + times):
+        yield from console.wrapped(line, 2, 6)
     if at_length:
         for text in _texts(first, second, divergence):
             yield from console.wrapped(text, 6)
@@ -119,21 +123,25 @@ def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_l
 
 
 def _heading(begin: str, first: Run, second: Run, lines: Lines, console: Console) -> Iterator[str]:
-    yield from (console.heading(line) for line in console.wrapped(f"{begin} {_line(first, second, lines)}", 0, 2))
+    """What begins a part: with one line of the program, or with two under it."""
+    found = _lines(first, second, lines)
+    if len(found) == 1:
+        yield from (console.heading(line) for line in console.wrapped(f"{begin} {found[0]}", 0, 2))
+        return
+    yield console.heading(begin)
+    for line in found:
+        yield from (console.heading(each) for each in console.wrapped(line, 4, 6))
 
 
-def _line(first: Run, second: Run, lines: Lines) -> str:
-    """``line 5, z = x + y``; where the runs differ in it, the line of each."""
+def _lines(first: Run, second: Run, lines: Lines) -> list[str]:
+    """``line 5, z = x + y``; where the runs differ in its text, the line of each."""
     ours, theirs = (_of_line(run.trace, line) for run, line in zip((first, second), lines, strict=True))
-    if ours is None or theirs is None:
-        known = [(each, run) for each, run in ((ours, first), (theirs, second)) if each is not None]
-        return f"line {known[0][0][0]} {known[0][1].where}: {known[0][0][1]}" if known else "the beginning"
-    if ours == theirs:
-        return f"line {ours[0]}: {ours[1]}"
-    if ours[1] == theirs[1]:
-        return f"line {ours[0]} {first.where}, line {theirs[0]} {second.where}: {ours[1]}"
-    number = "" if ours[0] == theirs[0] else f"line {theirs[0]} "
-    return f"line {ours[0]} {first.where}: {ours[1]} | {number}{second.where}: {theirs[1]}"
+    known = [(each, run) for each, run in ((ours, first), (theirs, second)) if each is not None]
+    if ours is not None and ours == theirs:
+        return [f"line {ours[0]}: {ours[1]}"]
+    if ours is not None and theirs is not None and ours[1] == theirs[1]:
+        return [f"line {ours[0]} {first.where}, line {theirs[0]} {second.where}: {ours[1]}"]
+    return [f"line {number} {run.where}: {text}" for (number, text), run in known] or ["the beginning"]
 
 
 def _of_line(trace: Trace, line: int | None) -> tuple[int, str] | None:
@@ -159,7 +167,8 @@ def _numbers(first: Run, second: Run, comparison: Comparison, console: Console) 
         None if step is None or (line := source_line(run.trace, step)) is None else line.seq
         for run, step in ((first, found.first), (second, found.second))
     )
-    yield from _heading("The numbers part first at", first, second, (lines[0], lines[1]), console)
+    begin = "The numbers part first at" if comparison.numbers_first else "After that the numbers part, first at"
+    yield from _heading(begin, first, second, (lines[0], lines[1]), console)
     if comparison.numbers_first:
         yield from _edit(first, second, comparison, (lines[0], lines[1]), console)
     yield from console.wrapped(said(first, second, found).text)
@@ -167,16 +176,22 @@ def _numbers(first: Run, second: Run, comparison: Comparison, console: Console) 
 
 
 def _output(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
+    """What was printed otherwise first, the line of it that differs."""
     if found.output is None:
         return
-    texts = [
-        f"{shortened(event.text, WIDTH)} {run.where}"
-        for run, step in ((first, found.output.first), (second, found.output.second))
-        if step is not None and isinstance(event := run.trace[step], ev.Printed)
+    texts = [_printed(first.trace, found.output.first), _printed(second.trace, found.output.second)]
+    at = next((at for at, lines in enumerate(zip(*texts, strict=False)) if lines[0] != lines[1]), min(map(len, texts)))
+    said_there = [
+        f"{shortened(lines[at], WIDTH) or 'an empty line'} {run.where}" if at < len(lines) else f"no more {run.where}"
+        for lines, run in zip(texts, (first, second), strict=True)
     ]
-    only = "only " if len(texts) < 2 else ""
     yield ""
-    yield from console.wrapped(f"Printed otherwise, first: {only}{', '.join(texts)}", 0, 2)
+    yield from console.wrapped(f"Printed otherwise, first: {', '.join(said_there)}", 0, 2)
+
+
+def _printed(trace: Trace, step: int | None) -> list[str]:
+    event = trace[step] if step is not None else None
+    return event.text.splitlines() if isinstance(event, ev.Printed) else []
 
 
 def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
