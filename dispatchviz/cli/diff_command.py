@@ -40,9 +40,9 @@ def command(
     """Compare two runs: where they part first and why, and what differs after that.
 
     \b
-    dispatchviz diff plain.py no_grad.py          two scripts, which are run
-    dispatchviz diff before.dvtrace train.py      a saved trace and a script
-    dispatchviz diff --classics step.py           one script, four ways: no_grad, inference_mode, autocast, vmap
+    dispatchviz diff plain.py no_grad.py       two scripts, which are run
+    dispatchviz diff before.dvtrace train.py   a saved trace and a script
+    dispatchviz diff --classics step.py        one script, in four ways
 
     A and B are scripts or traces. What comes after -- is given to each script. What they print goes to stderr.
 

@@ -211,18 +211,24 @@ BACKEND_BITS = 16
 def _why_keys(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched) -> str:
     """Why the higher of two keys is in one set and not in the other; of two backends' keys, why each is."""
     higher, lower = (one.key, other.key) if _is_higher(one.key, other.key) else (other.key, one.key)
-    texts = []
-    for run, call in ((first, one), (second, other)):
-        said_of = _reasons(run, call)
-        if not said_of:
-            texts.append(f"{capital(run.where)}: {why_here(run.trace, call.seq)}")
-        elif higher in said_of:
-            texts.append(f"{higher} {run.where}: {said_of[higher]}")
-        elif is_autograd(higher) and is_autograd(lower) and lower in said_of:
-            texts.append(f"{lower} {run.where}: {said_of[lower]}")
-        else:
-            texts.append(f"{capital(run.where)} neither an argument nor the thread brings {higher} into the set.")
-    return " ".join(texts)
+    pairs = [(run, call, _reasons(run, call)) for run, call in ((first, one), (second, other))]
+    ours, theirs = (found.get(higher, "") for _, _, found in pairs)
+    shared, _, rest = ours.partition(". ")
+    if rest and theirs.startswith(f"{shared}. "):
+        others = theirs.removeprefix(f"{shared}. ")
+        return f"{higher}: {shared}. {capital(first.where)}: {rest} {capital(second.where)}: {others}"
+    return " ".join(_why_key(run, call, found, higher, lower) for run, call, found in pairs)
+
+
+def _why_key(run: Run, call: ev.Dispatched, found: dict[str, str], higher: str, lower: str) -> str:
+    """The same for one of the runs."""
+    if not found:
+        return f"{capital(run.where)}: {why_here(run.trace, call.seq)}"
+    if higher in found:
+        return f"{higher} {run.where}: {found[higher]}"
+    if is_autograd(higher) and is_autograd(lower) and lower in found:
+        return f"{lower} {run.where}: {found[lower]}"
+    return f"{capital(run.where)} neither an argument nor the thread brings {higher} into the set."
 
 
 def _reasons(run: Run, call: ev.Dispatched) -> dict[str, str]:
