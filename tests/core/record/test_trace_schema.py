@@ -73,14 +73,14 @@ WORDS: dict[str, Any] = {
 def lines() -> tuple[bytes, ...]:
     """Those of many programs, every kind of event among them."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
-    more = (in_new_thread(partial(recorded, source, True)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
+    more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
     return tuple(line for seed in (*of_today, *more) for line in seed.splitlines())
 
 
-def recorded(source: str, hashes: bool = False) -> bytes:
+def recorded(source: str) -> bytes:
     """The lines of a program, which may raise."""
     program = Run(model, source)
-    with dispatchviz.record("p.py", hashes=hashes) as trace:
+    with dispatchviz.record("p.py") as trace:
         program.whole()
     return trace.encoded(".jsonl")
 
