@@ -26,6 +26,9 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
         raise DispatchvizError("standard input can be one of the two only: - and - are the same")
     opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
+    for source in sources:
+        if source != STANDARD_INPUT and not os.path.exists(source):
+            raise DispatchvizError(f"there is no file {source}: diff compares two scripts or traces")
     if args and None not in opened:
         check_no_arguments(sources[0], args)
     first, second = (

@@ -97,6 +97,8 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     for wrong in ("bad.dvtrace", "empty.jsonl", "none.dvtrace", "none.py"):
         assert wrong in one_line(dispatchviz("diff", name, wrong, cwd=tmp_path))
         assert wrong in one_line(dispatchviz("diff", wrong, "bad.dvtrace", cwd=tmp_path)) or wrong == "none.py"
+    ended = dispatchviz("diff", name, "none.py", cwd=tmp_path)
+    assert ended.err == "dispatchviz: there is no file none.py: diff compares two scripts or traces\n", "nothing ran"
     assert "two scripts or traces" in one_line(dispatchviz("diff", name, cwd=tmp_path))
     assert "two scripts or traces" in one_line(dispatchviz("diff", name, name, name, cwd=tmp_path))
     assert "- and - are the same" in one_line(dispatchviz("diff", "-", "-", cwd=tmp_path))
