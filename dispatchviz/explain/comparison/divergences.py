@@ -180,7 +180,7 @@ class _Gathered:
         the same winner, another reason to make no Node."""
         events = list(self._events(found))
         if len(events) < 2:
-            return isinstance(events[0], REGISTRATIONS)
+            return isinstance(events[0], (*REGISTRATIONS, ev.NoNodeMade))
         return not any(isinstance(event, MAJOR) for event in events)
 
     def _comparable(self, found: Difference) -> bool:
