@@ -142,7 +142,7 @@ class _Gathered:
             self._open = Divergence(lines, found, is_way=found.sort == "way")
             return
         current.is_way |= found.sort == "way"
-        if self._is_minor(current.main) and not self._is_minor(found):
+        if (self._is_minor(current.main) and not self._is_minor(found)) or self._is_error_instead(current.main, found):
             current.main, found = found, current.main
         if len(current.further) < KEPT:
             current.further.append(found)
@@ -174,6 +174,13 @@ class _Gathered:
         if found.first is None:
             return self._of_second.get(theirs), theirs
         return (ours, self._of_first.get(ours)) if found.second is None else (ours, theirs)
+
+    def _is_error_instead(self, main: Difference, found: Difference) -> bool:
+        """Whether one run raises an error where the other goes on: that is why one of them has steps that the other has
+        not."""
+        alone = None in (main.first, main.second) and None in (found.first, found.second)
+        was_error = any(isinstance(event, ev.ErrorRaised) for event in self._events(main))
+        return alone and not was_error and any(isinstance(event, ev.ErrorRaised) for event in self._events(found))
 
     def _is_minor(self, found: Difference) -> bool:
         """Whether a difference is seldom why a line differs: a registration that any call may need, another set with

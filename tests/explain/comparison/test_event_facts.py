@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from typing import Any
 
 import msgspec
 import pytest
@@ -25,9 +26,10 @@ def test_no_number_that_only_counts_is_compared_unseen(kind: type[ev.Event]) -> 
 
 
 def test_tables_name_fields_that_exist() -> None:
-    tables = (*event_facts._LEFT_OUT, *event_facts._TAKEN_APART, *event_facts.VALUES)
+    tables: tuple[Any, ...] = (*event_facts._LEFT_OUT, *event_facts._TAKEN_APART, *event_facts.VALUES)
     pairs = {(kind, name) for kind, names in event_facts._PAIRED_BY.items() for name in names}
-    for kind, name in {*tables, *pairs}:
+    named: set[tuple[Any, str]] = {*tables, *pairs}
+    for kind, name in named:
         assert name in kind.__struct_fields__, (kind, name)
 
 

@@ -133,6 +133,17 @@ def test_of_two_in_place_variants_one_raises() -> None:
     assert not isinstance(found.first[-1], ev.ProgramRaised)
 
 
+def test_an_error_is_what_its_line_is_about() -> None:
+    plain = """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        with torch.no_grad():
+            x.add_(1)
+        """
+    found = compared(plain, plain.replace("with torch.no_grad()", "if True"))
+    assert texts(found)[1].startswith("only in B: RuntimeError: a leaf Variable that requires grad")
+
+
 def test_a_registration_more() -> None:
     plain = """
         import torch

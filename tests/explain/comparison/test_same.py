@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,8 @@ def test_columns_that_lead_nowhere_end() -> None:
     whole = traced("import torch\nwith torch.inference_mode():\n    x = torch.ones(2) + 1\n")
     chosen = random.Random(0)
     for name in ("parents", "lines", "ends", "operators", "keys"):
-        column = [chosen.randrange(-5, 2 * len(whole)) for _ in whole]
-        forged = Trace(whole.header, whole.events, columns=dataclasses.replace(whole.columns, **{name: column}))
+        column: Any = [chosen.randrange(-5, 2 * len(whole)) for _ in whole]
+        columns: Any = dataclasses.replace(whole.columns, **{name: column})
+        forged = Trace(whole.header, whole.events, columns=columns)
         compare(whole, forged)
         compare(forged, whole)
