@@ -157,6 +157,7 @@ def record(
     only: Mapping[str, object] | None = None,
     save: str | Path | None = None,
     limit: int | str | None = None,
+    hashes: bool = False,
 ) -> Iterator[Trace]:
     """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
 
@@ -166,6 +167,8 @@ def record(
     process that is killed leaves it and memory does not grow; until it is complete it is beside that name
     (``run.part-4242.dvtrace``). ``limit`` is a number of events, or the size of the file (``"500MB"``), after which
     nothing more is recorded; ``trace.notice`` then says so, as it does if the file cannot be written to the end.
+    ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz diff`` tells where the
+    numbers of two runs part; that takes about as long as reading them.
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
     recording is already running: recordings do not nest; DispatchvizError if ``only`` or ``limit`` means nothing, or
@@ -173,7 +176,7 @@ def record(
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
-    source.finds_callers = True
+    source.finds_callers, source.hashes = True, hashes
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)

@@ -112,6 +112,13 @@ no_trace = click.option(
 )
 
 
+hashes = click.option(
+    "--hashes",
+    is_flag=True,
+    help="Also record a hash of the numbers of each kernel's result: dispatchviz diff then tells where numbers part.",
+)
+
+
 def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
     """``-c`` and ``-m`` are read before click reads anything else: what it finds comes behind a script."""
     if value is not None and not context.resilient_parsing:

@@ -9,6 +9,7 @@ COMMANDS = {
     "run": "Run SCRIPT on the model and open the stepper.",
     "trace": "Run SCRIPT on the model and print the log.",
     "open": "Open the stepper on a saved trace.",
+    "diff": "Compare two runs: where they part first, and why.",
     "export": "Write a picture or a trace file, by its suffix.",
     "table": "The dispatch table of an operator.",
     "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
@@ -25,6 +26,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz run examples/forum.py                  step through a program: → into, ↓ over, Shift goes back
   dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
   dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
+  dispatchviz diff examples/no_grad.py OTHER.py      where two runs part first, and why; --classics for one script
   dispatchviz open TRACE                             a trace that was saved with --save
   dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
   dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @options.no_trace
 @options.only
 @options.limit
+@options.hashes
 @options.code
 @options.module
 @options.source
@@ -44,6 +45,7 @@ def command(
     no_trace: bool,
     only: tuple[str, ...],
     limit: str | None,
+    hashes: bool,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -78,15 +80,16 @@ def command(
     if no_trace:
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
-            "--no-trace", save=save, step=step, view=view, plain=plain, follow=follow, only=only, limit=limit, **others
-        )
+            "--no-trace", save=save, step=step, view=view, plain=plain, follow=follow, only=only, limit=limit,
+            hashes=hashes, **others
+        )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
         check_save(save)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, only=only, limit=limit)
+        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -99,8 +102,8 @@ def command(
     as_text = plain or text.wanted or can_run() is not None
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
-        return _followed(source, args, cuda, save, step, only, limit, why_not)
-    outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit)
+        return _followed(source, args, cuda, save, step, only, limit, hashes, why_not)
+    outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit, hashes=hashes)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:
@@ -120,6 +123,7 @@ def _followed(
     step: int | None,
     only: tuple[str, ...],
     limit: str | None,
+    hashes: bool,
     why_not: str | None,
 ) -> int:
     """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
@@ -131,5 +135,9 @@ def _followed(
         raise DispatchvizError(f"--follow opens the stepper, which does not open here: {why_not}")
     if source == STANDARD_INPUT:
         raise DispatchvizError("--follow needs the program in a file: from standard input keys come")
-    given = (*(("--cuda", cuda) if cuda != "auto" else ()), *(("--limit", limit) if limit else ()))
+    given = (
+        *(("--cuda", cuda) if cuda != "auto" else ()),
+        *(("--limit", limit) if limit else ()),
+        *(["--hashes"] if hashes else ()),
+    )
     return run_followed(source, args, (*given, *(part for one in only for part in ("--only", one))), save, step)

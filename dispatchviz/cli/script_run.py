@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
 from dispatchviz.cli.input_source import standard_input
@@ -31,10 +31,13 @@ def run_script(
     to_stderr: bool = False,
     only: Sequence[str] = (),
     limit: str | None = None,
+    hashes: bool = False,
+    rewritten: Callable[[str], str] = str,
 ) -> Outcome:
     """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
 
-    ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much.
+    ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``hashes`` adds
+    hashes of results, ``rewritten`` makes of the script's text the one that runs.
 
     Raises DispatchvizError for what is the user's to mend.
     """
@@ -50,7 +53,17 @@ def run_script(
         return keeper or NoKeeper()
 
     with on_stderr() if to_stderr else nullcontext():
-        outcome = run(script, args, None, given, shows_errors=True, keeping=keeping, only=selected)
+        outcome = run(
+            script,
+            args,
+            None,
+            given,
+            shows_errors=True,
+            keeping=keeping,
+            only=selected,
+            hashes=hashes,
+            rewritten=rewritten,
+        )
     for keeper in keepers:
         _conclude_file(keeper, outcome, save)
     return outcome

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @options.save
 @options.only
 @options.limit
+@options.hashes
 @options.code
 @options.module
 @options.source
@@ -40,6 +41,7 @@ def command(
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
+    hashes: bool,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -72,12 +74,12 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit)
+        alone("a saved trace", only=only, limit=limit, hashes=hashes)
         if save:
             save_trace(trace, save)
         write_log(trace, form, file, log, pager)
         return 0
-    outcome = run_script(source, args, cuda, save, to_stderr=not file, only=only, limit=limit)
+    outcome = run_script(source, args, cuda, save, to_stderr=not file, only=only, limit=limit, hashes=hashes)
     with kept(outcome, save):
         write_log(outcome.trace, form, file, log, pager)
     return conclude(outcome, save or (file if form == "jsonl" else None))

@@ -63,6 +63,7 @@ UNSEEN = {
     "table: full": "an operator with a kernel in each of the 137 cells",
     "change: cell stays": "a registration that another one outranks",
     "change: composite decomposes": "a kernel at an autograd key that precedes a composite, removed",
+    "result hashed": "a recording that is asked for hashes (`--hashes`)",
     "meta checks": "a meta function that is interrupted before it asks for its output",
 }
 """Kinds that no program or command below comes to, and what would."""

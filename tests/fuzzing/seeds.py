@@ -51,7 +51,7 @@ OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
 def seeds() -> list[bytes]:
     """The traces as JSON Lines, the small ones first."""
     with tempfile.TemporaryDirectory() as folder:
-        streams = _of_source(Path(folder) / "streams.py", STREAMS)
+        streams = _of_source(Path(folder) / "streams.py", STREAMS, hashes=True)
     examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
     return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples]
 
@@ -67,10 +67,10 @@ def _programs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
         yield _of_source(folder / f"{name}.py", PROGRAMS[name])
 
 
-def _of_source(script: Path, source: str) -> bytes:
+def _of_source(script: Path, source: str, hashes: bool = False) -> bytes:
     script.write_text(source, "utf-8")
-    return _trace(script)
+    return _trace(script, hashes)
 
 
-def _trace(script: Path) -> bytes:
-    return run(str(script), (), io.StringIO(), b"").trace.encoded()
+def _trace(script: Path, hashes: bool = False) -> bytes:
+    return run(str(script), (), io.StringIO(), b"", hashes=hashes).trace.encoded()

@@ -99,4 +99,6 @@ def _run_boxed(how: CallKind, op: OperatorEntry, cell: Cell, ks: int, stack: lis
     except BaseException as error:
         rec.call_failed(error)
         raise
+    if rec.hashes:
+        rec.result_hashed(op, tuple(stack[below:]))
     rec.returned(tuple(stack[below:]))

@@ -130,6 +130,10 @@ def _dispatch(event: event_groups.DispatchEvent) -> Rule:
             return Rule(text, event.kernel, kernel_file(event.kernel, event.pytorch_file))
         case ev.KernelReturned():
             return Rule("Results are returned through the kernels that redispatched.", "", "")
+        case ev.ResultHashed():
+            return Rule(
+                "The same kernels on the same numbers give the same numbers, unless they draw random ones.", "", ""
+            )
         case ev.Boxed():
             text = "Boxed code works on a stack of IValues; arguments are pushed left to right."
             return Rule(text, "c10::impl::boxArgs", "aten/src/ATen/core/boxing/impl/boxing.h")

@@ -39,6 +39,8 @@ def why(trace: Trace, event: DispatchEvent) -> Statements:
             return kernel_sentences.entered(trace, event)
         case ev.KernelReturned():
             return kernel_sentences.returned(trace, event)
+        case ev.ResultHashed():
+            return kernel_sentences.hashed(trace, event)
         case ev.Boxed():
             return _boxed(trace, event)
         case ev.Unboxed():

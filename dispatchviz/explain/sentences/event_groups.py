@@ -17,6 +17,7 @@ DispatchEvent = (
     | ev.KernelSelected
     | ev.KernelEntered
     | ev.KernelReturned
+    | ev.ResultHashed
     | ev.Boxed
     | ev.Unboxed
     | ev.TorchDispatchEntered

@@ -10,10 +10,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_schema
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, shown
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
-from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
 from dispatchviz.explain.sentences.statement import Statement, Statements
-from dispatchviz.explain.trace_index.display_names import plain_node, tensor_names
+from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
 
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -43,6 +43,16 @@ def returned(trace: Trace, event: ev.KernelReturned) -> Statement:
     name = subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
     result = tensor_names(trace, event.tensors, event.seq)
     return Statement("kernel returns", f"{name} is done{f' and returns {result}' if result else ''}.")
+
+
+def hashed(trace: Trace, event: ev.ResultHashed) -> Statement:
+    """A kernel has computed numbers."""
+    name = tensor_name(trace, event.tensor, event.seq)
+    text = (
+        f"{name} holds what the kernel computed. The hash of its dtype, shape and numbers is {event.hash}: where "
+        "another run has the same hash, it has the same numbers."
+    )
+    return Statement("result hashed", capital(text, (name,)))
 
 
 def entered(trace: Trace, event: ev.KernelEntered) -> Statements:

@@ -145,6 +145,11 @@ def _returned(trace: Trace, event: ev.KernelReturned) -> str:
     return shortened(f"returns {names}", WIDTH) if names else "returns"
 
 
+@_of(ev.ResultHashed)
+def _hashed(trace: Trace, event: ev.ResultHashed) -> str:
+    return f"hash of {tensor_name(trace, event.tensor, event.seq)}: {event.hash}"
+
+
 @_of(ev.Boxed)
 def _boxed(trace: Trace, event: ev.Boxed) -> str:
     return f"boxed {event.values} of {event.operator}"

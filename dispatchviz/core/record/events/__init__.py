@@ -35,6 +35,7 @@ from dispatchviz.core.record.events.dispatch_events import (
     KernelReturned,
     KernelSelected,
     KeySetComputed,
+    ResultHashed,
     Unboxed,
 )
 from dispatchviz.core.record.events.engine_events import (
@@ -149,6 +150,7 @@ from dispatchviz.core.record.events.torch_dispatch_events import (
 
 __all__ = [
     "CONTAINERS",
+    "OPTIONAL",
     "AccumulationMethod",
     "AccumulatorMade",
     "AnomalyFound",
@@ -230,6 +232,7 @@ __all__ = [
     "PruneReason",
     "PushReason",
     "RequiresGradSet",
+    "ResultHashed",
     "SavedTensorHookKind",
     "SavedTensorHookRan",
     "SetOutputMethod",
@@ -280,7 +283,12 @@ AnyEvent = (
     | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
+    | ResultHashed
 )  # fmt: skip
+"""The last one is only in recordings that were asked for it (``OPTIONAL``)."""
+
+OPTIONAL = ResultHashed
+"""The kind that a recording has if it was asked for."""
 
 CONTAINERS = (
     SourceLine, TensorFormatted, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered,

@@ -139,6 +139,20 @@ class KernelReturned(Event, frozen=True):
     """Numbers of the returned tensors, in order, or of the members of a returned list; other values are left out."""
 
 
+class ResultHashed(Event, frozen=True):
+    """A kernel has computed a tensor, and is about to return it: a hash of its numbers. Only of a recording that was
+    asked for hashes (``record(hashes=True)``, ``--hashes``).
+
+    None of views, whose base has one, of memory that nobody has written yet (``empty``), and of what a kernel passes
+    on. ``parent`` is its ``KernelEntered``, or the ``Dispatched`` of a boxed call."""
+
+    tensor: TensorNumber
+    """Number of the tensor."""
+    hash: str
+    """Of dtype, shape and numbers, in contiguous order: 16 hexadecimal digits. All NaN are one number, and -0.0 is
+    0.0."""
+
+
 class Boxed(Event, frozen=True):
     """Typed values were pushed onto a stack: the arguments of a boxed kernel, or what a typed kernel returned to a
     boxed caller (``aten/src/ATen/core/boxing``)."""

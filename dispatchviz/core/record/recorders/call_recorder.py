@@ -9,6 +9,7 @@ from dispatchviz.core.call.dispatcher import generator_keys, tensor_arguments
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.python_recorder import PythonRecorder
 from dispatchviz.core.record.recorders.recorder_base import tensors_in
+from dispatchviz.core.record.recorders.result_hash import has_own_numbers, result_hash
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.thread.thread_state import thread
 
@@ -25,6 +26,10 @@ _FAILED: Failed = ("failed",)
 
 class CallRecorder(PythonRecorder):
     """The dispatcher and its registrations."""
+
+    _own_numbers: dict[OperatorEntry, tuple[bool, ...]] | None = None
+    _last_hash: tuple[int, str] = -1, ""
+    """Tensor and hash that were said last: a kernel that passes a result on says nothing new."""
 
     def called(self, how: ev.CallKind, cell: Cell, ks: int, args: Sequence[Any], /) -> None:
         """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
@@ -44,6 +49,31 @@ class CallRecorder(PythonRecorder):
         """The kernel returned something, and with it the call is over."""
         values = result if isinstance(result, (list, tuple)) else (result,)
         self.note(("returned", tuple([self._serial(value) for value in values if hasattr(value, "_ks")])))
+
+    def result_hashed(self, op: OperatorEntry, result: Any, /) -> None:
+        """A kernel is about to return something: the hashes of what it computed, where these are asked for."""
+        values = result if isinstance(result, (list, tuple)) else (result,)
+        own = self._own_numbers_of(op)
+        if len(own) != len(values):  # a list of tensors is one return, and Python kernels return what they like
+            own = (all(own),) * len(values)
+        for value, is_own in zip(values, own, strict=True):
+            if is_own:
+                for tensor in tensors_in(value):
+                    self._hash(tensor)
+
+    def _own_numbers_of(self, op: OperatorEntry) -> tuple[bool, ...]:
+        if self._own_numbers is None:
+            self._own_numbers = {}
+        known = self._own_numbers.get(op)
+        if known is None:
+            known = self._own_numbers[op] = has_own_numbers(op.schema)
+        return known
+
+    def _hash(self, tensor: Tensor) -> None:
+        found = result_hash(tensor)
+        if found is not None and self._last_hash != (said := (self._tensor(tensor), found)):
+            self._last_hash = said
+            self._emit(ev.ResultHashed, *said)
 
     def call_failed(self, error: BaseException) -> None:
         """The kernel raised, and with it the call is over."""

@@ -57,6 +57,8 @@ class RecorderBase(SafetyNet):
         self.note: Emit = self.notes.extend
         """Emits one note. It is copied into the list: nothing of it stays but its facts."""
         self.builder = builder or EventBuilder()
+        self.hashes = False
+        """The numbers of results are hashed; to be set before the recording begins."""
         self.stream: TraceStream | None = None
         """Where events go while the program runs; without one they stay in memory."""
         self.many_notes = sys.maxsize

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.events import (
+    OPTIONAL,
     AnyEvent,
     Dispatched,
     FunctionOutput,
@@ -171,7 +172,7 @@ class ColumnBuilder:
             callers=self._callers.values.data,
             operator_names=self._operators.names.texts(),
             key_names=self._keys.names.texts(),
-            kind_names=KINDS,
+            kind_names=_kind_names(kinds),
             name_texts=self._names.names.texts(),
             line_places=self._places.places(),
             of_kind=_groups(kinds),
@@ -183,6 +184,11 @@ class ColumnBuilder:
             of_detached=_groups(self._detached.column(kinds)),
             of_call=_groups(_calls(kinds == _CODES[Dispatched], operators, keys, len(self._keys.names) - 1)),
         )
+
+
+def _kind_names(kinds: NDArray[np.uint8]) -> tuple[str, ...]:
+    """The names of all kinds; that of the last one, which few recordings have, only where it is."""
+    return KINDS if (kinds == _CODES[OPTIONAL]).any() else KINDS[: _CODES[OPTIONAL]]
 
 
 def columns_of(events: Iterable[AnyEvent]) -> Columns:

@@ -1,0 +1,74 @@
+"""``dispatchviz diff A B``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dispatchviz.cli import completion, options
+
+if TYPE_CHECKING:
+    pass
+
+
+class Diff(click.Command):
+    """Its options may follow the scripts, whose arguments come after ``--``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Takes what is after ``--`` for arguments of the scripts."""
+        end = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, args[:end])
+        ctx.params["args"] = tuple(args[end + 1 :])
+        return rest
+
+
+@click.command("diff", cls=Diff)
+@click.option(
+    "--classics",
+    is_flag=True,
+    help="Of one SCRIPT that defines a function: run it plain, then with that function under no_grad, inference_mode, "
+    "autocast and vmap, and compare each with the plain run.",
+)
+@click.option("--function", metavar="NAME", help="With --classics: which function, if the script defines several.")
+@click.option("--all", "every", is_flag=True, help="Show all lines that differ, not only the first ones.")
+@options.cuda
+@click.argument("sources", metavar="A B", nargs=-1, required=True, shell_complete=completion.programs)
+def command(
+    classics: bool, function: str | None, every: bool, cuda: str, sources: tuple[str, ...], args: tuple[str, ...]
+) -> int:
+    """Compare two runs: where they part first and why, and what differs after that.
+
+    \b
+    dispatchviz diff plain.py no_grad.py       two scripts, which are run
+    dispatchviz diff before.dvtrace train.py   a saved trace and a script
+    dispatchviz diff --classics step.py        one script, in four ways
+
+    A and B are scripts or traces. What comes after -- is given to each script. What they print goes to stderr.
+
+    Compared is what PyTorch does: calls, key sets, kernels, Nodes, the engine's steps; then the numbers of all results,
+    by their hashes. Numbers that only count (of tensors, Nodes, lines) do not matter, and neither do the programs' own
+    texts, what they print, and how a tensor is formatted.
+
+    \b
+    Exit status, as of diff:
+      0  both ran the same way, with the same numbers
+      1  they differ; a script that raises does so in its run, and is compared
+      2  bad input: a file is missing, is no trace and no program
+    """
+    from dispatchviz.cli.diff_runs import compared, four_ways
+    from dispatchviz.errors import DispatchvizError
+
+    if classics:
+        if len(sources) != 1:
+            raise DispatchvizError(f"--classics runs one SCRIPT, in four ways; given are {len(sources)}")
+        return four_ways(sources[0], function, args, cuda, every)
+    if function is not None:
+        raise DispatchvizError("--function names what --classics runs in four ways: it means nothing without it")
+    if len(sources) != 2:
+        raise DispatchvizError(f"diff compares two scripts or traces, A and B; given {_are(len(sources))}")
+    return compared((sources[0], sources[1]), args, cuda, every)
+
+
+def _are(many: int) -> str:
+    return "is 1 (of one script, --classics compares four ways)" if many == 1 else f"are {many}"

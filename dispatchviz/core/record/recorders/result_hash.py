@@ -1,0 +1,58 @@
+"""A hash of a tensor's dtype, shape and numbers, and which results of an operator have numbers of their own.
+
+Two results have the same hash if they have the same dtype, the same shape and, in contiguous order, the same numbers:
+strides, device, conj and neg bits, and the order in which memory holds them make no difference. All NaN are one number
+here, whatever their payload, and -0.0 is 0.0, as ``torch.equal`` has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchviz.core.device.array_library import on_host
+from dispatchviz.core.tensor.conj_neg_bits import resolved
+
+if TYPE_CHECKING:
+    from dispatchviz.core.schema.function_schema import FunctionSchema
+    from dispatchviz.core.tensor.tensor import Tensor
+
+SIZE = 8
+"""Bytes of a hash."""
+
+_UNWRITTEN = re.compile(
+    r"aten::(_?(new_)?(empty|resize)|(as_strided|unsqueeze|squeeze|t|transpose|swapaxes|swapdims|detach|set)_(\.|$))"
+)
+"""Operators that write no numbers: their result has memory that nobody may have written yet (``empty``), so its numbers
+are whatever was there; or a tensor got another geometry in place."""
+
+
+def result_hash(tensor: Tensor) -> str | None:
+    """As hexadecimal digits; None for a tensor without memory of its own (meta, wrappers of a transform)."""
+    array = None if tensor._storage.buffer is None else resolved(tensor)
+    if array is None:
+        return None
+    hashed = hashlib.blake2b(f"{tensor._dtype} {tensor._size}".encode(), digest_size=SIZE)
+    hashed.update(_numbers(on_host(array)).tobytes())
+    return hashed.hexdigest()
+
+
+def _numbers(array: Any) -> Any:
+    """The numbers in contiguous order; of those that are equal, or NaN, one stands for all."""
+    if array.dtype.kind in "biu":
+        return array
+    numbers = np.array(array, order="C")
+    parts = numbers.view(numbers.real.dtype) if numbers.dtype.kind == "c" and numbers.ndim else numbers
+    with np.errstate(all="ignore"):
+        parts += parts.dtype.type(0)  # -0.0 + 0.0 is 0.0
+        parts[parts != parts] = np.nan
+    return numbers
+
+
+def has_own_numbers(schema: FunctionSchema) -> tuple[bool, ...]:
+    """Of each return whether its numbers are new: not those of a view, whose base has them, nor unwritten memory."""
+    unwritten = _UNWRITTEN.match(schema.name) is not None
+    return tuple([not unwritten and (each.alias is None or each.is_write) for each in schema.returns])

@@ -1,0 +1,174 @@
+"""What of an event is compared with another run's, and by what two events are taken for each other's counterpart.
+
+Numbers that only count (of tensors, Nodes, storages, streams) differ wherever one run has made something more, and so
+are not compared; nor is where a kernel or a file is. What is compared is in two parts: the ``way``, that is what
+PyTorch did, and the ``values``, that is which plain values the program passed and which numbers came out.
+
+Not here: the texts of the program's lines, which a trace has in its header (``run_tree.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from dispatchviz.core.record import events as ev
+
+Facts = Callable[[Any], Any]
+"""From an event to a value that can be hashed."""
+
+TEXT = (ev.SourceLine, ev.NameBound, ev.Printed, ev.TensorFormatted)
+"""What the program says of itself; printing a tensor takes calls as many as its numbers ask for, which are no part of
+the comparison."""
+
+_COUNTED = frozenset(
+    {
+        "TensorNumber", "NodeNumber", "StorageNumber", "CounterNumber", "GraphTaskNumber", "StreamNumber",
+        "StreamEventNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber",
+    }
+)  # fmt: skip
+"""Types of fields whose numbers only count."""
+
+_LEFT_OUT = frozenset(
+    {
+        (ev.KernelSelected, "cell"), (ev.KernelSelected, "registered"), (ev.KernelSelected, "candidates"),
+        (ev.KernelEntered, "pytorch_file"), (ev.KernelEntered, "file"), (ev.NodeStarted, "file"),
+        (ev.NodeStarted, "waiting"), (ev.NodeQueued, "queue"), (ev.FunctionEntered, "file"),
+        (ev.ImplEntered, "file"), (ev.ProgramRaised, "file"), (ev.AnomalyFound, "lines"), (ev.Unknown, "fields"),
+    }
+)  # fmt: skip
+"""Where something is in a file or a table, and what follows from other events."""
+
+VALUES = frozenset(
+    {
+        (ev.BindingEntered, "arguments"), (ev.TorchDispatchEntered, "arguments"), (ev.AttributeSaved, "value"),
+        (ev.ResultHashed, "hash"),
+    }
+)  # fmt: skip
+"""Values that do not make the way another one by themselves."""
+
+
+def _each(*places: int) -> Facts:
+    """Of a tuple of tuples what is at some places; None of what is None."""
+    return lambda value: tuple([None if each is None else tuple([each[at] for at in places]) for each in value])
+
+
+def _defined(value: Iterable[Any]) -> tuple[bool, ...]:
+    return tuple([each is None for each in value])
+
+
+def _texts(value: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple([(name, _without_address(_TENSOR.sub("t", text))) for name, text in value])
+
+
+_TENSOR = re.compile(r"\bt\d+\b")
+"""How the text of an argument names a tensor."""
+
+
+def _without_address(text: str) -> str:
+    return _ADDRESS.sub("", text) if " at 0x" in text else text
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object is in memory, in its ``repr``."""
+
+_TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
+    (ev.KeySetComputed, "arguments"): _each(0, 2),
+    (ev.EdgesCollected, "edges"): _each(1),
+    (ev.EdgesCollected, "inputs"): lambda value: tuple([(name, tensor is None) for name, tensor in value]),
+    (ev.BackwardStarted, "roots"): _each(1),
+    (ev.BackwardStarted, "inputs"): _each(1),
+    (ev.DependenciesCounted, "counts"): _each(1),
+    (ev.ExecInfoPopulated, "captures"): _each(1, 2),
+    (ev.ExecInfoPopulated, "pruned"): _each(1),
+    (ev.BindingEntered, "arguments"): _texts,
+    (ev.TorchDispatchEntered, "arguments"): _texts,
+    (ev.AttributeSaved, "value"): _without_address,
+    (ev.ErrorRaised, "message"): _without_address,
+    (ev.ProgramRaised, "message"): _without_address,
+}
+"""Fields that hold numbers which only count beside others."""
+
+_BY_TYPE: dict[str, Facts] = {
+    "TensorNumber | None": lambda value: value is None,
+    "NodeNumber | None": lambda value: value is None,
+    "tuple[TensorNumber, ...]": len,
+    "tuple[NodeNumber, ...]": len,
+    "tuple[TensorNumber | None, ...]": _defined,
+}
+"""What is compared of fields of a type."""
+
+
+@cache
+def way(kind: type[ev.Event]) -> Facts:
+    """What PyTorch did, of an event of a kind."""
+    names = [name for name in _fields(kind) if (kind, name) not in VALUES]
+    return _constant if kind in TEXT else _facts(kind, names)
+
+
+@cache
+def values(kind: type[ev.Event]) -> Facts | None:
+    """Which values were passed or came out; None for a kind that tells of none."""
+    names = [name for name in _fields(kind) if (kind, name) in VALUES]
+    return _facts(kind, names) if names else None
+
+
+def _fields(kind: type[ev.Event]) -> list[str]:
+    own = kind.__annotations__
+    return [name for name in own if own[name] not in _COUNTED and (kind, name) not in _LEFT_OUT]
+
+
+def _facts(kind: type[ev.Event], names: list[str]) -> Facts:
+    """A function that reads some fields of a kind."""
+    readers = [(attrgetter(name), _reader(kind, name)) for name in names]
+    if not names:
+        return _constant
+    if not any(read for _, read in readers):
+        return attrgetter(*names)
+    return lambda event: tuple([read(get(event)) if read else get(event) for get, read in readers])
+
+
+def _reader(kind: type[ev.Event], name: str) -> Facts | None:
+    return _TAKEN_APART.get((kind, name)) or _BY_TYPE.get(kind.__annotations__[name])
+
+
+def _constant(event: ev.AnyEvent) -> int:
+    return 0
+
+
+# -- counterparts -----------------------------------------------------------------------------------------------------
+
+_PAIRED_BY: dict[type[ev.Event], tuple[str, ...]] = {
+    ev.NameBound: ("name",),
+    ev.BindingEntered: ("function",),
+    ev.Dispatched: ("operator",),
+    ev.TorchDispatchEntered: ("handler",),
+    ev.GuardEntered: ("guard",),
+    ev.GradModeChanged: ("enabled",),
+    ev.InferenceModeChanged: ("enabled",),
+    ev.AutocastChanged: ("device", "enabled"),
+    ev.DynamicLayerPushed: ("transform", "why"),
+    ev.DynamicLayerPopped: ("transform", "why"),
+    ev.NodeCreated: ("name",),
+    ev.NodeStarted: ("name",),
+    ev.AttributeSaved: ("name",),
+    ev.VariableSaved: ("name",),
+    ev.VariableNotSaved: ("name",),
+    ev.HookRan: ("function",),
+    ev.FunctionEntered: ("function",),
+    ev.OperatorDefined: ("operator",),
+    ev.KernelRegistered: ("operator", "key", "removed"),
+    ev.ErrorRaised: ("exception",),
+    ev.Unknown: ("kind",),
+}
+"""Fields by which events of a kind are paired; all others are by their kind."""
+
+
+@cache
+def pairing(kind: type[ev.Event]) -> Facts:
+    """What two events of a kind have in common if one is the other's counterpart."""
+    names = _PAIRED_BY.get(kind)
+    return attrgetter(*names) if names else _constant

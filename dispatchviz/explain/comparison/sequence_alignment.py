@@ -1,0 +1,128 @@
+"""Which elements of two sequences are each other's counterpart: an alignment that costs no more than a bound.
+
+What is equal at both ends is paired at once. Between, Myers' algorithm finds the fewest insertions and deletions, as
+``diff`` does ("An O(ND) Difference Algorithm and Its Variations", 1986), as long as they are few; where they are many,
+the first occurrence of an element is paired with the first one of the other sequence, the second with the second, as
+far as these pairs do not cross.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+
+MOST_EDITS = 400
+"""So many insertions and deletions are looked for; the work grows with their square, and with them times the length."""
+
+MOST_WORK = 4_000_000
+"""So many comparisons are made to find them, at most."""
+
+Pairs = list[tuple[int, int]]
+
+
+def aligned(first: Sequence[int], second: Sequence[int]) -> Pairs:
+    """Positions of counterparts, in order; both sequences are hashes."""
+    begin, end = _common_ends(first, second)
+    a, b = first[begin : len(first) - end], second[begin : len(second) - end]
+    between = _fewest_edits(a, b) if a and b else []
+    if between is None:
+        between = _by_occurrence(a, b)
+    pairs = [(at, at) for at in range(begin)]
+    pairs += [(begin + i, begin + j) for i, j in between]
+    pairs += [(len(first) - at, len(second) - at) for at in range(end, 0, -1)]
+    return _earliest(pairs, first, second)
+
+
+def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]:
+    """How long the common beginning is, and the common end of the rest."""
+    shorter = min(len(first), len(second))
+    begin = next((at for at in range(shorter) if first[at] != second[at]), shorter)
+    rest = shorter - begin
+    end = next((at for at in range(rest) if first[-1 - at] != second[-1 - at]), rest)
+    return begin, end
+
+
+def _earliest(pairs: Pairs, a: Sequence[int], b: Sequence[int]) -> Pairs:
+    """The same elements paired as early as they occur, so that what a loop does once more is its last turn."""
+    i = j = -1
+    found: Pairs = []
+    for at, _ in pairs:
+        element = a[at]
+        i, j = _next(a, element, i + 1), _next(b, element, j + 1)
+        found.append((i, j))
+    return found
+
+
+def _next(elements: Sequence[int], wanted: int, at: int) -> int:
+    while elements[at] != wanted:
+        at += 1
+    return at
+
+
+def _fewest_edits(a: Sequence[int], b: Sequence[int]) -> Pairs | None:
+    """The pairs that leave the fewest elements alone; None if that takes too long."""
+    reached, history, work = {1: 0}, list[dict[int, int]](), 0
+    for edits in range(min(MOST_EDITS, len(a) + len(b)) + 1):
+        history.append(dict(reached))
+        for diagonal in range(-edits, edits + 1, 2):
+            down = diagonal == -edits or (diagonal != edits and reached[diagonal - 1] < reached[diagonal + 1])
+            x = start = reached[diagonal + 1] if down else reached[diagonal - 1] + 1
+            while x < len(a) and x - diagonal < len(b) and a[x] == b[x - diagonal]:
+                x += 1
+            reached[diagonal] = x
+            work += x - start + 1
+            if x >= len(a) and x - diagonal >= len(b):
+                return _way_back(history, len(a), len(b))
+        if work > MOST_WORK:
+            break
+    return None
+
+
+def _way_back(history: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
+    """The pairs on the way that reached both ends."""
+    pairs: Pairs = []
+    for edits in range(len(history) - 1, -1, -1):
+        reached, diagonal = history[edits], x - y
+        down = diagonal == -edits or (diagonal != edits and reached[diagonal - 1] < reached[diagonal + 1])
+        before = diagonal + 1 if down else diagonal - 1
+        x_before = reached[before]
+        y_before = x_before - before
+        while x > x_before and y > y_before:
+            x, y = x - 1, y - 1
+            pairs.append((x, y))
+        x, y = x_before, y_before
+    return pairs[::-1]
+
+
+def _by_occurrence(a: Sequence[int], b: Sequence[int]) -> Pairs:
+    """The n-th occurrence of each element with the n-th one, as many as do not cross."""
+    places: dict[int, list[int]] = defaultdict(list)
+    for j, element in enumerate(b):
+        places[element].append(j)
+    met: dict[int, int] = defaultdict(int)
+    candidates: Pairs = []
+    for i, element in enumerate(a):
+        known = places.get(element, ())
+        if met[element] < len(known):
+            candidates.append((i, known[met[element]]))
+        met[element] += 1
+    return _longest_increasing(candidates)
+
+
+def _longest_increasing(pairs: Pairs) -> Pairs:
+    """The longest selection whose second positions increase."""
+    ends, at_end, before = list[int](), list[int](), list[int]()
+    for number, (_, j) in enumerate(pairs):
+        place = bisect_left(ends, j)
+        before.append(at_end[place - 1] if place else -1)
+        if place == len(ends):
+            ends.append(j)
+            at_end.append(number)
+        else:
+            ends[place], at_end[place] = j, number
+    chosen, number = [], at_end[-1] if at_end else -1
+    while number >= 0:
+        chosen.append(pairs[number])
+        number = before[number]
+    return chosen[::-1]

@@ -1,0 +1,219 @@
+"""Two runs aligned level by level: where they differ, in the order of happening.
+
+Lists of siblings are aligned by what pairs events (``event_facts.py``); of a pair that is not equal as a whole the
+facts are compared, then the children. Three things are looked through, so that what is the same inside is found to be:
+
+- Lines of the program whose text was changed, split or put into a ``with``: what they do is compared as if it stood
+  side by side.
+- A call that goes to a key more in one run, since a layer is on (autocast, vmap): the layer's kernel calls the operator
+  again, and that call is the counterpart of the other run's.
+- A binding with another name (``x.add(y)``, ``x + y``): what it calls is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.event_facts import TEXT, values, way
+from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
+from dispatchviz.explain.comparison.sequence_alignment import aligned
+
+Sort = Literal["way", "values", "numbers", "text", "line"]
+"""What differs: what PyTorch did; the plain values passed; the numbers of a result; a text of the program. ``line``:
+nothing of the line itself, but something that happens on it."""
+
+FARTHEST = 20_000
+"""So many steps within a call are searched for the same call below a layer."""
+
+
+PRINTED = (ev.Printed,)
+SAID = (ev.NameBound, ev.Printed)
+"""What the program prints is aligned by itself, and names of variables are not: neither may keep two calls apart."""
+KEY_SETS = (ev.KeySetComputed, ev.FallthroughSkipped)
+HASHES = (ev.ResultHashed,)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A place where two runs differ: a step of each, or of one where the other has none."""
+
+    sort: Sort
+    first: int | None
+    second: int | None
+    below: tuple[int, int] | None = None
+    """Of a call that goes through a layer more in one run: the calls that are counterparts, one of them below it."""
+
+
+class Alignment:
+    """What two runs have in common and what not."""
+
+    def __init__(self, first: RunTree, second: RunTree) -> None:
+        self.first, self.second = first, second
+
+    def differences(self) -> Iterator[Difference]:
+        """In the order of happening; what is within a step that only one run has is not told."""
+        open_: list[Iterator[Difference | tuple[int, int]]] = [self._children((ROOT,), (ROOT,))]
+        while open_:
+            found = next(open_[-1], None)
+            if found is None:
+                open_.pop()
+            elif isinstance(found, Difference):
+                yield found
+            else:
+                open_.append(self._pair(*found))
+
+    # -- one pair -----------------------------------------------------------------------------------------------------
+
+    def _pair(self, a: int, b: int) -> Iterator[Difference | tuple[int, int]]:
+        """Of two counterparts that differ somewhere: their facts, then what is within them."""
+        one, other = self.first.trace[a], self.second.trace[b]
+        if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched) and one.key != other.key:
+            below = self._below_layer(one, other)
+            yield Difference("way", a, b, below)
+            if below is not None:
+                yield from self._children((below[0],), (below[1],), redone=True)
+                return
+        elif sort := self._sort(one, other):
+            yield Difference(sort, a, b)
+        if type(one) is type(other) and self._goes_on(one, other):
+            yield from self._children((a,), (b,))
+
+    def _sort(self, one: ev.AnyEvent, other: ev.AnyEvent) -> Sort | None:
+        """What differs between the facts of two events."""
+        kind = type(one)
+        if kind is not type(other):
+            return "way"
+        if kind in TEXT:
+            return "text" if kind is not ev.SourceLine else "line"  # those that read otherwise are no pair
+        if way(kind)(one) != way(kind)(other):
+            return "way"
+        had = values(kind)
+        if had is None or had(one) == had(other):
+            return None
+        return "numbers" if kind is ev.ResultHashed else "values"
+
+    def _goes_on(self, one: ev.AnyEvent, other: ev.AnyEvent) -> bool:
+        """Whether the insides of two events of a kind are worth comparing."""
+        if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched):
+            return one.operator == other.operator
+        if isinstance(one, ev.NodeStarted) and isinstance(other, ev.NodeStarted):
+            return one.name == other.name
+        return True
+
+    def _below_layer(self, one: ev.Dispatched, other: ev.Dispatched) -> tuple[int, int] | None:
+        """The calls below the layer that one of two calls goes through, if there is one."""
+        if (inner := _same_call(self.second, other.seq, one)) is not None:
+            return one.seq, inner
+        if (inner := _same_call(self.first, one.seq, other)) is not None:
+            return inner, other.seq
+        return None
+
+    # -- siblings -----------------------------------------------------------------------------------------------------
+
+    def _children(
+        self, a: Sequence[int], b: Sequence[int], redone: bool = False
+    ) -> Iterator[Difference | tuple[int, int]]:
+        """What is within some steps of each run; ``redone``: below a layer, where key sets cannot be the same."""
+        ours = [child for seq in a for child in self.first.children(seq)]
+        theirs = [child for seq in b for child in self.second.children(seq)]
+        if redone:
+            ours, theirs = _without(self.first, ours, KEY_SETS), _without(self.second, theirs, KEY_SETS)
+        if ROOT not in a and [self.first.ways[seq] for seq in a] != [self.second.ways[seq] for seq in b]:
+            ours, theirs = self._hashed_alike(ours, theirs)
+        yield from self._siblings(_only(self.first, ours, PRINTED), _only(self.second, theirs, PRINTED))
+        yield from self._siblings(_without(self.first, ours, SAID), _without(self.second, theirs, SAID))
+
+    def _siblings(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
+        pairs = aligned([self.first.pairs[seq] for seq in ours], [self.second.pairs[seq] for seq in theirs])
+        for (i, j), (next_i, next_j) in pairwise([(-1, -1), *pairs, (len(ours), len(theirs))]):
+            if i >= 0 and self.first.wholes[ours[i]] != self.second.wholes[theirs[j]]:
+                yield ours[i], theirs[j]
+            if next_i - i > 1 or next_j - j > 1:
+                yield from self._gap(ours[i + 1 : next_i], theirs[j + 1 : next_j])
+
+    def _hashed_alike(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
+        """Leaves results out where the ways within differ and only one of two kernels computed one itself."""
+        if len(_only(self.first, ours, HASHES)) == len(_only(self.second, theirs, HASHES)):
+            return ours, theirs
+        return _without(self.first, ours, HASHES), _without(self.second, theirs, HASHES)
+
+    def _gap(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
+        """Siblings between two pairs that have no counterpart by name."""
+        if lines := self._are_lines(ours, theirs):
+            yield from self._changed_lines(*lines)
+            return
+        left = list(theirs)
+        for seq in ours:
+            other = next((at for at, b in enumerate(left) if self._replaces(seq, b)), None)
+            if other is None:
+                yield from self._alone(seq, None)
+                continue
+            for b in left[:other]:
+                yield from self._alone(None, b)
+            yield seq, left[other]
+            del left[: other + 1]
+        for b in left:
+            yield from self._alone(None, b)
+
+    def _are_lines(self, ours: Sequence[int], theirs: Sequence[int]) -> tuple[Sequence[int], Sequence[int]] | None:
+        kinds = {type(self.first.trace[seq]) for seq in ours[:1]} | {type(self.second.trace[b]) for b in theirs[:1]}
+        return (ours, theirs) if kinds == {ev.SourceLine} else None
+
+    def _changed_lines(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Difference | tuple[int, int]]:
+        """Lines of the program that only one has, or that read otherwise."""
+        if ours and theirs:
+            for seq, other in zip(ours, theirs, strict=False) if len(ours) == len(theirs) else [(ours[0], theirs[0])]:
+                yield Difference("text", seq, other)
+            yield from self._children(ours, theirs)
+            return
+        for seq in ours:
+            yield from self._alone(seq, None)
+        for seq in theirs:
+            yield from self._alone(None, seq)
+
+    def _alone(self, a: int | None, b: int | None) -> Iterator[Difference]:
+        """A step that the other run has not. Of a line of the program that is what it makes happen."""
+        tree, seq = (self.second, b) if a is None else (self.first, a)
+        assert seq is not None
+        event, other = tree.trace[seq], self.second if tree is self.first else self.first
+        if isinstance(event, ev.SourceLine) and tree.says_something(seq):
+            if tree.pairs[seq] in other.lines:  # a turn more of a loop, not another program
+                yield Difference("way", a, b)
+                return
+            for child in tree.children(seq):
+                yield from self._alone(*((None, child) if a is None else (child, None)))
+        else:
+            sort: Sort = "numbers" if isinstance(event, ev.ResultHashed) else "text" if type(event) in TEXT else "way"
+            yield Difference(sort, a, b)
+
+    def _replaces(self, a: int, b: int) -> bool:
+        one, other = type(self.first.trace[a]), type(self.second.trace[b])
+        return one is other or {one, other} == {ev.NodeCreated, ev.NoNodeMade}
+
+
+def _only(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
+    """Those of some kinds; no event is decoded for it."""
+    codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
+    return [seq for seq in steps if of_steps[seq] in codes]
+
+
+def _without(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
+    """Those of other kinds."""
+    codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
+    return [seq for seq in steps if of_steps[seq] not in codes]
+
+
+def _same_call(tree: RunTree, outer: int, wanted: ev.Dispatched) -> int | None:
+    """The first call within one that is of the same operator and key as one of the other run."""
+    columns = tree.trace.columns
+    if wanted.operator not in columns.operator_names or wanted.key not in columns.key_names:
+        return None
+    operator, key = columns.operator_names.index(wanted.operator), columns.key_names.index(wanted.key)
+    calls = columns.code(ev.Dispatched)
+    inside = range(outer + 1, min(columns.ends[outer], outer + FARTHEST, len(tree) - 1) + 1)
+    found = (seq for seq in inside if columns.operators[seq] == operator and columns.keys[seq] == key)
+    return next((seq for seq in found if columns.kinds[seq] == calls), None)

@@ -1,0 +1,157 @@
+"""``dispatchviz diff``: what a reader sees, and the exit status that a script sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .command import Ended, dispatchviz, script
+
+pytestmark = pytest.mark.long
+
+PLAIN = (
+    "import torch\n\nx = torch.ones(2, requires_grad=True)\ny = torch.ones(2)\nz = torch.add(x, y)\nprint(z.shape)\n"
+)
+NO_GRAD = PLAIN.replace("z =", "with torch.no_grad():\n    z =")
+FUNCTION = "import torch\n\n\ndef f(x):\n    return x * 2\n\n\nprint(f(torch.ones(2, 3, requires_grad=True)).shape)\n"
+
+
+def test_two_scripts(tmp_path: Path) -> None:
+    names = script(tmp_path, PLAIN, "plain.py"), script(tmp_path, NO_GRAD, "no_grad.py")
+    ended = dispatchviz("diff", *names, cwd=tmp_path)
+    assert ended.status == 1
+    assert ended.out == (
+        "The ways part first at line 5 in no_grad.py: with torch.no_grad():\n"
+        "  Only in no_grad.py: torch.no_grad() switches grad mode off: no key changes and the autograd\n"
+        "  kernels still run, but they make no Nodes until it is on again.\n"
+        "  Step 65 in no_grad.py\n"
+        "\n"
+        "What differs after that\n"
+        "  line 5 in plain.py, line 6 in no_grad.py: z = torch.add(x, y)\n"
+        "      In plain.py VariableType::add_Tensor makes AddBackward0. In no_grad.py it makes none: grad\n"
+        "      mode is off, so no Node is made: the kernel only redispatches.\n"
+        "\n"
+        "To step from there: dispatchviz run --hashes --step 65 no_grad.py\n"
+    )
+    log = dispatchviz("trace", "--hashes", names[1], cwd=tmp_path).out
+    assert "\n65 §   grad mode off (torch.no_grad())\n" in log
+    assert ended.err == "torch.Size([2])\n" * 2
+
+
+def test_the_same_script_and_its_trace(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    assert dispatchviz("trace", "--hashes", "--save", "t.dvtrace", name, cwd=tmp_path).status == 0
+    for other in (name, "t.dvtrace"):
+        ended = dispatchviz("diff", name, other, cwd=tmp_path)
+        assert (ended.status, "Every result has the same numbers." in ended.out) == (0, True)
+
+
+def test_a_trace_without_hashes_says_so(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    assert dispatchviz("export", name, "-o", "t.jsonl", cwd=tmp_path).status == 0
+    ended = dispatchviz("diff", "t.jsonl", name, cwd=tmp_path)
+    assert ended.status == 0
+    assert "numbers were not compared: a trace has hashes of results if it is recorded with --hashes" in " ".join(
+        ended.out.split()
+    )
+
+
+def test_arguments_are_both_scripts_own(tmp_path: Path) -> None:
+    one = script(tmp_path, "import sys, torch\ntorch.ones(int(sys.argv[1]))\n", "one.py")
+    other = script(tmp_path, "import torch\ntorch.ones(3)\n", "other.py")
+    assert dispatchviz("diff", one, other, "--", "3", cwd=tmp_path).status == 0
+    ended = dispatchviz("diff", one, other, "--", "4", cwd=tmp_path)
+    assert ended.status == 1
+    assert "Python calls torch.ones(4) in one.py, torch.ones(3) in other.py." in ended.out
+
+
+def test_only_one_raises(tmp_path: Path) -> None:
+    plain = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * y\ny = y + 1\nz.sum().backward()\n"
+    names = script(tmp_path, plain, "a.py"), script(tmp_path, plain.replace("y = y + 1", "y.add_(1)"), "b.py")
+    ended = dispatchviz("diff", *names, cwd=tmp_path)
+    assert ended.status == 1
+    assert "An error ends the run in b.py\n  MulBackward0 (n2), made on line 4, saved y at version 0" in ended.out
+    assert "In a.py the program runs to its end." in ended.out
+    assert dispatchviz("diff", names[1], names[1], cwd=tmp_path).status == 0, "both raise alike"
+
+
+def test_one_comes_from_standard_input(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    ended = dispatchviz("diff", name, "-", cwd=tmp_path, given=NO_GRAD.encode())
+    assert ended.status == 1
+    assert "Only in standard input: torch.no_grad() switches grad mode off" in ended.out
+
+
+def one_line(ended: Ended) -> str:
+    assert ended.status == 2
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
+    return ended.err.strip().splitlines()[-1]
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    (tmp_path / "bad.dvtrace").write_bytes(b"\x89dvtrace" + bytes(40))
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    for wrong in ("bad.dvtrace", "empty.jsonl", "none.dvtrace", "none.py"):
+        assert wrong in one_line(dispatchviz("diff", name, wrong, cwd=tmp_path))
+        assert wrong in one_line(dispatchviz("diff", wrong, "bad.dvtrace", cwd=tmp_path)) or wrong == "none.py"
+    ended = dispatchviz("diff", name, "none.py", cwd=tmp_path)
+    assert ended.err == "dispatchviz: there is no file none.py: diff compares two scripts or traces\n", "nothing ran"
+    assert "two scripts or traces" in one_line(dispatchviz("diff", name, cwd=tmp_path))
+    assert "two scripts or traces" in one_line(dispatchviz("diff", name, name, name, cwd=tmp_path))
+    assert "- and - are the same" in one_line(dispatchviz("diff", "-", "-", cwd=tmp_path))
+    assert "means nothing without it" in one_line(dispatchviz("diff", name, name, "--function", "f", cwd=tmp_path))
+
+
+def test_a_damaged_trace_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    assert dispatchviz("trace", "--save", "t.jsonl", name, cwd=tmp_path).status == 0
+    whole = (tmp_path / "t.jsonl").read_bytes()
+    (tmp_path / "cut.jsonl").write_bytes(whole[: len(whole) // 2])
+    ended = dispatchviz("diff", "t.jsonl", "cut.jsonl", cwd=tmp_path)
+    assert ended.status == 1
+    assert "cut.jsonl" in ended.err
+    assert "Only in t.jsonl" in ended.out
+
+
+# -- classics ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_function_in_four_ways(tmp_path: Path) -> None:
+    ended = dispatchviz("diff", "--classics", script(tmp_path, FUNCTION), cwd=tmp_path)
+    assert ended.status == 1
+    heads = [line for line in ended.out.splitlines() if line.endswith("above def f")]
+    assert heads == [
+        "no_grad: @torch.no_grad() above def f",
+        "inference_mode: @torch.inference_mode() above def f",
+        'autocast: @torch.autocast("cpu") above def f',
+        "vmap: @torch.vmap above def f",
+    ]
+    for says in (
+        "In the plain run VariableType::mul_Tensor makes MulBackward0. Under no_grad it makes none",
+        "aten::mul.Tensor goes to AutogradCPU in the plain run, CPU under inference_mode.",
+        "Only under autocast: Autocast for cpu is on",
+        "aten::mul.Tensor goes to AutogradCPU in the plain run, FuncTorchDynamicLayerFrontMode under vmap.",
+    ):
+        assert says in " ".join(ended.out.split())
+    assert ended.err == "torch.Size([2, 3])\n" * 5
+
+
+def test_which_function(tmp_path: Path) -> None:
+    two = script(tmp_path, FUNCTION + "\n\ndef g():\n    pass\n")
+    assert "has" not in two
+    assert "the functions f, g" in one_line(dispatchviz("diff", "--classics", two, cwd=tmp_path))
+    assert "no function h" in one_line(dispatchviz("diff", "--classics", two, "--function", "h", cwd=tmp_path))
+    assert "no function" in one_line(dispatchviz("diff", "--classics", script(tmp_path, PLAIN), cwd=tmp_path))
+    assert "runs one SCRIPT" in one_line(dispatchviz("diff", "--classics", two, two, cwd=tmp_path))
+    two = script(tmp_path, FUNCTION + "\n\ndef g():\n    pass\n")
+    ended = dispatchviz("diff", "--classics", two, "--function", "g", cwd=tmp_path)
+    assert ended.status == 0, "g is never called"
+
+
+def test_autocast_is_that_of_the_device(tmp_path: Path) -> None:
+    name = script(tmp_path, FUNCTION.replace("requires_grad=True", 'device="cuda"'))
+    ended = dispatchviz("diff", "--classics", name, cwd=tmp_path)
+    assert 'autocast: @torch.autocast("cuda") above def f' in ended.out

@@ -1,0 +1,1 @@
+"""Tests of what is said of two runs beside each other."""

@@ -1,0 +1,34 @@
+"""Programs given as text, run with hashes of their results, and compared."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from functools import cache
+
+from dispatchviz.explain.comparison.difference_sentences import Run, Said, said
+from dispatchviz.explain.comparison.divergences import Comparison, Divergence, compare
+from dispatchviz.program import run
+from dispatchviz.trace import Trace
+
+
+@cache
+def traced(source: str, hashes: bool = True) -> Trace:
+    """The trace of a program, which may raise."""
+    text = textwrap.dedent(source).lstrip().encode()
+    return run("-", (), io.StringIO(), text, hashes=hashes).trace
+
+
+def compared(first: str, second: str) -> Comparison:
+    return compare(traced(first), traced(second))
+
+
+def told(found: Comparison, divergence: Divergence | None = None) -> Said:
+    """What is said of a divergence, the first one if none is given."""
+    main = (divergence or found.divergences[0]).main
+    return said(Run(found.first, "in A"), Run(found.second, "in B"), main)
+
+
+def texts(found: Comparison) -> list[str]:
+    """What is said in short of each divergence."""
+    return [told(found, each).short for each in found.divergences]
