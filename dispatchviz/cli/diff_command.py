@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from dispatchviz.cli import completion, options
-
-if TYPE_CHECKING:
-    pass
 
 
 class Diff(click.Command):
@@ -39,11 +34,6 @@ def command(
 ) -> int:
     """Compare two runs: where they part first and why, and what differs after that.
 
-    \b
-    dispatchviz diff plain.py no_grad.py       two scripts, which are run
-    dispatchviz diff before.dvtrace train.py   a saved trace and a script
-    dispatchviz diff --classics step.py        one script, in four ways
-
     A and B are scripts or traces. What comes after -- is given to each script. What they print goes to stderr.
 
     Compared is what PyTorch does: calls, key sets, kernels, Nodes, the engine's steps; then the numbers of all results,
@@ -55,6 +45,12 @@ def command(
       0  both ran the same way, with the same numbers
       1  they differ; a script that raises does so in its run, and is compared
       2  bad input: a file is missing, is no trace and no program
+
+    \b
+    Examples:
+      dispatchviz diff examples/mlp.py examples/no_grad.py   two scripts, which are run
+      dispatchviz diff forum.dvtrace examples/broadcast.py   a saved trace and a script
+      dispatchviz diff --classics examples/classics.py       one script, in four ways
     """
     from dispatchviz.cli.diff_runs import compared, four_ways
     from dispatchviz.errors import DispatchvizError

@@ -75,8 +75,9 @@ def test_why_is_the_sentence_and_the_rule(trace: Trace, capsys: Captured) -> Non
 
 def test_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
     text = viewed(trace, cell(trace), "key-set", capsys)
-    assert text.startswith("call aten::add.Tensor → AutogradCUDA\n")
-    assert "AutogradCUDA     ■  ■  ■       ·     ·     ■     ■  ◀ wins\n" in text
+    assert text.startswith("AutogradCUDA wins  call of aten::add.Tensor\n")
+    assert "= left      {AutogradCUDA, CUDA} → AutogradCUDA\n" in text
+    assert "AutogradCUDA     ■     ■       ·     ·     ■     ■  ◀ wins\n" in text
 
 
 def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:

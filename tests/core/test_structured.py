@@ -107,15 +107,15 @@ def test_outputs_on_other_devices_are_resized_through_the_dispatcher() -> None:
 def test_every_step_is_explained() -> None:
     _, trace = run(Out("example", torch.zeros(2, 2)), columns)
     given, copied = (next(event for event in trace if isinstance(event, kind)) for kind in (STEPS[1], STEPS[3]))
-    assert label(trace, given.seq) == "set_output_strided: t1 [2, 2] float32 (out, proxy t0)"
+    assert label(trace, given.seq) == "set_output_strided: result (t1) [2, 2] float32 (out, proxy t0)"
     assert why_here(trace, given.seq) == (
         "The meta function declares its output (set_output_strided: the kernel needs exactly these strides). The "
-        "caller passed out=: t1 already has the right size. t1 has other strides, so a proxy replaces it for the "
-        "kernel: it writes t0, which is copied later."
+        "caller passed out=: result (t1) already has the right size. result (t1) has other strides, so a proxy "
+        "replaces it for the kernel: it writes t0, which is copied later."
     )
-    assert label(trace, copied.seq) == "proxy t0 → t1"
+    assert label(trace, copied.seq) == "proxy t0 → result (t1)"
     assert why_here(trace, copied.seq) == (
-        "The kernel wrote the proxy t0; now copy_ copies the data into t1, which keeps its own strides."
+        "The kernel wrote the proxy t0; now copy_ copies the data into result (t1), which keeps its own strides."
     )
 
 

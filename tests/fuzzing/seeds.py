@@ -39,6 +39,7 @@ with torch.cuda.stream(side):
 torch.cuda.current_stream().wait_stream(side)
 y.record_stream(torch.cuda.current_stream())
 y.sum().backward()
+del y
 """
 """No program recorded on PyTorch has streams: the machine that records has no GPU."""
 

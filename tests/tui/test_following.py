@@ -210,7 +210,7 @@ def test_quitting_does_not_end_the_program_and_ctrl_c_does(start: Callable[..., 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--plain",), "--follow opens the stepper, which does not open here: with --plain"),
+        (("--plain",), "--follow opens the stepper, which does not open here: text is asked for"),
         (("--save", "t.jsonl"), "cannot follow what is written to t.jsonl: with --follow the name ends in .dvtrace"),
     ],
 )

@@ -115,7 +115,7 @@ def test_enter_chooses_a_program() -> None:
 
 def test_keys_typed_at_once_are_answered_in_their_order() -> None:
     async def story(reader: Reader) -> None:
-        await reader.press_at_once("nn/vmap\nn\n")
+        await reader.press_at_once("nn/vmap\nnn\n")
 
     assert read_home(story) == Chosen("examples/chains/vmap.py", "vmap")
 
@@ -173,7 +173,7 @@ def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
         assert reader.sees("filter: vmap", "Training steps", "meta_learning")
         assert not reader.sees("Start here")
         await reader.press("enter")
-        assert reader.sees("filter: vmap  (3 of 49; Esc: all)")
+        assert reader.sees("filter: vmap  (4 of 50; Esc: all)")
         await reader.press("escape")
         assert reader.sees("Start here", "Home ──")
         assert chosen(reader) == "forum"

@@ -19,6 +19,8 @@ FORUM = Path(__file__).parents[2] / "examples" / "forum.py"
 class Tty:
     """A stream that is, or is not, a terminal."""
 
+    closed = False
+
     def __init__(self, terminal: bool = True) -> None:
         self.terminal = terminal
 

@@ -20,7 +20,7 @@ from dispatchviz.core.record import events as ev
 Facts = Callable[[Any], Any]
 """From an event to a value that can be hashed."""
 
-TEXT = (ev.SourceLine, ev.NameBound, ev.Printed, ev.TensorFormatted)
+TEXT = (ev.SourceLine, ev.NameBound, ev.NameUnbound, ev.Printed, ev.TensorFormatted)
 """What the program says of itself; printing a tensor takes calls as many as its numbers ask for, which are no part of
 the comparison."""
 
@@ -45,7 +45,7 @@ _LEFT_OUT = frozenset(
 VALUES = frozenset(
     {
         (ev.BindingEntered, "arguments"), (ev.TorchDispatchEntered, "arguments"), (ev.AttributeSaved, "value"),
-        (ev.ResultHashed, "hash"),
+        (ev.ResultHashed, "hash"), (ev.TensorCreated, "value"),
     }
 )  # fmt: skip
 """Values that do not make the way another one by themselves."""

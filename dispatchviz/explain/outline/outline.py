@@ -117,7 +117,7 @@ class Outline:
         for item in {*opened, *path}:
             unfolded.setdefault(self.around(item), set()).add(item)
         extra = None if self._is_listed(at) else at
-        return VisibleRows(self, tuple(self._segments(ROOT, 0, unfolded, path[-1] if path else ROOT, extra)))
+        return VisibleRows(self, tuple(self._segments(ROOT, 0, unfolded, path[-1] if path else ROOT, extra)), at)
 
     def _segments(
         self, item: int | None, depth: int, unfolded: dict[int | None, set[int]], last: int | None, extra: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, overload
@@ -30,15 +30,20 @@ class Row(NamedTuple):
 
 
 class VisibleRows(Sequence[int]):
-    """The steps of the rows, in order."""
+    """The steps of the rows, in order; ``at`` is among them."""
 
-    def __init__(self, outline: Outline, segments: Sequence[Segment]) -> None:
+    def __init__(self, outline: Outline, segments: Sequence[Segment], at: int) -> None:
         self._outline = outline
         self._segments = [each for each in segments if each.start < each.stop]
         self._begins = [0, *accumulate(each.stop - each.start for each in self._segments)]
+        self._stray: tuple[int, int] | None = None
+        """Of a damaged trace, whose events are not within each other as they say: the row of a step that is in none."""
+        index = bisect_left(self, at)
+        if index == len(self) or self[index] != at:
+            self._stray = index, at
 
     def __len__(self) -> int:
-        return self._begins[-1]
+        return self._begins[-1] + (self._stray is not None)
 
     @overload
     def __getitem__(self, at: int) -> int: ...
@@ -51,7 +56,7 @@ class VisibleRows(Sequence[int]):
         return self._outline.begin(self._item(index)[0])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, VisibleRows) and self._segments == other._segments
+        return isinstance(other, VisibleRows) and self._segments == other._segments and self._stray == other._stray
 
     def __hash__(self) -> int:
         return hash(tuple(self._begins))
@@ -65,6 +70,10 @@ class VisibleRows(Sequence[int]):
     def _item(self, index: int) -> tuple[int, int]:
         if not 0 <= index < len(self):
             raise IndexError(index)
+        if self._stray is not None and index >= self._stray[0]:
+            if index == self._stray[0]:
+                return self._stray[1], 0
+            index -= 1
         number = bisect_right(self._begins, index) - 1
         segment = self._segments[number]
         return segment.items[segment.start + index - self._begins[number]], segment.depth

@@ -260,7 +260,7 @@ class Cursor:
     @cached_property
     def row_number(self) -> int:
         """The row of the cursor, among ``rows``."""
-        return bisect_left(self.rows, self.at)
+        return min(bisect_left(self.rows, self.at), len(self.rows) - 1)
 
     @property
     def row(self) -> Row:
@@ -305,7 +305,7 @@ class Cursor:
 
     def _let_through(self, to: int) -> int:
         """The next step in the direction of a move that the filter does not hide, or the last one before its end."""
-        if self.shown is None:
+        if self.shown is None or not len(self.shown):
             return to
         if to >= self.at:
             return max(self.shown[min(bisect_left(self.shown, to), len(self.shown) - 1)], self.at)

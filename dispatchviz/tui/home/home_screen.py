@@ -46,7 +46,7 @@ class HomeList(RowsView):
 
     def __init__(self, home: Home) -> None:
         super().__init__(1, "Home")
-        self.number = 0  # the only pane needs none
+        self.number, self.key = 0, ""  # the only pane needs none
         self._home, self._places = home, home_rows.list_places(home)
 
     def show_home(self, home: Home) -> None:
@@ -78,7 +78,7 @@ class Preview(RowsView, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__(2, "")
-        self.number = 0
+        self.number, self.key = 0, ""
         self._entry: Entry | None = None
         self._rows: list[Line] = []
 
