@@ -40,14 +40,23 @@ class Progress:
         self._at_line_start = True
 
     def update(self) -> None:
-        """Shows how far a long recording is, unless the program left a line unfinished or waits, as for ``input``."""
-        with self._lock:
-            counted, before = self._count(), self._counted
-            self._counted = counted
-            seconds = time.monotonic() - self._begun
-            if seconds >= self._patience and self._at_line_start and counted != before and not self._over:
-                self._write(f"{ERASED}dispatchviz: {counted:,} events, {seconds:.0f} s (Ctrl+C stops the program)\r")
-                self._shown = True
+        """Shows how far a long recording is, unless the program left a line unfinished or waits, as for ``input``.
+
+        Waits for nobody: a signal's handler that forks while the program writes waits for this to end.
+        """
+        if self._lock.acquire(blocking=False):
+            try:
+                self._show()
+            finally:
+                self._lock.release()
+
+    def _show(self) -> None:
+        counted, before = self._count(), self._counted
+        self._counted = counted
+        seconds = time.monotonic() - self._begun
+        if seconds >= self._patience and self._at_line_start and counted != before and not self._over:
+            self._write(f"{ERASED}dispatchviz: {counted:,} events, {seconds:.0f} s (Ctrl+C stops the program)\r")
+            self._shown = True
 
     def before_writing(self, text: str) -> None:
         """The program is about to write that to the terminal."""

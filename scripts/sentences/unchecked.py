@@ -12,6 +12,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "program ended",
         "error",
         "error: rule",
+        "error: message",
         "error: what changed it",
         "anomaly in an unknown line",
         "saved tensors released",

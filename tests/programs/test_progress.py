@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from dispatchviz.process.progress import ERASED, Progress
+from tests.waiting import HANGS
 
 
 class _Screen:
@@ -68,6 +71,19 @@ def test_it_is_erased_before_the_program_waits_and_not_shown_while_it_does() -> 
     progress.before_writing("")  # as when input() flushes
     progress.update()
     assert screen.line == ""
+
+
+def test_an_update_waits_for_nobody_who_is_writing() -> None:
+    screen = io.StringIO()
+    progress = Progress(iter(range(1, 9)).__next__, screen.write, patience=0)
+    with progress._lock:
+        update = threading.Thread(target=progress.update, daemon=True)
+        update.start()
+        update.join(HANGS)
+        assert not update.is_alive()
+    assert screen.getvalue() == ""
+    progress.update()
+    assert "1 events" in screen.getvalue()
 
 
 def test_a_short_recording_has_none_and_one_that_is_over_shows_no_more() -> None:

@@ -110,11 +110,11 @@ def _defined(event: ev.OperatorDefined) -> Statement:
 
 
 def why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
-    """What went wrong, in the middle of what, and why: a reason that this program gave comes first, a rule last."""
-    message = _message(event.message)
-    said = f": {message}" if message else "."
-    raised = Statement("error", f"{_where(trace, event)}{event.exception}{said}")
-    return *_changed(trace, event), raised, *_rule(trace, event)
+    """What went wrong, in the middle of what, and why; a reason that is known comes before the message."""
+    begin = f"{_where(trace, event)}{event.exception}"
+    if rule := _rule(trace, event):
+        return Statement("error", f"{begin}."), *rule, *_said(event)
+    return *_changed(trace, event), Statement("error", _with_message(begin, event))
 
 
 def _where(trace: Trace, event: ev.ErrorRaised) -> str:
@@ -143,12 +143,24 @@ def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
     where = f" at line {event.line}" if event.line else ""
     if event.exception == "KeyboardInterrupt":
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
+    begin = f"{event.exception} ended the program{where}"
+    errors = (trace[step] for step in reversed(trace.steps_of(ev.ErrorRaised)))
+    same = (error for error in errors if isinstance(error, ev.ErrorRaised) and error.message == event.message)
+    error = next(same, event)
+    if rule := _rule(trace, error):
+        return Statement("program ended", f"{begin}."), *rule, *_said(event)
+    return *_changed(trace, error), Statement("program ended", _with_message(begin, event))
+
+
+def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
     message = _message(event.message)
-    said = f": {message}" if message else "."
-    ended = Statement("program ended", f"{event.exception} ended the program{where}{said}")
-    errors = (error for error in reversed(trace[:]) if isinstance(error, ev.ErrorRaised))
-    error = next((error for error in errors if error.message == event.message), event)
-    return *_changed(trace, error), ended, *_rule(trace, error)
+    return f"{begin}: {message}" if message else f"{begin}."
+
+
+def _said(event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """The message, behind the reason."""
+    message = _message(event.message)
+    return (Statement("error: message", message),) if message else ()
 
 
 def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:

@@ -84,9 +84,14 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
 
 def message_lines(event: AnyEvent, sentence: str) -> list[Line]:
     """The message of an error, where the sentence has not all of it."""
-    if not isinstance(event, ErrorRaised | ProgramRaised) or _plain(event.message) in _plain(sentence):
+    if not isinstance(event, ErrorRaised | ProgramRaised) or _plain(_begin(event.message)) in _plain(sentence):
         return []
     return [line(" ", (text, "error"), indent=1) for text in event.message.splitlines() if text.strip()]
+
+
+def _begin(message: str) -> str:
+    """A message without the table that some end with."""
+    return message.partition("\n\n")[0]
 
 
 def _plain(text: str) -> str:

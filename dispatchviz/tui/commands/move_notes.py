@@ -8,6 +8,9 @@ from dispatchviz.tui.cursor.typed_text import repeated
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text.styled_line import Line, line
 
+BACKWARD = ("up", "fold")
+"""Moves back without a twin's name."""
+
 UNMOVED = {
     "caller": " No call is around this step",
     "callee": " No call is within this step",
@@ -21,6 +24,8 @@ def went_nowhere(cursor: Cursor, how: str) -> Line:
     if how in UNMOVED:
         return line((UNMOVED[how], "hint"))
     at, last = cursor.at, cursor.last_step
+    if cursor.tree is not None:
+        return line((f" No row {'before' if how.endswith('back') or how in BACKWARD else 'after'} this one", "hint"))
     if at not in (0, last):
         return line((f" The filter shows no {'earlier' if how.endswith('back') else 'later'} step", "hint"))
     return line((f" This is the {'first' if at == 0 else 'last'} step", "hint"))
@@ -29,14 +34,14 @@ def went_nowhere(cursor: Cursor, how: str) -> Line:
 def no_stop(cursor: Cursor, forward: bool) -> Line:
     """The note of a move that found no stop, so that only the end was left."""
     stops = "breakpoint, mark or error" if cursor.breakpoints else "line, mark or error"
-    end = f"{'last' if forward else 'first'} step{'' if cursor.shown is None else ' that the filter shows'}"
+    end = f"{'last' if forward else 'first'} step{' that the filter shows' if cursor.filter_text else ''}"
     return line((f" No {stops} {'after' if forward else 'before'} that: this is the {end}", "hint"))
 
 
 def jumped(before: Cursor, after: Cursor) -> Line:
     """The note that a jump leaves."""
     back = key_of("jump('undo')").first
-    hidden = ", which the filter hides" if after.hidden else ""
+    hidden = ", which the filter hides" if after.hidden and after.filter_text else ""
     return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))
 
 
@@ -54,5 +59,5 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         return line((f" No step has {repeated(search.query)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
-    hidden = "the filter hides this step" if cursor.hidden and is_hit else ""
+    hidden = "the filter hides this step" if cursor.hidden and cursor.filter_text and is_hit else ""
     return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))

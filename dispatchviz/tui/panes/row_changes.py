@@ -13,9 +13,14 @@ GUTTER = 2
 
 
 def marked(now: Iterable[Line], before: Iterable[Line]) -> list[Line]:
-    """The rows behind a gutter: ``+`` and bold if new, ``~``, bold and the former value if not what it was."""
-    old = {row.key: row for row in before}
-    return [_marked(row, old.get(row.key)) for row in now]
+    """The rows behind a gutter: ``+`` and bold if new, ``~``, bold and the former value if not what it was.
+
+    Where all of it is new no sign says so: it would be on every row.
+    """
+    rows, old = list(now), {row.key: row for row in before if row.key}
+    if not any(row.key in old for row in rows):
+        return [_marked(row, row) for row in rows]
+    return [_marked(row, old.get(row.key)) for row in rows]
 
 
 def _marked(row: Line, was: Line | None) -> Line:

@@ -15,6 +15,7 @@ from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
 from dispatchviz.explain.outline.visible_rows import Row
+from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.explain.sentences.event_groups import group, sign
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -24,6 +25,9 @@ WIDE = 64
 """From this width on a level is indented by two cells instead of one, and what happened stands in a column."""
 
 GAP = "   "
+
+SHORTEST = 12
+"""Cells that the text of a row keeps in a narrow list, so that what happened in it is seen, too."""
 
 
 def step_row(cursor: Cursor, number: int, width: int) -> Line:
@@ -48,6 +52,9 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int) -> li
     number = (f"{_line_number(cursor, at):>2}  ", "dim") if tree.kind(row.item) is RowKind.STATEMENT else ("", "")
     event = cursor.trace[at]
     mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
+    begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
+    if happened and width < WIDE and row.item < 0:
+        text = shortened(text, max(width // 2 - begin, SHORTEST))
     what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
     used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)
     return [*what, *_happened(happened, used, width)]

@@ -1,0 +1,77 @@
+"""The questions of ``docs/questions.md``: their keys are pressed, and the answers are on the screen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from dispatchviz.tui.keymap import SHOWN
+from dispatchviz.tui.session import Session
+from tests.explain.programs import traced
+
+from .screens import Reader, read_session
+
+ROOT = Path(__file__).parents[2]
+MOST_KEYS = 5
+NAMES = {shown: key for key, shown in SHOWN.items()} | {"⏎": "enter"}
+
+
+class Question(NamedTuple):
+    """A question, the program that it is asked of, the keys, the words of the answer."""
+
+    title: str
+    program: str
+    keys: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+def questions() -> list[Question]:
+    """Those of the page."""
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8").partition("## By one command")[0]
+    return [_question(part) for part in text.split("\n### ")[1:]]
+
+
+def _question(part: str) -> Question:
+    title, _, rest = part.partition("\n")
+    code = re.search(r"```python\n(.*?)```", rest, re.DOTALL)
+    named = re.search(r"^`(examples/.*\.py)`$", rest, re.MULTILINE)
+    program = code[1] if code else (ROOT / named[1]).read_text(encoding="utf-8") if named else ""
+    keys = re.search(r"^Keys: (.*)$", rest, re.MULTILINE)
+    assert program, title
+    assert keys, title
+    answers = re.split(r"^>\n", "\n".join(re.findall(r"^>.*$", rest, re.MULTILINE)), flags=re.MULTILINE)
+    words = tuple(" ".join(answer.replace("\n>", " ").removeprefix(">").split()) for answer in answers)
+    return Question(title, program, tuple(re.findall(r"`([^`]+)`", keys[1])), words)
+
+
+QUESTIONS = questions()
+
+
+def typed(key: str) -> tuple[str, ...]:
+    """The names of keys; a text is typed letter by letter, and is one answer to one question of the stepper."""
+    return tuple("space" if letter == " " else letter for letter in key) if len(key) > 1 else (NAMES.get(key, key),)
+
+
+def shown(reader: Reader) -> str:
+    """The texts on the screen, each pane's and bar's rows joined as they are read."""
+    screen = reader.app.view
+    rows = [screen.query_one("#why").plain]
+    rows += [pane.plain for number, pane in screen.panes.items() if pane.display and number != 1]
+    steps = [row[: screen.panes[1].port.width] for row in reader.screen]
+    return "\n".join(" ".join(" ".join(part).split()) for part in (*rows, steps, reader.screen))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=[question.title for question in QUESTIONS])
+def test_the_keys_bring_the_answer(question: Question) -> None:
+    async def story(reader: Reader) -> None:
+        for key in question.keys:
+            await reader.press(*typed(key))
+        text = shown(reader)
+        assert [answer for answer in question.answers if answer not in text] == []
+
+    assert question.answers
+    assert len(question.keys) <= MOST_KEYS
+    read_session(Session(traced(question.program)), story)
