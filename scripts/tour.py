@@ -36,7 +36,7 @@ STOPS = (
         "The first screen",
         "forum",
         (),
-        "What the program did, line by line, and where autograd begins: the answer to why AutogradCUDA is there at all.",
+        "What the program did, line by line, and where autograd begins: why AutogradCUDA is there at all.",
         (80, 24),
     ),
     Stop(

@@ -24,7 +24,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     others = [tensor for tensor in variables_of(trace, at) if tensor not in here]
     cards = [[card for tensor in group[:MOST] if (card := tensor_card(trace, tensor, at))] for group in (here, others)]
     if not any(cards):
-        return [line(("No tensor has been met yet.", "dim"))]
+        return [line(("This step is about no tensor, and no variable names one.", "dim"))]
     width = max(len(shorter(card.name, LONGEST_NAME)) for group in cards for card in group)
     first, rest = (_rows(group, width) for group in cards)
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
