@@ -67,9 +67,10 @@ def _results(outline: Outline, item: int) -> list[Fact]:
     if count := outline.lines.counts.get(~item):
         return [(f"{count:,} turns", "program")] if count > 1 else []
     last = islice(reversed(between(trace, ev.NameBound, outline.begin(item), end)), LOOKED_AT)
-    steps = [step for step in last if _is_of(outline, step, item)][:NAMED]
-    found = [(columns.name_texts[columns.names[at]], sized(trace, columns.tensors[at], end)) for at in steps[::-1]]
-    return [(f"{name}: {size}" if size else name, "tensor") for name, size in found]
+    steps = [step for step in last if _is_of(outline, step, item)]
+    bound = [(columns.name_texts[columns.names[at]], columns.tensors[at]) for at in steps]
+    variables = [(name, sized(trace, tensor, end)) for name, tensor in bound if name.isidentifier()][:NAMED]
+    return [(f"{name}: {size}" if size else name, "tensor") for name, size in variables[::-1]]
 
 
 def _is_of(outline: Outline, step: int, item: int) -> bool:

@@ -16,7 +16,8 @@ def move(session: Session, how: str) -> Update:
     before, after = session.cursor, getattr(session.cursor, how)()
     if how in RESUMES and before.stop(RESUMES[how]) is None:
         return Update(after, no_stop(after, RESUMES[how]))
-    return Update(after, None if after.at != before.at else went_nowhere(before, how))
+    moved = after.at != before.at or after.opened != before.opened
+    return Update(after, None if moved else went_nowhere(before, how))
 
 
 def jump(session: Session, how: str) -> Update:
