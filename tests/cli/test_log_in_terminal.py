@@ -97,7 +97,7 @@ def test_a_long_log_goes_through_the_pager(folder: Path) -> None:
 def test_a_long_step_goes_through_the_pager(folder: Path) -> None:
     status, screen = in_terminal("open", "--plain", "--step", "150", "t.dvtrace", cwd=folder, keys="")
     assert (status, screen) == (0, "the pager is left\r\n")
-    assert "AutogradCUDA     ■  ■  ■" in CODES.sub("", paged(folder) or "")
+    assert "= left      {AutogradCUDA, CUDA} → AutogradCUDA" in CODES.sub("", paged(folder) or "")
 
 
 @pytest.mark.long

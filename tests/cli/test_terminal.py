@@ -50,7 +50,7 @@ def in_terminal(
     try:
         while time.monotonic() < until and (piece := _read(master)) is not None:
             screen += piece
-            if not typed and (b"line 1" in screen or b"RuntimeError" in screen):
+            if not typed and (b"Steps" in screen or b"line 1" in screen or b"RuntimeError" in screen):
                 typed = bool(os.write(master, keys.encode()))
         return process.wait(HANGS), screen.decode(errors="replace")
     finally:
