@@ -23,6 +23,7 @@ import sys
 import tempfile
 import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.sizes import often
@@ -97,15 +98,15 @@ def first_paint(code: str, *arguments: str) -> float:
     return 1000 * (painted - terminal.started)
 
 
-def step_times(trace: Path, last: int) -> list[float]:
-    """Milliseconds from key to repaint, one step after the other."""
+def step_times(trace: Path, steps: Sequence[int], last: int) -> list[float]:
+    """Milliseconds from key to repaint, one step of those that are listed after the other."""
     terminal = Terminal(STEPPER, str(trace))
     terminal.until(b"q quit")
     time.sleep(0.5)
     times = []
-    for at in range(1, min(STEPS, last) + 1):
+    for at in steps[:STEPS]:
         pressed = terminal.press(b"s")
-        times.append(1000 * (terminal.until(f"▶ {at:>{len(str(last))}} ".encode()) - pressed))
+        times.append(1000 * (terminal.until(f"{at}/{last}".encode()) - pressed))
         time.sleep(0.01)
     terminal.close()
     return times
@@ -114,11 +115,13 @@ def step_times(trace: Path, last: int) -> list[float]:
 def report(name: str, trace: Path) -> None:
     """Prints a table for one trace."""
     from dispatchviz.core.record.trace_file import Trace
+    from dispatchviz.tui.session import Session
 
-    last = len(Trace.load(trace)) - 1
+    cursor = Session(Trace.load(trace), 0).cursor
+    last, listed = cursor.last_step, [step for step in cursor.shown or () if step > cursor.at]
     pairs = [(first_paint(EMPTY), first_paint(STEPPER, str(trace))) for _ in range(ROUNDS)]
     empty, stepper = (statistics.median(times) for times in zip(*pairs, strict=True))
-    steps = sorted(step_times(trace, last))
+    steps = sorted(step_times(trace, listed, last))
     print(f"{name}, {last + 1:,} steps")
     print(f"  first paint: empty Textual app {empty:.0f} ms, stepper {stepper:.0f} ms, ratio {stepper / empty:.2f}")
     ninth = steps[len(steps) * 9 // 10]

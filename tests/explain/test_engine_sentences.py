@@ -151,9 +151,9 @@ def test_how_a_backward_pass_starts() -> None:
 def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
     message = "a leaf Variable that requires grad is being used in an in-place operation."
     assert why(ev.ErrorRaised, "RuntimeError", message) == (
-        f"Raised here: RuntimeError: {message} An in-place operator makes its Node the grad_fn of what it writes to: "
+        "Raised here: RuntimeError. An in-place operator makes its Node the grad_fn of what it writes to: "
         "the leaf would no longer be a leaf, and nothing would write its .grad. Inside torch.no_grad() it may be "
-        "changed."
+        f"changed. {message}"
     )
 
 

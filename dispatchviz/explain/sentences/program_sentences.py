@@ -112,9 +112,9 @@ def _defined(event: ev.OperatorDefined) -> Statement:
 def why_error(trace: Trace, event: ev.ErrorRaised) -> Statements:
     """What went wrong, in the middle of what, and why; a reason that is known comes before the message."""
     begin = f"{_where(trace, event)}{event.exception}"
-    if rule := _rule(trace, event):
-        return Statement("error", f"{begin}."), *rule, *_said(event)
-    return *_changed(trace, event), Statement("error", _with_message(begin, event))
+    rule = _rule(trace, event)
+    raised = Statement("error", f"{begin}." if rule else _with_message(begin, event))
+    return *_changed(trace, event), raised, *rule, *(_said(event) if rule else ())
 
 
 def _where(trace: Trace, event: ev.ErrorRaised) -> str:
@@ -147,9 +147,9 @@ def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
     errors = (trace[step] for step in reversed(trace.steps_of(ev.ErrorRaised)))
     same = (error for error in errors if isinstance(error, ev.ErrorRaised) and error.message == event.message)
     error = next(same, event)
-    if rule := _rule(trace, error):
-        return Statement("program ended", f"{begin}."), *rule, *_said(event)
-    return *_changed(trace, error), Statement("program ended", _with_message(begin, event))
+    rule = _rule(trace, error)
+    ended = Statement("program ended", f"{begin}." if rule else _with_message(begin, event))
+    return *_changed(trace, error), ended, *rule, *(_said(event) if rule else ())
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:

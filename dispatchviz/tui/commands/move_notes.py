@@ -41,7 +41,7 @@ def no_stop(cursor: Cursor, forward: bool) -> Line:
 def jumped(before: Cursor, after: Cursor) -> Line:
     """The note that a jump leaves."""
     back = key_of("jump('undo')").first
-    hidden = ", which the filter hides" if after.hidden and after.filter_text else ""
+    hidden = ", which the filter hides" if after.hidden and after.tree is None else ""
     return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))
 
 
@@ -59,5 +59,5 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         return line((f" No step has {repeated(search.query)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
-    hidden = "the filter hides this step" if cursor.hidden and cursor.filter_text and is_hit else ""
+    hidden = "the filter hides this step" if cursor.hidden and cursor.tree is None and is_hit else ""
     return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))

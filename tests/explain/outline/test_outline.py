@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dispatchviz.core.record.events import NameBound, SourceLine
@@ -169,6 +169,10 @@ CALLS = st.sampled_from(["x = torch.neg(x)", "n = 1", "x = f(x)", "x = f(x) + f(
 LOOPS = st.tuples(st.sampled_from(["for", "while", "break"]), st.integers(0, 3), SUITES)
 
 
+DEEPEST = "i15"
+"""Python takes no more blocks within each other than 20."""
+
+
 def source(suite: list[object], indent: int = 0) -> Iterator[str]:
     """The lines of a program of loops within each other."""
     blanks = "    " * indent
@@ -196,6 +200,7 @@ def source(suite: list[object], indent: int = 0) -> Iterator[str]:
 def test_turns_are_those_that_ran(suite: list[object]) -> None:
     begin = ["import torch", "ran = [0] * 20", "def f(x):", "    h = x * 2", "    return h"]
     program = "\n".join([*begin, "x = torch.ones(2)", *source(suite)])
+    assume(DEEPEST not in program)
     space: dict[str, list[int]] = {}
     exec(compile(program.replace("import torch", "from dispatchviz import torch"), "p.py", "exec"), space)
     trace = traced(program)
