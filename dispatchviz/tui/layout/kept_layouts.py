@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.tui.layout.pane_layout import PANE_NAMES
 
 _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
@@ -36,7 +37,7 @@ def write_layouts(kept: dict[str, tuple[int, ...]]) -> str:
     try:
         file = layouts_file()
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(names)) + b"\n")
+        write_whole(file, msgspec.json.format(msgspec.json.encode(names)) + b"\n")
     except (OSError, RuntimeError) as error:
         return str(error)
     return ""
