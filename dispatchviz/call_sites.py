@@ -22,22 +22,22 @@ _PACKAGE = str(Path(__file__).parent)
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 
 
-def user_frame(frame: FrameType | None = None) -> FrameType | None:
-    """The innermost frame of the user's own code, from a frame or the caller's on, or None."""
+Base = tuple[int, CodeType | None]
+"""``id`` and code of a frame that is no part of the program, nor are those that called it.
+
+The frame itself would keep its variables alive; it may be gone, and another one have its ``id``."""
+
+
+def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameType | None:
+    """The innermost frame of the user's own code, from a frame or the caller's on, or None; up to the base."""
     frame = frame or sys._getframe(1)
     while frame is not None and not is_users(frame.f_code):
-        frame = frame.f_back
+        frame = None if id(frame) == base[0] and frame.f_code is base[1] else frame.f_back
     return frame
 
 
 CodeLocations = tuple[tuple[CodeType, int], ...]
 """Where the user's frames stand, outermost first: code and instruction of each."""
-
-
-Base = tuple[int, CodeType | None]
-"""``id`` and code of a frame that is no part of the program, nor are those that called it.
-
-The frame itself would keep its variables alive; it may be gone, and another one have its ``id``."""
 
 
 def is_base(frame: FrameType, base: Base) -> bool:
@@ -72,7 +72,7 @@ def is_users(code: CodeType) -> bool:
 
 
 _of_users: dict[int, CodeType] = {}
-"""Code of ``-c``, by its ``id``: its file is called as that of any text which somebody compiles."""
+"""Code of programs, by its ``id``: one that ships with a package, or is called ``<string>``, is run as any other."""
 
 
 def count_as_users(code: CodeType) -> None:
@@ -87,9 +87,19 @@ def count_as_users(code: CodeType) -> None:
 def is_users_file(file: str) -> bool:
     """Whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
-    installed = f"{os.sep}site-packages{os.sep}" in path or path.startswith(_LIBRARY)
+    installed = _INSTALLED in path or is_pythons_file(file)
     nameless = file.startswith("<") and file != "<stdin>"  # compiled from a string, and a program without a file
     return not (nameless or installed or path.startswith(_PACKAGE + os.sep))
+
+
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
+
+
+@cache
+def is_pythons_file(file: str) -> bool:
+    """Whether a file is of Python's own library."""
+    path = os.path.abspath(file)
+    return path.startswith(_LIBRARY) and _INSTALLED not in path
 
 
 @cache

@@ -202,8 +202,7 @@ def _compiled(source: Source, watcher: ProgramRecorder | None) -> CodeType | Non
     if watcher is not None:
         watcher.announced[source.path] = source.shown
         watcher.sources[source.shown] = source.text
-    if source.path == STRING:
-        count_as_users(code)
+    count_as_users(code)
     return code
 
 

@@ -213,7 +213,7 @@ class ProgramRecorder(Recorder):
         passed: dict[int, int] = {}
         while frame is not None:
             kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)
-            if kind == _USERS:
+            if kind >= _USERS:
                 break
             if in_kernel and id(frame.f_code) in self.kernels:
                 return
@@ -223,7 +223,7 @@ class ProgramRecorder(Recorder):
                     return
                 passed[id(frame)] = id(frame.f_code)
             frame = frame.f_back
-        if frame is not None:
+        if frame is not None and kind == _USERS:
             if self._found != (id(frame), frame.f_lasti) or not _same_way(frame, self._found_way):
                 self._resumed(frame)
                 self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
@@ -244,7 +244,8 @@ class ProgramRecorder(Recorder):
     def _kind(self, code: CodeType) -> int:
         self._codes.append(code)
         entered = code in _ENTERED_FROM_THERE or is_recorded_call(code) or is_node_run(code)
-        kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
+        outside = _BASE if code is self.base[1] else _OTHER
+        kind = _USERS if is_users(code) else _ENTERED if entered else outside
         self._kinds[id(code)] = kind
         if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
             self.kernels.add(id(code))
@@ -328,7 +329,7 @@ class ProgramRecorder(Recorder):
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
         """Emits the user's line and, unless the program announces them itself, its names; gives its frame."""
-        frame = user_frame()
+        frame = user_frame(None, self.base)
         if frame is not None:
             self.note(self._arrival(frame))
             if frame.f_code.co_filename not in self.announced:
@@ -395,7 +396,7 @@ class ProgramRecorder(Recorder):
 
 
 _ENTERED_FROM_THERE = {Binding.__call__.__code__, Binding._call_under_modes.__code__, engine.execute.__code__}
-_OTHER, _USERS, _ENTERED = 1, 2, 3
+_OTHER, _ENTERED, _USERS, _BASE = 1, 2, 3, 4
 _SUM = input_buffer._accumulate.__code__
 _ENGINE = -1
 """In ``_entered``, the graph task in which a sum was followed to the user's frame."""

@@ -126,12 +126,12 @@ def _decoded(script: str, raw: bytes) -> str:
 
 def _module(name: str) -> Source:
     """A module, looked for without importing its packages: what these do is a part of the program."""
-    from dispatchviz.call_sites import is_users_file, shown_file
+    from dispatchviz.call_sites import is_pythons_file, shown_file
 
     folder = working_folder()
     spec = _spec(name, folder)
     path = spec.origin if spec is not None and spec.origin else ""
-    text = _text(spec) if spec is not None and path and is_users_file(path) else None
+    text = _text(spec) if spec is not None and path and not is_pythons_file(path) else None
     return Source(name if text is None else shown_file(path), path, text, "-m", folder, name)
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
+from tests.watching_recorder import WatchingRecorder
 
 Stack = tuple[tuple[str, int], ...]
 """Function and first line of its statement, of each frame of the program, outermost first."""
@@ -34,42 +34,23 @@ class Difference(NamedTuple):
     stood: Stack
 
 
-class Watching(ProgramRecorder):
+class Watching(WatchingRecorder[Stack]):
     """Knows for each event where Python stood."""
-
-    made: Watching
-    """The newest."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        Watching.made = self
-        self.stood: list[Stack] = []
-        self._wrote: Stack = ()
-
-    def begin(self) -> None:
-        super().begin()
-        self._listen()
-
-    def distinguish_threads(self) -> None:
-        super().distinguish_threads()
-        self._listen()
-
-    def _listen(self) -> None:
-        note = self.note
-
-        def noted(facts: tuple[Any, ...]) -> None:
-            note(facts)
-            stack = stack_of(sys._getframe(1), self.file)
-            self.builder.read(self.notes)
-            if facts[0] == "wrote":
-                self._wrote = stack
-            for event in self.builder.events[len(self.stood) :]:
-                self.stood.append(self._wrote if isinstance(event, ev.Printed) else stack)
-
-        self.note = noted
 
     file = ""
     """The program's."""
+    _wrote: Stack = ()
+
+    def _look(self, facts: tuple[Any, ...]) -> Stack:
+        """Where it stands; what is written belongs to where it was written."""
+        stack = stack_of(sys._getframe(2), self.file)
+        if facts[0] == "wrote":
+            self._wrote = stack
+        return stack
+
+    def _seen(self, event: ev.AnyEvent, now: Stack) -> Stack:
+        """Where the program stood at an event."""
+        return self._wrote if isinstance(event, ev.Printed) else now
 
     def differences(self, trace: Trace) -> list[Difference]:
         """The events under another line than Python's."""

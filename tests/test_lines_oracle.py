@@ -199,8 +199,8 @@ def _traced(source: str, folder: Path) -> tuple[int, list[Difference]]:
     Watching.file = str(file)
     trace = program.run(str(file), (), io.StringIO()).trace
     assert trace.notice == ""
-    assert len(trace) == len(Watching.made.stood)
-    return len(trace), Watching.made.differences(trace)
+    assert len(trace) == len(Watching.newest.stood)
+    return len(trace), Watching.newest.differences(trace)
 
 
 def _recorded(source: str, folder: Path) -> tuple[int, list[Difference]]:
@@ -215,7 +215,7 @@ def _recorded(source: str, folder: Path) -> tuple[int, list[Difference]]:
                 exec(code, {"__name__": "__main__"})
         except Exception:  # what programs raise is compared elsewhere
             pass
-    return len(trace), Watching.made.differences(trace)
+    return len(trace), Watching.newest.differences(trace)
 
 
 def _sample() -> list[tuple[str, str]]:

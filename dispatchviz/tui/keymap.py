@@ -165,9 +165,6 @@ KEYMAP = (
     Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
 )
 
-PREFIXES = frozenset(key.partition(" ")[0] for entry in KEYMAP for key in entry.keys if " " in key)
-"""Keys that wait for a second one."""
-
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
 
 

@@ -15,10 +15,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.moment.tensor_card import tensor_card
-from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.steps import step
+from tests.watching_recorder import WatchingRecorder
 from truth import programs
 from truth.observers.runs import in_new_thread
 
@@ -32,36 +32,15 @@ class Stood(NamedTuple):
     version: int | None
 
 
-class Watching(ProgramRecorder):
+class Watching(WatchingRecorder[dict[int, Stood]]):
     """Looks at the tensors that a program's variables name, at each note."""
 
     variables: dict[str, Any]
-    made: Watching
 
-    def __init__(self) -> None:
-        super().__init__()
-        Watching.made = self
-        self.stood: list[dict[int, Stood]] = []
-
-    def begin(self) -> None:
-        super().begin()
-        self._listen()
-
-    def distinguish_threads(self) -> None:
-        super().distinguish_threads()
-        self._listen()
-
-    def _listen(self) -> None:
-        note = self.note
-
-        def noted(facts: tuple[Any, ...]) -> None:
-            note(facts)
-            values = [value for value in Watching.variables.values() if isinstance(value, Tensor)]
-            stood = {each._number - self.first_tensor: _standing(each) for each in values}
-            self.builder.read(self.notes)
-            self.stood += [stood] * (len(self.builder.events) - len(self.stood))
-
-        self.note = noted
+    def _look(self, facts: tuple[Any, ...]) -> dict[int, Stood]:
+        """What they are, by their number."""
+        values = [value for value in Watching.variables.values() if isinstance(value, Tensor)]
+        return {each._number - self.first_tensor: _standing(each) for each in values}
 
 
 def _standing(tensor: Tensor) -> Stood:
@@ -84,8 +63,8 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[d
 
     monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
     trace = in_new_thread(record)
-    assert Watching.made.failed is None
-    return trace, Watching.made.stood
+    assert Watching.newest.failed is None
+    return trace, Watching.newest.stood
 
 
 SUBJECTS = ["views", "in_place", "geometry", "setting_memory", "autograd", "inference", "modes", "functions"]

@@ -10,11 +10,11 @@ import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.model_runs import model
 from tests.steps import step
+from tests.watching_recorder import WatchingRecorder
 from truth import programs
 from truth.observers.runs import Run, in_new_thread
 
@@ -31,34 +31,12 @@ class Stood(NamedTuple):
     autocast: dict[str, bool]
 
 
-class Watching(ProgramRecorder):
-    """Looks at the thread at each note."""
+class Watching(WatchingRecorder[Stood]):
+    """Looks at the thread itself, at each note."""
 
-    made: Watching
-
-    def __init__(self) -> None:
-        super().__init__()
-        Watching.made = self
-        self.stood: list[Stood] = []
-
-    def begin(self) -> None:
-        super().begin()
-        self._listen()
-
-    def distinguish_threads(self) -> None:
-        super().distinguish_threads()
-        self._listen()
-
-    def _listen(self) -> None:
-        note = self.note
-
-        def noted(facts: tuple[Any, ...]) -> None:
-            note(facts)
-            stood = _standing()
-            self.builder.read(self.notes)
-            self.stood += [stood] * (len(self.builder.events) - len(self.stood))
-
-        self.note = noted
+    def _look(self, facts: tuple[Any, ...]) -> Stood:
+        """How it stands."""
+        return _standing()
 
 
 def _standing() -> Stood:
@@ -86,8 +64,8 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[S
 
     monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
     trace = in_new_thread(record)
-    assert Watching.made.failed is None
-    return trace, Watching.made.stood
+    assert Watching.newest.failed is None
+    return trace, Watching.newest.stood
 
 
 TOLD_LATE = (ev.SourceLine, ev.ErrorRaised)

@@ -14,12 +14,20 @@ from pathlib import Path
 from dispatchviz.cli.looked_up import look_up
 from dispatchviz.tui.home.home_app import HomeApp
 from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
+from dispatchviz.tui.keymap import KEYMAP
 
 from .home_reader import began, home_with
 from .random_keys import ENDS, SIZES, Anyone
 from .screens import Reader
 
-KEYS = tuple(key for entry in HOME_KEYMAP for key in entry.keys if key not in (*ENDS, "ctrl+p", "ctrl+z"))
+KEYS = tuple(
+    key
+    for entry in (*HOME_KEYMAP, *KEYMAP)
+    for keys in entry.keys
+    for key in keys.split()
+    if key not in (*ENDS, "ctrl+p", "ctrl+z")
+)
+"""Its own, and those that a reader of the stepper has in the fingers."""
 
 ASKING = ("slash", "o", "t", "w", "k", "c")
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from dispatchviz.tui.keymap import PREFIXES
-
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
 
@@ -34,6 +32,8 @@ class TypedKeys:
     ) -> None:
         self._prompt, self._run, self._actions = prompt, run, actions
         self._held: list[events.Key | events.Paste] = []
+        self._prefixes = frozenset(keys.partition(" ")[0] for keys in actions if " " in keys)
+        """Keys that wait for a second one."""
         self._begun = ""
         """The first key of a sequence, until the next one comes."""
 
@@ -69,7 +69,7 @@ class TypedKeys:
         action = self._actions.get(f"{begun} {key}".strip())
         if begun and action is None:
             return await self._run(f"no_target({begun!r}, {key!r})")
-        if action is None and key in PREFIXES:
+        if action is None and key in self._prefixes:
             self._begun = key
             return await self._run(f"targets({key!r})")
         return action is not None and await self._run(action)

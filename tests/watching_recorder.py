@@ -1,0 +1,54 @@
+"""A recorder that looks at the program at each note: what tests compare with what the events say."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Generic, TypeVar
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.program_recorder import ProgramRecorder
+
+T = TypeVar("T")
+
+
+class WatchingRecorder(ProgramRecorder, Generic[T]):
+    """Knows for each event what was seen when it was noted.
+
+    What subclasses override is private: of public methods of a recorder the safety net makes others.
+    """
+
+    newest: ClassVar[Any]
+    """The one that was made last: a program makes its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        WatchingRecorder.newest = self
+        self.stood: list[T] = []
+        """Of each event what was seen."""
+
+    def begin(self) -> None:
+        super().begin()
+        self._listen()
+
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
+        self._listen()
+
+    @abstractmethod
+    def _look(self, facts: tuple[Any, ...]) -> T:
+        """What there is to see after a note."""
+
+    def _seen(self, event: ev.AnyEvent, now: T) -> T:
+        """What was seen at an event that this note completes."""
+        return now
+
+    def _listen(self) -> None:
+        note = self.note
+
+        def noted(facts: tuple[Any, ...]) -> None:
+            note(facts)
+            now = self._look(facts)
+            self.builder.read(self.notes)
+            self.stood += [self._seen(event, now) for event in self.builder.events[len(self.stood) :]]
+
+        self.note = noted
