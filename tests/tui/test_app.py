@@ -78,7 +78,7 @@ def test_the_key_set_card_shows_the_whole_computation() -> None:
         await reader.press("w")
         assert reader.sees("effective  0x1000010002")
 
-    read(trace, story, step=step(trace, ev.KeySetComputed))
+    read(trace, story, size=(140, 40), step=step(trace, ev.KeySetComputed))
 
 
 def test_moves_and_their_twins() -> None:
@@ -258,7 +258,7 @@ def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
         await reader.press("pageup")
         assert reader.at == 0
         await reader.press("tab")
-        assert reader.app.view.focused.number == KEYS
+        assert reader.app.view.focused.number == CALLS
         computed = step(forum(), ev.KeySetComputed)
         await reader.press("colon", *str(computed), "enter", "2", "pagedown")
         assert (reader.at, reader.app.view.panes[KEYS].port.top > 0) == (computed, True)
@@ -271,6 +271,7 @@ def test_what_a_step_changed_has_a_sign() -> None:
     call = step(trace, ev.Dispatched)
 
     async def story(reader: Reader) -> None:
+        await reader.press("3")
         before = reader.app.view.panes[KEYS].plain
         for _ in range(call):
             await reader.move("into")

@@ -14,7 +14,6 @@ from dispatchviz.tui.layout.pane_layout import (
     KEYS,
     OUTPUT,
     SOURCE,
-    STACKED_BELOW,
     STEPS,
     STRUCTURED,
     TABLE,
@@ -141,8 +140,8 @@ def chosen(
     for column in columns(width):
         beside = [pane for pane in wanted if pane in column]
         asked = [pane for pane in beside if pane in shrunk and pane in own][:OWN_TITLES]
-        room = rows - len(asked) - (steps_rows(rows, width) if STEPS in column else 0)
-        open_ = _fitting([pane for pane in beside if pane not in shrunk], room, width < STACKED_BELOW)
+        room = rows - steps_rows(rows) - len(asked)
+        open_ = _fitting([pane for pane in beside if pane not in shrunk], room)
         titles = [pane for pane in beside if pane in shrunk and pane not in own and _is_titled(pane, rows)]
         found.update((*open_, *asked, *titles[: max(room - sum(map(least, open_)), 0)]))
     return Shown(sorted(found), shrunk & found)
@@ -152,11 +151,11 @@ def _is_titled(pane: int, rows: int) -> bool:
     return rows >= TITLES_FROM and pane not in UNTITLED
 
 
-def _fitting(wanted: Iterable[int], room: int, first_always: bool) -> list[int]:
-    """The panes of a column that have room, best first."""
+def _fitting(wanted: Iterable[int], room: int) -> list[int]:
+    """The panes of a column that have room, best first, which always has."""
     taken, used = list[int](), 0
     for pane in wanted:
-        if used + least(pane) <= room or (first_always and not taken):
+        if used + least(pane) <= room or not taken:
             taken.append(pane)
             used += least(pane)
     return taken

@@ -33,7 +33,7 @@ SMALLEST = (60, 15)
 """Below this the stepper is of no use; plain output is."""
 
 STACKED_BELOW, TWO_COLUMNS_BELOW = 96, 170
-"""Widths below which all panes are in one column, or in two."""
+"""Widths below which the panes under the steps are in one column, or in two."""
 
 NEEDED_BY_PANES = 12
 """Rows for panes, header and footer."""
@@ -77,9 +77,11 @@ LEAST = {KEYS: 9, CELL: 7, CALLS: 7, THREAD: 7, OUTPUT: 5, STRUCTURED: 6}
 
 LEAST_OTHERS = 8
 
-TWO = ((STEPS, CALLS, GRAPH, ENGINE, OUTPUT), (KEYS, CELL, TABLE, SOURCE, STRUCTURED, THREAD, TENSORS))
-THREE = ((STEPS, OUTPUT), (KEYS, CELL, TABLE, STRUCTURED, ENGINE, GRAPH), (CALLS, SOURCE, THREAD, TENSORS))
-"""The panes of each column from top to bottom: a pane is always in the same one."""
+ONE = (PANES[1:],)
+TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, OUTPUT), (KEYS, SOURCE, ENGINE))
+THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, OUTPUT), (SOURCE, ENGINE))
+"""The panes of each column below the steps, from top to bottom: a pane is always in the same one, and those that one
+step needs are in different ones."""
 
 
 def why_height(height: int, needed: int) -> int:
@@ -89,9 +91,9 @@ def why_height(height: int, needed: int) -> int:
 
 
 def columns(width: int) -> tuple[tuple[int, ...], ...]:
-    """Which panes may be in each column of a screen, the steps first."""
+    """Which panes may be in each column below the steps."""
     if width < STACKED_BELOW:
-        return (PANES,)
+        return ONE
     return TWO if width < TWO_COLUMNS_BELOW else THREE
 
 
@@ -100,9 +102,9 @@ def least(pane: int) -> int:
     return LEAST.get(pane, LEAST_OTHERS)
 
 
-def steps_rows(rows: int, width: int) -> int:
-    """The rows of their column that the steps have beside another pane: always the same, so that a page is a page."""
-    return rows * 3 // 4 if width >= TWO_COLUMNS_BELOW else -(-rows // 2)
+def steps_rows(rows: int) -> int:
+    """The rows of the steps, which have the whole width: always the same, so that a page is a page."""
+    return -(-rows // 2)
 
 
 def arrange(
@@ -117,10 +119,12 @@ def arrange(
     body = Box(0, frame.header + frame.why, width, max(height - sum(frame), 0))
     if zoomed:
         return {zoomed: body}
-    parts = _parts({STEPS, *shown}, shrunk, columns(width))
-    boxes: dict[int, Box] = {}
-    for panes, box in zip(parts, _split(body, len(parts)), strict=True):
-        boxes |= _stacked(panes, box, shrunk, steps_rows(body.height, width))
+    parts = _parts(shown, shrunk, columns(width))
+    steps = steps_rows(body.height) if parts else body.height
+    below = body._replace(y=body.y + steps, height=body.height - steps)
+    boxes = {STEPS: body._replace(height=steps)}
+    for panes, box in zip(parts, _split(below, len(parts)), strict=True):
+        boxes |= _stacked(panes, box, shrunk)
     return boxes
 
 
@@ -129,43 +133,33 @@ def _parts(there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequ
     found = [[pane for pane in home if pane in there] for home in homes]
     open_ = [column for column in found if any(pane not in shrunk for pane in column)]
     titles = [pane for column in found if column not in open_ for pane in column]
-    return [*open_[:-1], [*open_[-1], *titles]]
+    return [*open_[:-1], [*open_[-1], *titles]] if open_ else []
 
 
 def _split(body: Box, number: int) -> list[Box]:
-    """The columns of a screen, a cell apart; the first one has the steps, and at least a third of the width."""
-    if number == 1:
-        return [body]
-    first = max(40, body.width * 2 // 5) if number == 2 else -(-body.width // 3)
-    rest, x = body.width - first - number + 1, first + 1
-    widths = [rest * at // (number - 1) - rest * (at - 1) // (number - 1) for at in range(1, number)]
-    found = [body._replace(width=first)]
-    for width in widths:
+    """Columns of one width, a cell apart."""
+    found, x = [], body.x
+    for at in range(1, number + 1):
+        width = (body.width - number + 1) * at // number + at - 1 - (x - body.x)
         found.append(body._replace(x=x, width=width))
         x += width + 1
     return found
 
 
-def _stacked(panes: Sequence[int], box: Box, shrunk: Collection[int], steps: int) -> dict[int, Box]:
+def _stacked(panes: Sequence[int], box: Box, shrunk: Collection[int]) -> dict[int, Box]:
     """A column: the rows are divided, none is lost."""
     boxes, top = {}, box.y
-    for pane, rows in _heights(panes, box.height, shrunk, steps).items():
+    for pane, rows in _heights(panes, box.height, shrunk).items():
         boxes[pane] = Box(box.x, top, box.width, rows)
         top += rows
     return boxes
 
 
-def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int], steps: int) -> Mapping[int, int]:
-    """The title row for those that are shrunk, theirs for the steps, the rest is divided."""
-    titles = [pane for pane in panes if pane in shrunk and pane != STEPS][: max(rows - 1, 0)]
+def _heights(panes: Sequence[int], rows: int, shrunk: Collection[int]) -> Mapping[int, int]:
+    """The title row for those that are shrunk, the rest is divided."""
+    titles = [pane for pane in panes if pane in shrunk][: max(rows - 1, 0)]
     open_ = [pane for pane in panes if pane not in titles]
-    found = dict.fromkeys(titles, 1)
-    left = rows - len(titles)
-    if STEPS in open_ and len(open_) > 1:
-        found[STEPS] = steps
-        left -= found[STEPS]
-        open_.remove(STEPS)
-    found |= _divided(open_, left)
+    found = dict.fromkeys(titles, 1) | _divided(open_, rows - len(titles))
     return {pane: found[pane] for pane in panes}
 
 
