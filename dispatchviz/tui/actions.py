@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands import going, moves, searching, sharing
+from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
@@ -70,6 +70,17 @@ def marks(session: Session) -> Reply:
     return Overlay(lambda view: MarksScreen(session, view.palette))
 
 
+def predict(session: Session) -> Reply:
+    """Asks before it shows, or no longer: then the guesses are listed."""
+    if not session.asking.on:
+        return predicting.started(session)
+    if not len(session.asking.guesses):
+        return predicting.stopped(session)
+    from dispatchviz.tui.screens.guesses_screen import GuessesScreen
+
+    return Overlay(lambda view: GuessesScreen(session, view.palette))
+
+
 def help_of_pane(session: Session) -> Overlay:
     """The keys, and what the pane with the focus shows."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
@@ -98,6 +109,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "marks": marks,
     "whole": whole,
     "codegen": codegen,
+    "predict": predict,
     "help": help_of_pane,
     "copy_link": sharing.copy_link,
     "open_picture": sharing.open_picture,

@@ -83,10 +83,10 @@ def _known(card: KeySetCard) -> Iterator[str]:
     if not sets:
         yield "no argument is a tensor"
     yield from (f"{lane.title}: {', '.join(lane.keys)}" for lane in sets[:SHOWN])
-    yield from (f"the thread {TOLD[lane.stage]} {_listed(lane)}" for lane in found if lane.stage != UNITED)
+    yield from (f"{TOLD[lane.stage]} {_listed(lane)}" for lane in found if lane.stage != UNITED)
 
 
-TOLD = {INCLUDED: "includes", EXCLUDED: "excludes of these"}
+TOLD = {INCLUDED: "the thread includes", EXCLUDED: "of all these the thread excludes"}
 
 
 def _listed(lane: Lane) -> str:

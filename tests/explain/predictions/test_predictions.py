@@ -128,7 +128,8 @@ def _checked(
     if "is ready too" in choice.why:
         assert named & set(ready)
         return "is ready too"
-    assert named and all(counts[node] > 0 for node in named - ran), choice
+    assert named, choice
+    assert all(counts[node] > 0 for node in named - ran), choice
     return "has to wait" if "has to wait" in choice.why else "is not ready"
 
 
