@@ -61,7 +61,7 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, short
     event = cursor.trace[at]
     mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
-    if happened and happened != [HIDDEN] and width < WIDE and row.item < 0:
+    if happened and happened != [HIDDEN] and not short and width < WIDE and row.item < 0:
         text = shortened(text, max(width // 2 - begin, SHORTEST))
     what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
     used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)

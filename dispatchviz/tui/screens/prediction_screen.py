@@ -11,6 +11,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.tui.bars.header_bar import header_rows
 from dispatchviz.tui.commands.predicting import answered, stopped
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.question_plan import question_height
@@ -110,6 +111,6 @@ class PredictionScreen(ModalScreen[Update | None]):
 
     def _fit(self) -> None:
         width, height = self.app.size
-        rows = question_height(self._asked, width, height)
+        rows = question_height(self._asked, width, height, len(header_rows(self._session.cursor, width)))
         self._view.styles.height = rows
         self._view.fit(width, rows)

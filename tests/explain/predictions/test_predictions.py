@@ -60,8 +60,8 @@ def _happened(trace: Trace, each: Prediction) -> bool:
         case ev.NodeStarted():
             return right.startswith(node_title(trace, event.node, event.seq)[:40])
         case ev.GradientAccumulated():
-            words = {"stolen": "stolen: ", "copied": "copied: ", "added in place": "added in place to the "}
-            return right.startswith(words.get(event.how, "the old "))
+            begins = {"stolen": "stolen: ", "copied": "copied: ", "added in place": "added in place to the "}
+            return right.startswith(begins.get(event.how, "the old "))
         case _:
             return False
 
