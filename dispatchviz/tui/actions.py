@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 
 from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
@@ -39,8 +40,10 @@ class Overlay:
 Reply = Update | Question | Overlay
 
 
-def whole(session: Session) -> Overlay:
+def whole(session: Session) -> Reply:
     """The whole text of this step."""
+    if hides_sentence(session.cursor):
+        return Update(session.cursor, ASKED_FIRST)
     from dispatchviz.tui.screens.step_text_screen import StepTextScreen
 
     return Overlay(lambda view: StepTextScreen(session.trace, session.cursor.at, view.palette))

@@ -21,12 +21,14 @@ from dispatchviz.tui.bars.why_bar import needed_rows
 from dispatchviz.tui.commands.moves import jump, move
 from dispatchviz.tui.commands.predicting import answered, guess_note, masked, started
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import CELL, ENGINE, KEYS, SMALLEST, TABLE
+from dispatchviz.tui.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
 from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.panes import graph_pane
+from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.step_rows import step_row
-from dispatchviz.tui.predictions.asking import NEAR
+from dispatchviz.tui.predictions.asking import FAR, NEAR
 from dispatchviz.tui.predictions.question_rows import question_rows
-from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hidden
+from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
 from dispatchviz.tui.screens.guesses_screen import GuessesScreen
 from dispatchviz.tui.screens.prediction_screen import PredictionScreen, PredictionView
 from dispatchviz.tui.session import Session, Update
@@ -151,6 +153,19 @@ def test_panes_that_look_ahead_wait_for_the_answer() -> None:
     assert hidden(CELL, behind) is None
 
 
+def test_titles_and_rows_do_not_tell_at_which_step_something_happens() -> None:
+    trace = traced(FORUM)
+    at = line(trace, 4)
+    said = nothing(GRAPH, trace, at)
+    assert said is not None
+    assert said.goto == step(trace, ev.NodeCreated)
+    plain, waiting = Cursor(trace, at), Cursor(trace, at).asked_ahead(next(predictions_after(trace, at)), "predict")
+    rows = graph_pane.rows(trace, at, 80)
+    assert (without_step(said, plain), without_hidden(rows, plain)) == (said, rows)
+    assert without_step(said, waiting).plain == "none yet"
+    assert without_hidden(rows, waiting) == [ASKED_FIRST]
+
+
 def test_the_queue_does_not_tell_which_node_runs_next() -> None:
     trace = traced(BRANCHES)
     asked = next(each for each in predictions_after(trace, 0) if each.kind is Kind.NEXT and "Sin" in each.right.text)
@@ -239,7 +254,9 @@ def test_the_next_question_is_looked_for_nearby() -> None:
         pass
     with patch.object(trace_predictions, "prediction_at", side_effect=prediction_at) as looked:
         assert session.asking.ahead(session.trace, begin) is None
-    assert looked.call_count == NEAR
+        assert NEAR < looked.call_count <= NEAR + FAR
+        assert session.asking.ahead(session.trace, begin + 1) is None
+        assert looked.call_count <= NEAR + FAR, "not again at each step"
 
 
 # -- the screen --------------------------------------------------------------------------------------------------------

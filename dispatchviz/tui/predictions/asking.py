@@ -12,11 +12,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.tui.predictions.guesses import Guesses
 
-NEAR = 64
-"""Steps that may have a question, among which the next one is looked for."""
+NEAR = 24
+"""So many steps that may have a question are looked at for the next one, whoever makes the call."""
 
-FAR = 1500
-"""The same for a move over many steps: where all topics are done, a loop of thousands of turns has no other."""
+FAR = 600
+"""The same for questions of the outer level: where all topics are done, a loop of thousands of turns has no other."""
+
+GOOD_FOR = 16
+"""That there is none within reach is looked up again after so many steps."""
 
 
 Topic = tuple[object, ...]
@@ -30,10 +33,13 @@ class Asking:
         self.guesses = Guesses(file)
         self._skipped: set[Topic] = set()
         self._done: set[Topic] = set()
+        self._found: tuple[range, Prediction | None] = range(0), None
+        """The question that comes next behind each of some steps."""
 
     def start(self, trace: Trace) -> None:
         """From now on questions are asked."""
         self.on = True
+        self._found = range(0), None
         self.guesses.read(trace)
         self._done = {asked.topic for asked, choice in self.guesses.of(trace) if choice == asked.right}
 
@@ -41,20 +47,20 @@ class Asking:
         """The question whose answer comes next behind a step; None while none are asked."""
         if not self.on:
             return None
-        from dispatchviz.explain.predictions.trace_predictions import predictions_after  # not for the first paint
-
-        return next(filter(self._is_open, predictions_after(trace, at, most=NEAR)), None)
+        if at not in self._found[0]:
+            found = self._first(trace, at, None, NEAR, False) or self._first(trace, at, None, FAR, True)
+            self._found = range(at, at + GOOD_FOR if found is None else found.reveals), found
+        return self._found[1]
 
     def on_the_way(self, trace: Trace, at: int, to: int) -> Prediction | None:
         """The first question that a move would answer."""
         if not self.on or to <= at:
             return None
-        from dispatchviz.explain.predictions.trace_predictions import predictions_after  # as above
-
-        return next(filter(self._is_open, predictions_after(trace, at, to, most=FAR, outer=True)), None)
+        return self._first(trace, at, to, FAR, True)
 
     def answer(self, asked: Prediction, choice: Choice | None) -> str:
         """Keeps an answer, or that there was none; returns what is wrong if it cannot be written."""
+        self._found = range(0), None
         if choice is None:
             self._skipped.add(asked.topic)
             return ""
@@ -67,7 +73,13 @@ class Asking:
         """All questions are open again; as ``answer``."""
         self._done.clear()
         self._skipped.clear()
+        self._found = range(0), None
         return self.guesses.forget()
+
+    def _first(self, trace: Trace, at: int, to: int | None, most: int, outer: bool) -> Prediction | None:
+        from dispatchviz.explain.predictions.trace_predictions import predictions_after  # not for the first paint
+
+        return next(filter(self._is_open, predictions_after(trace, at, to, most, outer)), None)
 
     def _is_open(self, asked: Prediction) -> bool:
         return asked.reveals not in self.guesses and asked.topic not in self._done | self._skipped

@@ -25,6 +25,20 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
     return ASKED_FIRST if pane == ENGINE and cursor.ahead.kind is Kind.NEXT else None
 
 
+def without_hidden(rows: list[Line], cursor: Cursor) -> list[Line]:
+    """The rows of a pane; of those that lead to a hidden step it is only said that they wait."""
+    if cursor.ahead is None:
+        return rows
+    return [ASKED_FIRST if row.goto is not None and cursor.hides(row.goto) else row for row in rows]
+
+
+def without_step(said: Line, cursor: Cursor) -> Line:
+    """What the title of an empty pane says, without the hidden step at which it will have something."""
+    if said.goto is None or not cursor.hides(said.goto):
+        return said
+    return line((said.spans[0][0].partition(",")[0], "dim"))
+
+
 def hides_sentence(cursor: Cursor) -> bool:
     """Whether the sentence of the step tells which Node comes next."""
     queued = isinstance(cursor.trace[cursor.at], ev.NodeQueued)
