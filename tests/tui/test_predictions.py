@@ -304,7 +304,10 @@ def test_played_on_the_screen() -> None:
         assert reader.sees("It was CUDA. ", "1 of 2 right")
         await reader.press("p")
         assert type(reader.app.screen_stack[-1]) is GuessesScreen
-        assert reader.sees("1 of 2 right (Enter goes there", "✗ What fills the BackendSelect cell")
+        assert reader.sees(
+            "1 of 2 right (Enter goes there",
+            "✗ the fallback of BackendSelect, one for all operators · it was the kernel",
+        )
         await reader.press("escape")
         assert reader.sees("No more questions: 1 of 2 right")
         assert not reader.sees("predict:")

@@ -9,7 +9,10 @@ from enum import Enum
 from dispatchviz.explain.sentences.english import shortened
 
 LONGEST = 72
-"""Characters of a choice, and of a line of what is known."""
+"""Characters of a choice: it has a row, however narrow the screen."""
+
+LONGEST_KNOWN = 200
+"""Characters of a line of what is known."""
 
 MOST = 5
 """So many choices a question has at most."""
@@ -79,5 +82,5 @@ def prediction(
     answer = next((choice for choice in made if choice.text == shortened(right, LONGEST)), None)
     if answer is None or not 2 <= len(made) <= MOST or len({choice.text for choice in made}) < len(made) or not reveals:
         return None
-    told = tuple(shortened(each, LONGEST) for each in known)
+    told = tuple(shortened(each, LONGEST_KNOWN) for each in known)
     return Prediction(kind, question, told, made, answer, reveals, (kind, *topic), is_outer)

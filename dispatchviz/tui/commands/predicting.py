@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.predictions.question_rows import unanswered, verdict
+from dispatchviz.tui.predictions.question_rows import verdict
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -52,14 +52,13 @@ def answered(session: Session, asked: Prediction, choice: Choice | None) -> Upda
     """To the step that tells the answer, with what was said beside it; without a choice just there."""
     problem = session.asking.answer(asked, choice)
     after = session.cursor.goto(asked.reveals)
-    note = unanswered(asked) if choice is None else verdict(asked, choice)
-    return Update(after, _with(note, problem))
+    return Update(after, _with(verdict(session.trace, asked, choice), problem))
 
 
 def guess_note(session: Session, at: int) -> Line | None:
     """What was guessed about a step; None if nothing was, or while nobody predicts."""
     guess = session.asking.guesses.at(session.trace, at) if session.asking.on else None
-    return None if guess is None else verdict(*guess)
+    return None if guess is None else verdict(session.trace, *guess)
 
 
 def masked(session: Session, cursor: Cursor) -> Cursor:

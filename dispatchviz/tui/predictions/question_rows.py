@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.text.line_fitting import wrap
-from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.text.styled_line import Line, Span, line
 
 RIGHT, WRONG = ("✓", "good"), ("✗", "error")
 
@@ -21,25 +22,25 @@ def question_rows(asked: Prediction, width: int) -> list[Line]:
     return [part for row in (*head, *known, *blank, *choices) for part in wrap(row, max(width, 1))]
 
 
-def verdict(asked: Prediction, choice: Choice) -> Line:
-    """What was said beside what is so."""
-    return line(" ", *_verdict(asked, choice))
+def verdict(trace: Trace, asked: Prediction, choice: Choice | None) -> Line:
+    """What was said, if anything was, beside what is so: a note on the step that tells the answer."""
+    return line(" ", *_verdict(asked, choice), _reason(trace, asked))
 
 
-def _verdict(asked: Prediction, choice: Choice) -> Iterator[tuple[str, str]]:
+def _verdict(asked: Prediction, choice: Choice | None) -> Iterator[Span]:
     if choice == asked.right:
-        yield from (RIGHT, (f" Right: {choice.text}. ", "good"), (asked.right.why, ""))
+        yield from (RIGHT, (f" Right: {asked.right.text}. ", "good"))
         return
-    yield from (WRONG, (f" You said {choice.text}. ", "warning"))
-    if choice.why != asked.right.why and asked.right.why not in choice.why:
-        yield (f"{choice.why} ", "")
+    if choice is not None:
+        yield from (WRONG, (f" You said {choice.text}. ", "warning"))
+        why = choice.why.replace(asked.right.why, "").strip()
+        yield (f"{why} " if why else "", "")
     yield (f"It was {asked.right.text}. ", "good")
-    yield (asked.right.why, "")
 
 
-def unanswered(asked: Prediction) -> Line:
-    """The answer to a question that was skipped."""
-    return line((" It was ", "hint"), (f"{asked.right.text}. ", "good"), asked.right.why)
+def _reason(trace: Trace, asked: Prediction) -> str:
+    """Why that is right, unless the sentence of the step says it."""
+    return "" if asked.right.why in why_here(trace, asked.reveals) else asked.right.why
 
 
 def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
@@ -47,4 +48,5 @@ def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
     right = choice == asked.right
     truth = "" if right else f" · it was {asked.right.text}"
     number = f"{asked.reveals:>{len(str(len(trace) - 1))}} "
-    return line((number, "dim"), RIGHT if right else WRONG, f" {asked.question} ", (choice.text, "bold"), truth)
+    said = (RIGHT if right else WRONG, (f" {choice.text}", "bold"), truth)
+    return line((number, "dim"), *said, (f"   {asked.question}", "dim"))

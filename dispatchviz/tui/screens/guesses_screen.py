@@ -10,6 +10,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.tui.commands.predicting import forgotten, stopped
+from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.predictions.question_rows import guess_row, verdict
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.palette import Palette
@@ -60,7 +61,9 @@ class GuessesView(RowsView):
         if self._guesses:
             asked, choice = self._guesses[self._chosen]
             self._session.asking.on = False
-            self.screen.dismiss(Update(self._session.cursor.goto(asked.reveals), verdict(asked, choice)))
+            self.screen.dismiss(
+                Update(self._session.cursor.goto(asked.reveals), verdict(self._session.trace, asked, choice))
+            )
 
     def action_forget(self) -> None:
         self._session.asking.on = False
@@ -70,7 +73,7 @@ class GuessesView(RowsView):
 class GuessesScreen(ModalScreen[Update | None]):
     """The list over the stepper; when it closes nothing is asked any more."""
 
-    BINDINGS: ClassVar = [Binding("escape,q,p,backspace", "close", show=False)]
+    BINDINGS: ClassVar = [Binding(",".join(("escape", "q", "backspace", *key_of("predict").keys)), "close", show=False)]
     DEFAULT_CSS = "GuessesScreen { align: center middle; } GuessesView { width: 96%; height: 70%; padding: 0 1; }"
 
     def __init__(self, session: Session, palette: Palette) -> None:
