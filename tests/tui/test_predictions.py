@@ -16,6 +16,7 @@ from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions import trace_predictions
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at, predictions_after
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import call
 from dispatchviz.tui.bars.why_bar import needed_rows
 from dispatchviz.tui.commands.moves import jump, move
@@ -27,7 +28,7 @@ from dispatchviz.tui.panes import graph_pane
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.step_rows import step_row
 from dispatchviz.tui.predictions.asking import FAR, NEAR
-from dispatchviz.tui.predictions.question_rows import question_rows
+from dispatchviz.tui.predictions.question_rows import question_rows, verdict
 from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
 from dispatchviz.tui.screens.guesses_screen import GuessesScreen
 from dispatchviz.tui.screens.prediction_screen import PredictionScreen, PredictionView
@@ -192,6 +193,17 @@ def test_an_answer_leads_to_the_step_with_the_guess_beside_the_truth() -> None:
     assert guess_note(session, session.cursor.at) is None
     shown(session, move(session, "into_back"))
     assert guess_note(session, session.cursor.at) == update.note, "it stays"
+
+
+def test_the_sentence_of_the_step_is_not_said_twice() -> None:
+    session = asking(FORUM)
+    for asked in played(session, "resume"):
+        for choice in asked.choices:
+            note = verdict(session.trace, asked, choice).plain
+            assert asked.right.text in note
+            assert (asked.right.why in note) != (asked.right.why in why_here(session.trace, asked.reveals)), note
+            assert choice.text in note
+            assert ("You said" in note) == (choice != asked.right)
 
 
 def test_a_skipped_question_shows_its_answer_and_is_no_guess() -> None:

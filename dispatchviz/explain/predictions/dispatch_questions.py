@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.cell_card import Candidate, cell_card
@@ -28,12 +29,11 @@ def which_key(trace: Trace, call: ev.Dispatched) -> Prediction | None:
     if card is None:
         return None
     computed = within(trace, call.seq, ev.KeySetComputed)
-    reasons = [*card.reasons, *(_absent(card) if computed is not None and not computed.arguments else ())]
-    chosen = _tempting(reasons, card.winner)
+    reasons = _with_absent(card) if computed is not None and not computed.arguments else list(card.reasons)
     return prediction(
         Kind.KEY,
         _key_question(trace, call, computed is not None),
-        _by_priority(chosen),
+        _tempting(reasons, card.winner),
         card.winner,
         call.seq,
         _key_topic(trace, call, computed),
@@ -49,11 +49,16 @@ def _key_question(trace: Trace, call: ev.Dispatched, is_call: bool) -> str:
     return f"{subject(kernel.kernel)} redispatches {call.operator}: which key is next?"
 
 
-def _absent(card: KeySetCard) -> Iterator[tuple[str, str]]:
-    """Keys that a call without tensors might be thought to have."""
-    names = {name for name, _ in card.reasons}
+ABSENT = {"AutogradCPU": DispatchKey.AutogradFunctionality, "CPU": DispatchKey.Dense}
+"""Keys that a call without tensors might be thought to have, and where they would be."""
+
+
+def _with_absent(card: KeySetCard) -> list[tuple[str, str]]:
+    """The keys that came into play and those that did not, highest first."""
     reason = "Not in the set: no argument is a tensor that could have it, and the thread does not include it."
-    yield from ((name, reason) for name in ("AutogradCPU", "CPU") if name not in names)
+    known = dict(card.reasons)
+    found = known | {name: reason for name in ABSENT if name not in known}
+    return sorted(found.items(), key=lambda pair: ABSENT.get(pair[0]) or DispatchKey[pair[0]], reverse=True)
 
 
 def _tempting(reasons: list[tuple[str, str]], winner: str) -> list[tuple[str, str]]:
@@ -61,12 +66,6 @@ def _tempting(reasons: list[tuple[str, str]], winner: str) -> list[tuple[str, st
     others = [pair for pair in reasons if pair[0] != winner]
     others.sort(key=lambda pair: pair[0].startswith("Autocast"))
     return [pair for pair in reasons if pair[0] == winner or pair in others[: MOST - 1]]
-
-
-def _by_priority(reasons: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Highest first; the reasons of a card are so already, AutogradCPU and CPU go around them."""
-    order = {"AutogradCPU": -1, "CPU": 1}
-    return sorted(reasons, key=lambda pair: order.get(pair[0], 0))
 
 
 def _key_topic(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed | None) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from dispatchviz.core.keys.key_set import highest
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Choice, Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import predictions_after
@@ -171,6 +172,22 @@ def test_calls_of_kernels_are_no_questions_of_the_outer_level() -> None:
     inner = [each for each in every.values() if not each.is_outer]
     assert any("aten::_to_copy is called" in each.question for each in inner), "within aten::to"
     assert not any("aten::to.dtype is called" in each.question for each in inner)
+
+
+def test_keys_come_by_priority() -> None:
+    for subject in SUBJECTS:
+        for trace, found in asked(subject):
+            for each in found:
+                event = trace[each.reveals]
+                if each.kind is Kind.KEY and isinstance(event, ev.Dispatched):
+                    order = [_functionality(choice.text) for choice in each.choices]
+                    assert order == sorted(order, reverse=True), each
+
+
+def _functionality(name: str) -> int:
+    """The bit of a key, by its full name or by that of its functionality."""
+    key = DispatchKey[name]
+    return max((bit for bit in range(62) if key.bits >> bit & 1), default=0)
 
 
 def test_equal_situations_are_one_topic() -> None:
