@@ -38,7 +38,9 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
     edges = dict(_edges(trace, backward, event.seq))
     by = [other for other, ends in edges.items() for end in ends if end == title]
     lead = f"{capital(counted(count, 'edge'))} {'leads' if count == 1 else 'lead'} to {title}"
-    why = f"{lead}: {'that' if count == 1 else 'those'} of {listed(by)}." if len(by) == count else f"{lead}."
+    if len(by) != count:
+        return None  # some edges are not counted: nobody can tell from the graph
+    why = f"{lead}: {'that' if count == 1 else 'those'} of {listed(by)}."
     first = max(1, count - 1)
     return prediction(
         Kind.COUNT,
@@ -102,7 +104,7 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     state = engine_state(trace, event.seq - 1)
     waiting = () if state is None else state.waiting[:WAITING]
     behind = list(islice(history(trace).backwards.targets_at(event.node, event.seq), 1))
-    ran = [node for node in backward.ran[: backward.places[event.seq] - 1] if node != event.node][-1:]
+    ran = [node for node in backward.ran[: backward.places.get(event.seq, 1) - 1] if node != event.node][-1:]
     reasons = {event.node: said.text}
     reasons |= {each.node: _later(trace, each, event, said.text) for each in ready}
     reasons |= {each.node: _waits(trace, each, event.seq) for each in waiting if each.node not in reasons}
