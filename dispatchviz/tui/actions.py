@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands import going, moves, searching, sharing
+from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
@@ -39,8 +40,10 @@ class Overlay:
 Reply = Update | Question | Overlay
 
 
-def whole(session: Session) -> Overlay:
+def whole(session: Session) -> Reply:
     """The whole text of this step."""
+    if hides_sentence(session.cursor):
+        return Update(session.cursor, ASKED_FIRST)
     from dispatchviz.tui.screens.step_text_screen import StepTextScreen
 
     return Overlay(lambda view: StepTextScreen(session.trace, session.cursor.at, view.palette))
@@ -68,6 +71,17 @@ def marks(session: Session) -> Reply:
     from dispatchviz.tui.screens.marks_screen import MarksScreen
 
     return Overlay(lambda view: MarksScreen(session, view.palette))
+
+
+def predict(session: Session) -> Reply:
+    """Asks before it shows, or no longer: then the guesses are listed."""
+    if not session.asking.on:
+        return predicting.started(session)
+    if not len(session.asking.guesses):
+        return predicting.stopped(session)
+    from dispatchviz.tui.screens.guesses_screen import GuessesScreen
+
+    return Overlay(lambda view: GuessesScreen(session, view.palette))
 
 
 def help_of_pane(session: Session) -> Overlay:
@@ -98,6 +112,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "marks": marks,
     "whole": whole,
     "codegen": codegen,
+    "predict": predict,
     "help": help_of_pane,
     "copy_link": sharing.copy_link,
     "open_picture": sharing.open_picture,

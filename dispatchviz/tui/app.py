@@ -16,12 +16,14 @@ from time import monotonic
 
 from textual import events
 from textual.actions import parse
+from textual.timer import Timer
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
-from dispatchviz.tui.commands import moves
+from dispatchviz.tui.commands import autoplay, moves, predicting
 from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
@@ -75,6 +77,8 @@ class StepperApp(TerminalApp[None]):
         self._slice: Callable[[], Update] | None = None
         """The next slice of what is not done yet."""
         self._following: Following | None = None
+        self._playing: Timer | None = None
+        """What takes the next step by itself."""
         self._shown = 0.0
         """When something was shown last."""
 
@@ -93,7 +97,13 @@ class StepperApp(TerminalApp[None]):
         return f"the stepper failed at step {self.session.cursor.at}"
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
-        """Long work stops at every key; Esc does no more than that."""
+        """Long work stops at every key; Esc does no more than that. So does what plays, and Space."""
+        if self._playing is not None and isinstance(event, events.Key):
+            self._playing.stop()
+            self._playing = None
+            self.show(Update(self.session.cursor, autoplay.paused()))
+            if event.key in ("space", "escape"):
+                return True
         if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
             self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
             return True
@@ -120,15 +130,24 @@ class StepperApp(TerminalApp[None]):
         """Makes a cursor the current one and shows it; None: nothing has changed."""
         if update is None:
             return
-        self.session.cursor, self._shown = update.cursor, monotonic()
+        cursor = predicting.masked(self.session, update.cursor)
+        self.session.cursor, self._shown = cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
-        self.view.show(update.cursor, update.note)
+        self.view.show(cursor, update.note or predicting.guess_note(self.session, cursor.at), asks=update.asks)
+        if update.asks is not None:
+            self._ask(update.asks)
         if (then := update.then) is not None:
             self.call_after_refresh(lambda: self.show(then()))
         self._begin(update.goes_on)
         if update.later is not None:
             Thread(target=self._work, args=[update.later], daemon=True).start()  # quitting does not wait for it
+
+    def _ask(self, asked: Prediction) -> None:
+        """Puts a question over the stepper; its answer leads on."""
+        from dispatchviz.tui.screens.prediction_screen import PredictionScreen
+
+        self.push_screen(PredictionScreen(self.session, asked, self.view.palette), self.show)
 
     def _begin(self, work: Callable[[], Update] | None) -> None:
         """Has a slice of long work done when the keys that wait are answered; instead of what was going on."""
@@ -173,9 +192,30 @@ class StepperApp(TerminalApp[None]):
         self.show(moves.move(self.session, "unfold"))
 
     def action_page(self, direction: int) -> None:
-        """A page of the pane that has the focus; in the steps that moves the cursor."""
-        if rows := self.view.scroll_page(direction):
-            self.show(Update(self.session.cursor.page(rows)))
+        """A page of the pane that has the focus; in the steps that moves the cursor, and for an audience by a step."""
+        if self.view.scene.choice.presenting:
+            self.show(moves.move(self.session, "into" if direction > 0 else "into_back"))
+        elif rows := self.view.scroll_page(direction):
+            self.show(moves.page(self.session, rows))
+
+    def action_autoplay(self) -> None:
+        """Plays step after step until a key, a question or the end."""
+        self.show(Update(self.session.cursor, autoplay.PLAYING))
+        self._play_on()
+
+    def _play_on(self) -> None:
+        self._playing = self.set_timer(autoplay.reading_time(self.session), self.play)
+
+    def play(self) -> None:
+        """The next step of those that come by themselves."""
+        if self._playing is None or self.screen is not self.view:
+            return
+        update = autoplay.next_step(self.session)
+        if update is None or update.asks is not None:
+            self._playing = None
+        self.show(update or Update(self.session.cursor, autoplay.paused(": this is the last step")))
+        if self._playing is not None:
+            self._play_on()
 
     def action_help_quit(self) -> None:
         self.show(how_to_quit(self.session))

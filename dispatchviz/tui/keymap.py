@@ -78,6 +78,7 @@ SHOWN = {
     "shift+tab": "Shift+Tab",
     "enter": "Enter",
     "escape": "Esc",
+    "space": "Space",
     "backspace": "Backspace",
     "pagedown": "PgDn",
     "pageup": "PgUp",
@@ -87,6 +88,9 @@ SHOWN = {
 
 STEP = "Step"
 """The group of the steps, each followed by the same step backwards."""
+
+TEACH = "Teach"
+"""The group of what a classroom needs."""
 
 
 def shown_key(key: str) -> str:
@@ -157,6 +161,9 @@ KEYMAP = (
     Key("app.page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
     Key("app.page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
     Key("zoom(False)", ("escape",), "Panes", "all panes again"),
+    Key("predict", ("p",), TEACH, "predict: be asked before it is shown; again: the guesses"),
+    Key("present", ("P",), TEACH, "presenter: two panes, large gaps, PgDn and PgUp step; again or Esc ends it"),
+    Key("app.autoplay", ("space",), TEACH, "play: a step by itself, as fast as one reads; any key stops"),
     Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
     Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
     Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),

@@ -13,10 +13,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search, more_hits
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.predictions.asking import Asking
 from dispatchviz.tui.text.styled_line import Line, line
 
 FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
@@ -31,6 +33,8 @@ class Update:
     """One remark about it, shown until the next command."""
     clipboard: str = ""
     """Text to copy."""
+    asks: Prediction | None = None
+    """What the reader is asked as soon as this is on the screen."""
     then: Callable[[], Update] | None = None
     """What follows as soon as this is on the screen."""
     goes_on: Callable[[], Update] | None = None
@@ -59,6 +63,7 @@ class Session:
         self.run_arguments = [trace.header.program] if run_arguments is None else run_arguments
         """What runs the program again, after ``dispatchviz run``; empty if nothing does. Without it, its file alone."""
         self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
+        self.asking = Asking("" if followed else file)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
         self.is_drawing = False

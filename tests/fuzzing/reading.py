@@ -20,6 +20,7 @@ from dispatchviz.render.graph.svg import RenderError, svg
 from dispatchviz.render.log.text_log import text_log
 from dispatchviz.render.log.torch_log import torch_log
 from dispatchviz.tui.commands.moves import detail, move
+from dispatchviz.tui.commands.predicting import answered, masked, started
 from dispatchviz.tui.commands.sharing import no_graph
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
@@ -114,7 +115,20 @@ def _look_at(session: Session, at: int, random: Random) -> None:
     step_text(trace, at)
     operator_at(trace, at)
     no_graph(trace, at)
+    if random.random() < 0.3:
+        _predict(session, random)
     session.cursor = move(session, random.choice(MOVES)).cursor
+
+
+def _predict(session: Session, random: Random) -> None:
+    """Questions before answers, and an answer."""
+    session.cursor = masked(session, started(session).cursor)
+    Scene(session.cursor, 0).plan(80, 24)
+    asks = move(session, random.choice(MOVES)).asks or session.cursor.ahead
+    if asks is not None:
+        Scene(session.cursor, 0, asks=asks).plan(80, 24)
+        session.cursor = masked(session, answered(session, asks, random.choice((None, *asks.choices))).cursor)
+    session.asking.on = False
 
 
 def _ask(session: Session, random: Random) -> None:

@@ -39,7 +39,8 @@ def _position(cursor: Cursor) -> tuple[Span, ...]:
     recording = (("  recording", "warning"),) if cursor.is_growing else ()
     state = short(thread_state(cursor.trace, cursor.at))
     shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
-    return ("  ", ""), (step, "hint"), *recording, (f"  depth {cursor.depth}  {direction}", ""), *shown
+    score = ((f"  {cursor.score}", "good"),) if cursor.score else ()
+    return ("  ", ""), (step, "hint"), *recording, *score, (f"  depth {cursor.depth}  {direction}", ""), *shown
 
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:

@@ -17,6 +17,7 @@ from dispatchviz.explain.rules.event_rules import Rule
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span, line
@@ -64,7 +65,7 @@ def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, opening: bool
     event = cursor.trace[cursor.at]
     if opening and isinstance(event, SourceLine):
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST), width - 1)]
-    sentence = why_here(cursor.trace, cursor.at)
+    sentence = ASKED_FIRST.plain if hides_sentence(cursor) else why_here(cursor.trace, cursor.at)
     texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]
     return [part for row in rows for part in wrap(cut_row(row, LONGEST), width - 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
+from dispatchviz.tui.commands.predicting import question_on_the_way
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import line
 
@@ -12,12 +13,20 @@ RESUMES = {"resume": True, "resume_back": False}
 
 
 def move(session: Session, how: str) -> Update:
-    """A step; ``how`` is a method of the cursor."""
+    """A step; ``how`` is a method of the cursor. One that would answer a question stops before it."""
     before, after = session.cursor, getattr(session.cursor, how)()
+    if (question := question_on_the_way(session, before, after)) is not None:
+        return question
     if how in RESUMES and before.stop(RESUMES[how]) is None:
         return Update(after, no_stop(after, RESUMES[how]))
     moved = after.at != before.at or after.opened != before.opened
     return Update(after, None if moved else went_nowhere(before, how))
+
+
+def page(session: Session, rows: int) -> Update:
+    """Down or up by rows of the list."""
+    after = session.cursor.page(rows)
+    return question_on_the_way(session, session.cursor, after) or Update(after)
 
 
 def jump(session: Session, how: str) -> Update:

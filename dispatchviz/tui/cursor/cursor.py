@@ -40,6 +40,7 @@ from dispatchviz.core.record.events import (
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.visible_rows import Row, VisibleRows
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.breakpoints import Breakpoint
 from dispatchviz.tui.cursor.listed_steps import WithOne
 from dispatchviz.tui.cursor.near_steps import neighbour, next_of_kinds
@@ -78,6 +79,10 @@ class Cursor:
     """Its items that the reader has unfolded."""
     is_growing: bool = False
     """The trace is being recorded: there will be another one with more events."""
+    ahead: Prediction | None = None
+    """The question that is asked next: what happens from its answer on is hidden."""
+    score: str = ""
+    """While questions are asked how many were answered right: ``predict: 4 of 6 right``."""
     follows: bool = False
     """The reader wanted to be at the end, and goes on to each new one."""
 
@@ -227,6 +232,10 @@ class Cursor:
         )
         return cursor.last() if self.follows else cursor
 
+    def asked_ahead(self, ahead: Prediction | None, score: str) -> Cursor:
+        """With a question that comes before what follows, or with none."""
+        return self if (ahead, score) == (self.ahead, self.score) else replace(self, ahead=ahead, score=score)
+
     # -- facts --------------------------------------------------------------------------------------------------------
 
     @property
@@ -241,6 +250,10 @@ class Cursor:
     def hidden(self) -> bool:
         """Whether the filter would hide the step of the cursor."""
         return self.shown is not None and not _has(self.shown, self.at)
+
+    def hides(self, step: int) -> bool:
+        """Whether a step is hidden until a question is answered."""
+        return self.ahead is not None and step >= self.ahead.reveals
 
     @property
     def tree(self) -> Outline | None:

@@ -23,6 +23,8 @@ class PaneChoice:
     """Stay on the screen whatever the step needs; the one chosen last comes first."""
     zoomed: int | None = None
     """Has the screen alone."""
+    presenting: bool = False
+    """For an audience: two panes with large gaps."""
     kept: Kept = field(default_factory=dict)
     """What the reader has kept, by group of steps."""
 
@@ -36,6 +38,10 @@ class PaneChoice:
     def zoom(self, number: int | None) -> PaneChoice:
         """With a pane alone on the screen, or with all again."""
         return replace(self, zoomed=number)
+
+    def present(self, presenting: bool) -> PaneChoice:
+        """For an audience, or for one reader again."""
+        return replace(self, presenting=presenting, zoomed=None)
 
     def own(self, event: AnyEvent) -> tuple[int, ...]:
         """The panes that the reader wants at a step, best first."""
@@ -68,6 +74,14 @@ def keep_note(event: AnyEvent, now: PaneChoice, problem: str) -> Line:
     if name in now.kept:
         return line((f" These panes come first at steps of the kind {name}, next time too", "hint"))
     return line((f" Steps of the kind {name} bring the panes that they need", "hint"))
+
+
+def present_note(presenting: bool) -> Line:
+    """What presenting means, and how to come back."""
+    if not presenting:
+        return line((" No longer presenting", "hint"))
+    step, end = (f"{key_of(action).first}" for action in ("app.page(1)", "present"))
+    return line((f" Presenting: {step} and {key_of('app.page(-1)').first} step, {end} or Esc ends it", "hint"))
 
 
 def zoom_note() -> Line:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.bars.footer_bar import footer_row
 from dispatchviz.tui.bars.header_bar import header_rows
 from dispatchviz.tui.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.needed_panes import Shown, chosen, order
 from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice
-from dispatchviz.tui.layout.pane_layout import SMALLEST, Box, Frame, arrange, why_height
+from dispatchviz.tui.layout.pane_layout import SMALLEST, STEPS, Box, Frame, arrange, why_height
+from dispatchviz.tui.layout.presenter_plan import (
+    presenter_boxes,
+    presenter_header,
+    second_pane,
+    sentence_box,
+    text_width,
+)
+from dispatchviz.tui.layout.question_plan import question_frame, question_note
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.styled_line import Line, line
@@ -27,6 +36,8 @@ class ScreenPlan:
     """By number, those that are shown."""
     boxes: Mapping[str, Box]
     """Of all widgets by id, the bars and the ``prompt`` included."""
+    presenting: bool = False
+    """For an audience: names are short."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,8 @@ class Scene:
     """The step at which the stepper opened: there the bar explains the stepper as long as there is no note."""
     note: Line | None = None
     choice: PaneChoice = NO_CHOICE
+    asks: Prediction | None = None
+    """The open question on what comes next, which is over the footer."""
     label: str = ""
     """Of the question on the bottom line, shown instead of the footer; empty without one."""
     _plans: dict[tuple[int, int], ScreenPlan] = field(init=False, default_factory=dict, repr=False, compare=False)
@@ -51,6 +64,10 @@ class Scene:
     def _make(self, width: int, height: int) -> ScreenPlan:
         if width < SMALLEST[0] or height < SMALLEST[1]:
             return ScreenPlan({"header": too_small(width, height)}, {}, {"header": Box(0, 0, width, height)})
+        if self.asks is not None:
+            return self._asking(self.asks, width, height)
+        if self.choice.presenting:
+            return self._presenting(width, height)
         cursor, header = self.cursor, header_rows(self.cursor, width)
         needed = needed_rows(cursor, self._notes(), width, opening=self._is_opening)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
@@ -60,6 +77,38 @@ class Scene:
         bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
+
+    def _asking(self, asked: Prediction, width: int, height: int) -> ScreenPlan:
+        """The steps alone above an open question."""
+        header = header_rows(self.cursor, width)
+        frame = question_frame(asked, width, height, len(header))
+        panes = arrange(width, height, (), frame, STEPS)
+        bars = {"header": header, "why": [question_note()], "footer": [line()]}
+        boxes = {f"pane{number}": box for number, box in panes.items()}
+        return ScreenPlan(bars, panes, boxes | _boxes_around(width, height, frame, 0))
+
+    def _presenting(self, width: int, height: int) -> ScreenPlan:
+        """The sentence and two panes, for an audience."""
+        cursor = self.cursor
+        header = [presenter_header(cursor.trace.header, f"{cursor.at}/{cursor.last_step}", width)]
+        room = text_width(width)
+        sentence = needed_rows(cursor, [] if self.note is None else [self.note], room)[: max(height // 3, 1)]
+        panes = [self.choice.zoomed] if self.choice.zoomed else [STEPS, self._second]
+        placed = presenter_boxes(width, height, len(header), len(sentence), panes)
+        boxes = {f"pane{number}": box for number, box in placed.items()}
+        boxes |= {"header": Box(0, 0, width, 1), "why": sentence_box(width, 1, len(sentence))}
+        boxes["prompt"] = Box(len(self.label), height - 1, width - len(self.label), 1)
+        bars = {"header": header, "why": sentence}
+        if self.label:
+            bars["footer"], boxes["footer"] = [line((self.label, "keycap"))], Box(0, height - 1, len(self.label), 1)
+        return ScreenPlan(bars, placed, boxes, presenting=True)
+
+    @property
+    def _second(self) -> int:
+        trace, at = self.cursor.trace, self.cursor.at
+        return second_pane(
+            order(trace[at], self.choice.own(trace[at])), lambda pane: nothing(pane, trace, at) is not None
+        )
 
     def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
         """The panes that the step needs and the reader wants, as far as there is room."""
@@ -74,7 +123,7 @@ class Scene:
         return self.note is None and self.cursor.at == self.opened_at
 
     def _notes(self) -> list[Line]:
-        if self._is_opening:
+        if self._is_opening and self.cursor.ahead is None:
             return first_notes(self.cursor.trace, self.cursor.at)
         return [] if self.note is None else [self.note]
 

@@ -21,6 +21,9 @@ from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
+HIDDEN: Span = ("?", "hint")
+"""What the reader is asked for first (``predictions``)."""
+
 WIDE = 64
 """From this width on a level is indented by two cells instead of one, and what happened stands in a column."""
 
@@ -30,8 +33,8 @@ SHORTEST = 12
 """Cells that the text of a row keeps in a narrow list, so that what happened in it is seen, too."""
 
 
-def step_row(cursor: Cursor, number: int, width: int) -> Line:
-    """A row of the list: signs, its place in the tree, what it is, what happened in it."""
+def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Line:
+    """A row of the list: signs, its place in the tree, what it is, what happened in it (``short``: less kernels)."""
     at, row = cursor.rows[number], cursor.row_at(number)
     signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, row))
     if cursor.tree is None:
@@ -41,19 +44,24 @@ def step_row(cursor: Cursor, number: int, width: int) -> Line:
         *signs,
         *number_of_step,
         *_indent(cursor, row.depth, width),
-        *_in_tree(cursor, cursor.tree, row, at, width),
+        *_in_tree(cursor, cursor.tree, row, at, width, short),
     )
 
 
-def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int) -> list[Span]:
+def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, short: bool) -> list[Span]:
+    if cursor.hides(at) and row.item >= 0:
+        return [HIDDEN]
     (text, role), happened = _texts(tree, row.item)
+    happened = (
+        [HIDDEN] if cursor.hides(tree.end(row.item)) else [each for each in happened if not short or each[1] != "dim"]
+    )
     fold = ("▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  ", "dim")
     heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
     number = (f"{_line_number(cursor, at):>2}  ", "dim") if tree.kind(row.item) is RowKind.STATEMENT else ("", "")
     event = cursor.trace[at]
     mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
-    if happened and width < WIDE and row.item < 0:
+    if happened and happened != [HIDDEN] and not short and width < WIDE and row.item < 0:
         text = shortened(text, max(width // 2 - begin, SHORTEST))
     what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
     used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)
@@ -87,6 +95,8 @@ def _texts(tree: Outline, item: int) -> Texts:
 
 def _listed(cursor: Cursor, at: int, width: int) -> list[Span]:
     """A hit of a filter: its number, its depth, its label."""
+    if cursor.hides(at):
+        return [_step_number(cursor, at), HIDDEN]
     event, here = cursor.trace[at], at == cursor.at
     role = group(event)
     return [

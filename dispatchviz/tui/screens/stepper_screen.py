@@ -13,9 +13,10 @@ from textual.layout import Layout
 from textual.message import Message
 from textual.theme import Theme
 
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.kept_layouts import read_layouts, write_layouts
-from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, zoom_note
+from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, present_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.terminal.terminal_app import Ready, View
@@ -74,17 +75,25 @@ class StepperScreen(View):
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paints everything in the colours of the application's theme."""
-        self.palette = Palette(self.app.theme_variables, self.app.no_color)
+        contrast = self.scene.choice.presenting
+        self.palette = Palette(self.app.theme_variables, self.app.no_color, contrast)
         self._widgets.use_palette(self.palette)
 
-    def show(self, cursor: Cursor, note: Line | None = None, choice: PaneChoice | None = None) -> None:
-        """Shows the step of a cursor, a note on how the reader came there, and the panes that are chosen by now."""
+    def show(
+        self,
+        cursor: Cursor,
+        note: Line | None = None,
+        choice: PaneChoice | None = None,
+        asks: Prediction | None = None,
+    ) -> None:
+        """Shows the step of a cursor, a note on how the reader came there, and the panes that are chosen by now; the
+        steps alone while something is asked."""
         choice, label = choice or self.scene.choice, self.prompt.label if self.prompt else ""
-        self.scene = replace(self.scene, cursor=cursor, note=note, choice=choice, label=label)
+        self.scene = replace(self.scene, cursor=cursor, note=note, choice=choice, label=label, asks=asks)
         self._widgets.show(self.scene.plan(*self.app.size), cursor, self._complete)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.show(self.scene.cursor, self.scene.note)
+        self.show(self.scene.cursor, self.scene.note, asks=self.scene.asks)
 
     @property
     def focused_pane(self) -> int:
@@ -110,8 +119,18 @@ class StepperScreen(View):
         if not pane.scroll_sideways(direction * SIDEWAYS):
             self.show(self.scene.cursor, line((" No row here is cut on that side", "hint")))
 
+    def action_present(self, wanted: bool | None = None) -> None:
+        """For an audience, or for one reader again."""
+        wanted = not self.scene.choice.presenting if wanted is None else wanted
+        self.show(self.scene.cursor, present_note(wanted), self.scene.choice.present(wanted))
+        self.use_theme()
+
     def action_zoom(self, wanted: bool | None = None) -> None:
         """Gives the pane with the focus the whole screen, or gives the others their room back."""
+        choice = self.scene.choice
+        if wanted is False and choice.presenting and not choice.zoomed:
+            self.action_present(False)
+            return
         wanted = not self.scene.choice.zoomed if wanted is None else wanted
         choice = self.scene.choice.zoom(self.focused.number if wanted and isinstance(self.focused, RowsView) else None)
         self.show(self.scene.cursor, zoom_note() if choice.zoomed else None, choice)

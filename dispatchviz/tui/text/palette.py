@@ -60,10 +60,12 @@ ROLES: dict[str, tuple[str, str]] = {
 
 
 class Palette:
-    """The roles' styles under one theme."""
+    """The roles' styles under one theme. ``contrast``: nothing is dim, so that a projector shows it."""
 
-    def __init__(self, theme: Mapping[str, str], no_color: bool = False) -> None:
-        self._styles = {role: _style(theme, *look) for role, look in ROLES.items()}
+    def __init__(self, theme: Mapping[str, str], no_color: bool = False, contrast: bool = False) -> None:
+        looks = {role: (color, weight.replace("dim", "").strip() if contrast else weight)
+                 for role, (color, weight) in ROLES.items()}  # fmt: skip
+        self._styles = {role: _style(theme, *look) for role, look in looks.items()}
         foreground = _color(theme["foreground"])
         self.base = Style(color=foreground, bgcolor=_color(theme["background"]))
         """The style under all text of the panes."""

@@ -12,6 +12,7 @@ from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import Rows
 from dispatchviz.tui.panes.row_changes import GUTTER, marked
+from dispatchviz.tui.predictions import spoilers
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line
@@ -47,7 +48,8 @@ class PaneView(RowsView):
     @property
     def said(self) -> Line | None:
         cursor = self._cursor
-        return None if cursor is None else nothing(self.number, cursor.trace, cursor.at)
+        said = None if cursor is None else nothing(self.number, cursor.trace, cursor.at)
+        return said if cursor is None or said is None else spoilers.without_step(said, cursor)
 
     def on_click(self, event: events.Click) -> None:
         """A title that says when there will be something leads there."""
@@ -104,8 +106,10 @@ class PaneView(RowsView):
     def _rows(self, cursor: Cursor) -> list[Line]:
         if self.port.height <= 1:
             return []  # only the title is in sight
+        if (hidden := spoilers.hidden(self.number, cursor)) is not None:
+            return [hidden]
         before = self._rows_at(cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from)
-        return marked(self._rows_at(cursor.trace, cursor.at), before)
+        return spoilers.without_hidden(marked(self._rows_at(cursor.trace, cursor.at), before), cursor)
 
     def _rows_at(self, trace: Trace, at: int) -> list[Line]:
         width = self.port.row_width - GUTTER

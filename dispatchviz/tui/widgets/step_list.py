@@ -24,6 +24,8 @@ class StepList(RowsView):
     def __init__(self, cursor: Cursor) -> None:
         super().__init__(STEPS, "Steps")
         self._cursor = cursor
+        self.short = False
+        """Without the names of kernels."""
         self.port.count = len(cursor.rows)
 
     def show(self, cursor: Cursor) -> None:
@@ -32,6 +34,8 @@ class StepList(RowsView):
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)
             self.refresh()
+        if before.ahead != cursor.ahead:
+            self.refresh()
         self.reveal(cursor.row_number, AROUND)
         if cells_cut(before, self.port.row_width) == cells_cut(cursor, self.port.row_width):
             self.refresh_rows({before.row_number, cursor.row_number})
@@ -39,7 +43,7 @@ class StepList(RowsView):
             self.refresh()
 
     def row(self, at: int, width: int) -> Line:
-        return step_row(self._cursor, at, width)
+        return step_row(self._cursor, at, width, self.short)
 
     def row_base(self, at: int) -> Style:
         here = at == self._cursor.row_number

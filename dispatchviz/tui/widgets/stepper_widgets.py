@@ -21,7 +21,8 @@ class StepperWidgets:
 
     def __init__(self, cursor: Cursor) -> None:
         self.bars = {name: Bar(name) for name in ("header", "why", "footer")}
-        self.panes: dict[int, RowsView] = {STEPS: StepList(cursor)}
+        self.steps = StepList(cursor)
+        self.panes: dict[int, RowsView] = {STEPS: self.steps}
         self.panes |= {number: PaneView(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
         self._boxes: object = None
         """As they were arranged last."""
@@ -41,6 +42,7 @@ class StepperWidgets:
     def show(self, plan: ScreenPlan, cursor: Cursor, complete: bool) -> None:
         """Shows a plan, and a cursor in its panes; before the first screen is complete only in the step list."""
         self._arrange(plan)
+        self.steps.short = plan.presenting
         for name, rows in plan.bars.items():
             self.bars[name].show(rows)
         for number in plan.panes:

@@ -1,0 +1,156 @@
+"""Questions of the dispatcher: which key wins, which registration fills the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.cell_card import Candidate, cell_card
+from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
+from dispatchviz.explain.calls.key_set_lanes import EXCLUDED, INCLUDED, UNITED, Lane, lanes
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend
+from dispatchviz.explain.predictions.outer_calls import is_outer
+from dispatchviz.explain.predictions.prediction import MOST, Kind, Prediction, prediction
+from dispatchviz.explain.sentences.kernel_sentences import named, subject
+from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, within
+
+SHOWN = 3
+"""The sets of so many arguments are known before the answer."""
+
+UNASKED = "callBoxedForDispatchKey"
+"""The key is given: there is nothing to win."""
+
+
+def which_key(trace: Trace, call: ev.Dispatched) -> Prediction | None:
+    """Asked before a call or a redispatch."""
+    card = None if call.how == UNASKED else key_set_card(trace, call.seq)
+    if card is None:
+        return None
+    computed = within(trace, call.seq, ev.KeySetComputed)
+    reasons = _with_absent(card) if computed is not None and not computed.arguments else list(card.reasons)
+    return prediction(
+        Kind.KEY,
+        _key_question(trace, call, computed is not None),
+        _tempting(reasons, card.winner),
+        card.winner,
+        call.seq,
+        _key_topic(trace, call, computed),
+        _known(card),
+        is_outer(trace, call.seq),
+    )
+
+
+def _key_question(trace: Trace, call: ev.Dispatched, is_call: bool) -> str:
+    kernel = kernel_before(trace, call)
+    if is_call or kernel is None:
+        return f"{call.operator} is called: which key wins?"
+    return f"{subject(kernel.kernel)} redispatches {call.operator}: which key is next?"
+
+
+ABSENT = {"AutogradCPU": DispatchKey.AutogradFunctionality, "CPU": DispatchKey.Dense}
+"""Keys that a call without tensors might be thought to have, and where they would be."""
+
+
+def _with_absent(card: KeySetCard) -> list[tuple[str, str]]:
+    """The keys that came into play and those that did not, highest first."""
+    reason = "Not in the set: no argument is a tensor that could have it, and the thread does not include it."
+    known = dict(card.reasons)
+    found = known | {name: reason for name in ABSENT if name not in known}
+    return sorted(found.items(), key=lambda pair: ABSENT.get(pair[0]) or DispatchKey[pair[0]], reverse=True)
+
+
+def _tempting(reasons: list[tuple[str, str]], winner: str) -> list[tuple[str, str]]:
+    """The winner, and of the others the nearest ones: keys of autocast are in every set and seldom matter."""
+    others = [pair for pair in reasons if pair[0] != winner]
+    others.sort(key=lambda pair: pair[0].startswith("Autocast"))
+    return [pair for pair in reasons if pair[0] == winner or pair in others[: MOST - 1]]
+
+
+def _key_topic(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed | None) -> tuple[object, ...]:
+    if computed is None:
+        kernel = kernel_before(trace, call)
+        return ("redispatch", kernel.key_set if kernel else 0, call.key_set)
+    return (computed.united, computed.included, computed.excluded, computed.effective)
+
+
+def _known(card: KeySetCard) -> Iterator[str]:
+    """The sets as they come in; what the mask takes and what is left is the answer."""
+    found = [lane for lane in lanes(card) if lane.stage in (UNITED, INCLUDED, EXCLUDED) and lane.title != "united"]
+    sets = [lane for lane in found if lane.stage == UNITED]
+    if not sets:
+        yield "no argument is a tensor"
+    yield from (f"{lane.title}: {', '.join(lane.keys)}" for lane in sets[:SHOWN])
+    yield from (f"{TOLD[lane.stage]} {_listed(lane)}" for lane in found if lane.stage != UNITED)
+
+
+TOLD = {INCLUDED: "the thread includes", EXCLUDED: "of all these the thread excludes"}
+
+
+def _listed(lane: Lane) -> str:
+    return ", ".join(lane.keys) or "nothing"
+
+
+# -- the cell ----------------------------------------------------------------------------------------------------------
+
+
+def which_kernel(trace: Trace, selected: ev.KernelSelected) -> Prediction | None:
+    """Asked before a cell is looked up."""
+    card = cell_card(trace, selected.seq)
+    if card is None or card.reason == "ambiguous autogradother":
+        return None
+    candidates = _kept(card.candidates)
+    choices = [(_source(each, card.key), _outcome(each, card.candidates, card.why)) for each in candidates]
+    empty = "nothing: the cell is empty"
+    full = f"It is not empty: {named(card.kernel)} is in it."
+    choices.append((empty, card.why if card.reason == "missing" else full))
+    taken = next((_source(each, card.key) for each in candidates if each.taken), empty)
+    return prediction(
+        Kind.CELL,
+        f"What fills the {card.key} cell of {card.operator}?",
+        choices,
+        taken,
+        selected.seq,
+        (card.reason, is_autograd(card.key), is_backend(card.key)),
+        (),
+        is_outer(trace, selected.seq),
+    )
+
+
+KEPT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "Autograd")
+"""Aliases that most operators are registered under."""
+
+
+def _kept(candidates: tuple[Candidate, ...]) -> list[Candidate]:
+    """What is taken, and of the others those that are worth thinking of."""
+    last = len(candidates) - 1
+    ranked = sorted(
+        range(len(candidates)),
+        key=lambda at: (not candidates[at].taken, at not in (0, last), candidates[at].source not in KEPT, at),
+    )
+    return [candidates[at] for at in sorted(ranked[: MOST - 1])]
+
+
+def _source(candidate: Candidate, key: str) -> str:
+    if candidate.source == key:
+        return f"the kernel registered for {key} itself"
+    if candidate.source.startswith("fallback of "):
+        return f"the fallback of {key}, one for all operators"
+    return f"the kernel of the alias key {candidate.source}"
+
+
+def _outcome(candidate: Candidate, candidates: tuple[Candidate, ...], why: str) -> str:
+    if candidate.taken:
+        return why
+    before = next((each for each in candidates if each.taken), None)
+    match candidate.outcome:
+        case "nothing registered":
+            return "Nothing is registered there."
+        case "not reached":
+            first = "what is taken" if before is None else before.source
+            return f"It is not even looked for: {first} comes before it and has a kernel."
+        case outcome if outcome.startswith("does not cover"):
+            return f"There is such a kernel, but the alias {candidate.source} {outcome}."
+        case outcome:
+            return f"There is such a kernel, but it is passed over: {outcome}."

@@ -1,0 +1,153 @@
+"""Questions of the engine: what is counted, who is ready, which Node runs next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
+from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at
+from dispatchviz.explain.predictions.prediction import LONGEST, Kind, Prediction, prediction
+from dispatchviz.explain.sentences import ready_queue_sentences
+from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
+from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.trace_index.display_names import node_title, plain_node
+from dispatchviz.explain.trace_index.trace_index import index
+
+FEW = 6
+"""A graph of so many Nodes is told edge by edge."""
+
+READY, WAITING = 3, 2
+"""So many of those that are ready, or that wait, are choices."""
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None:
+    """Asked before the engine counts edges, of the Node that most edges lead to."""
+    backward = backward_around(trace, event.seq)
+    if backward is None or not event.counts or len(backward.nodes) > FEW:
+        return None
+    node, count = max(event.counts, key=lambda pair: pair[1])
+    title = node_title(trace, node, event.seq)
+    edges = dict(_edges(trace, backward, event.seq))
+    by = [other for other, ends in edges.items() for end in ends if end == title]
+    lead = f"{capital(counted(count, 'edge'))} {'leads' if count == 1 else 'lead'} to {title}"
+    if len(by) != count:
+        return None  # some edges are not counted: nobody can tell from the graph
+    why = f"{lead}: {'that' if count == 1 else 'those'} of {listed(by)}."
+    first = max(1, count - 1)
+    return prediction(
+        Kind.COUNT,
+        f"The engine counts edges: how many gradients will {title} wait for?",
+        [(counted(number, "gradient"), why) for number in range(first, first + 3)],
+        counted(count, "gradient"),
+        event.seq,
+        (count,),
+        [f"{name} leads to {listed(ends) or 'nothing'}" for name, ends in edges.items()],
+    )
+
+
+def _edges(trace: Trace, backward: Backward, at: int) -> Iterator[tuple[str, list[str]]]:
+    """Each Node of a pass with those that its edges lead to."""
+    for node in _by_age(trace, backward.nodes):
+        ends = history(trace).backwards.targets_at(node, at)
+        yield node_title(trace, node, at), [node_title(trace, end, at) for end in ends]
+
+
+# -- ready -------------------------------------------------------------------------------------------------------------
+
+
+def is_ready(trace: Trace, event: ev.DependencyMet) -> Prediction | None:
+    """Asked before a gradient arrives at a Node that waits for several."""
+    backward = backward_around(trace, event.seq)
+    edges = 0 if backward is None else backward.counts.get(event.node, 0)
+    if backward is None or edges < 2 or event.skipped or not backward.needs(event.node):
+        return None
+    before = left_of(trace, backward, event.node, event.seq - 1)
+    title, why = node_title(trace, event.node, event.seq), ready_queue_sentences.why(trace, event).text
+    choices = [("yes: it goes into the ready queue", why)]
+    choices += [(f"no: it waits for {counted(left, 'more gradient')}", why) for left in range(1, min(edges, 4))]
+    return prediction(
+        Kind.READY,
+        f"One more of its edges is followed: is {title} ready then?",
+        choices,
+        choices[event.left][0] if event.left < len(choices) else "",
+        event.seq,
+        (event.left == 0,),
+        [f"{counted(edges, 'edge')} lead to it, {_so_far(edges - before)} followed so far"],
+    )
+
+
+def _so_far(number: int) -> str:
+    return counted(number, "of them", "of them") if number else "none of them"
+
+
+# -- next --------------------------------------------------------------------------------------------------------------
+
+
+def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
+    """Asked before the engine takes a Node out of the ready queue."""
+    backward = backward_around(trace, event.seq)
+    if backward is None or plain_node(event.name) == "GraphRoot":
+        return None
+    queue = queue_at(trace, event)
+    if queue.has(event.device, 0, event.sequence_nr):
+        return None  # of equal numbers the order in the heap decides, which nobody can know
+    said = ready_queue_sentences.why(trace, event)
+    ready = list(islice(queue.of(event.device, backward.event.depth), READY))
+    state = engine_state(trace, event.seq - 1)
+    waiting = () if state is None else state.waiting[:WAITING]
+    behind = list(islice(history(trace).backwards.targets_at(event.node, event.seq), 1))
+    ran = [node for node in backward.ran[: backward.places.get(event.seq, 1) - 1] if node != event.node][-1:]
+    reasons = {event.node: said.text}
+    reasons |= {each.node: _later(trace, each, event, said.text) for each in ready}
+    reasons |= {each.node: _waits(trace, each, event.seq) for each in waiting if each.node not in reasons}
+    reasons |= {node: _behind(trace, node, event) for node in behind if node not in reasons and backward.needs(node)}
+    reasons |= {node: _has_run(trace, node, event.seq) for node in ran if node not in reasons}
+    return prediction(
+        Kind.NEXT,
+        "Which Node does the engine run next?",
+        [(_title(trace, node, event.seq), reasons[node]) for node in _by_age(trace, reasons)],
+        _title(trace, event.node, event.seq),
+        event.seq,
+        (said.kind,),
+    )
+
+
+def _by_age(trace: Trace, nodes: Iterable[int]) -> list[int]:
+    """In the order in which they were made."""
+    made = index(trace).nodes
+    return sorted(nodes, key=lambda node: (event.seq if (event := made.get(node)) else -1, node))
+
+
+def _title(trace: Trace, node: int, at: int) -> str:
+    made = index(trace).nodes.get(node)
+    title = shortened(node_title(trace, node, at), LONGEST - len(", sequence number 1000000"))
+    if made is None or made.sequence_nr == NO_NUMBER:
+        return title
+    return f"{title}, sequence number {made.sequence_nr}"
+
+
+def _later(trace: Trace, queued: QueuedNode, event: ev.NodeStarted, why: str) -> str:
+    return f"{node_title(trace, queued.node, event.seq)} is ready too, but not the first in the queue. {why}"
+
+
+def _waits(trace: Trace, waiting: Waiting, at: int) -> str:
+    of = f" of {waiting.count}" if waiting.count > 1 else ""
+    left = f"{counted(waiting.left, 'gradient')}{of}"
+    return f"{node_title(trace, waiting.node, at)} is not ready: it still waits for {left}."
+
+
+def _behind(trace: Trace, node: int, event: ev.NodeStarted) -> str:
+    first = node_title(trace, event.node, event.seq)
+    return f"{node_title(trace, node, event.seq)} has to wait: an edge leads to it from {first}, which has not run yet."
+
+
+def _has_run(trace: Trace, node: int, at: int) -> str:
+    return f"{node_title(trace, node, at)} has run already in this pass, and each Node runs once."

@@ -1,0 +1,41 @@
+"""How does a leaf's ``.grad`` get the gradient that has arrived?"""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.predictions.prediction import Kind, Prediction, prediction
+from dispatchviz.explain.sentences import gradient_sentences
+from dispatchviz.explain.trace_index.display_names import tensor_name
+
+FIRST = ("stolen", "copied")
+"""What may happen while there is no ``.grad``; the others add to one."""
+
+
+def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction | None:
+    """Asked when an AccumulateGrad runs."""
+    leaf = tensor_name(trace, event.tensor, event.seq)
+    said = gradient_sentences.why(trace, event)
+    texts = {
+        "stolen": f"stolen: {leaf}.grad shares its memory, nothing is copied",
+        "copied": f"copied: {leaf}.grad gets memory of its own",
+        "added in place": f"added in place to the {leaf}.grad that is there",
+        "added out of place": f"the old {leaf}.grad and it are added into a new tensor",
+    }
+    return prediction(
+        Kind.GRADIENT,
+        f"The gradient t{event.gradient} is at AccumulateGrad ({leaf}): how does {leaf}.grad get it?",
+        [(text, _reason(leaf, how, event, said.text)) for how, text in texts.items()],
+        texts[event.how],
+        event.seq,
+        (event.how, event.why),
+    )
+
+
+def _reason(leaf: str, how: str, event: ev.GradientAccumulated, why: str) -> str:
+    if how == event.how:
+        return why
+    if (how in FIRST) == (event.how in FIRST):
+        return why
+    there = "There is a .grad already." if how in FIRST else "There is no .grad yet that it could be added to."
+    return f"{there} {why}"

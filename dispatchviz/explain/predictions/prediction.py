@@ -1,0 +1,86 @@
+"""A question about a step that has not been shown: what may be answered, why each answer is right or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dispatchviz.explain.sentences.english import shortened
+
+LONGEST = 72
+"""Characters of a choice: it has a row, however narrow the screen."""
+
+LONGEST_KNOWN = 200
+"""Characters of a line of what is known."""
+
+MOST = 5
+"""So many choices a question has at most."""
+
+
+class Kind(Enum):
+    """What is asked."""
+
+    KEY = "which key wins"
+    CELL = "where the cell's kernel comes from"
+    NODE = "whether a Node is made"
+    COUNT = "what the dependency count is"
+    READY = "whether a Node is ready"
+    NEXT = "which Node runs next"
+    GRADIENT = "how .grad gets its gradient"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the answers."""
+
+    text: str
+    why: str
+    """Why it is right, or why it is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A question whose answer one step of a trace tells."""
+
+    kind: Kind
+    question: str
+    known: tuple[str, ...]
+    """What the reader may think from, a line each."""
+    choices: tuple[Choice, ...]
+    """In an order that does not tell: keys by priority, Nodes by age, numbers by size."""
+    right: Choice
+    reveals: int
+    """The step that tells the answer; those before it do not."""
+    topic: tuple[object, ...] = field(repr=False)
+    """What one who answers it has understood: questions with equal topics are the same for a learner."""
+    is_outer: bool = True
+    """It is about a call that the program makes itself, or about the engine; not about what kernels call."""
+
+    @property
+    def asked(self) -> int:
+        """The last step that may be shown before the answer."""
+        return self.reveals - 1
+
+    def chosen(self, text: str) -> Choice | None:
+        """The choice with a text."""
+        return next((choice for choice in self.choices if choice.text == text), None)
+
+
+def prediction(
+    kind: Kind,
+    question: str,
+    choices: Iterable[tuple[str, str]],
+    right: str,
+    reveals: int,
+    topic: tuple[object, ...],
+    known: Iterable[str] = (),
+    is_outer: bool = True,
+) -> Prediction | None:
+    """The question, unless there is no real choice: two texts at least, no two the same, the right one among them."""
+    made = tuple(Choice(shortened(text, LONGEST), why) for text, why in choices)
+    answer = next((choice for choice in made if choice.text == shortened(right, LONGEST)), None)
+    if answer is None or not 2 <= len(made) <= MOST or len({choice.text for choice in made}) < len(made) or not reveals:
+        return None
+    told = tuple(shortened(each, LONGEST_KNOWN) for each in known)
+    return Prediction(kind, question, told, made, answer, reveals, (kind, *topic), is_outer)

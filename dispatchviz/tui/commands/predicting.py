@@ -1,0 +1,74 @@
+"""Asking before showing: switched on and off, a move that stops at a question, an answer that leads to the step."""
+
+from __future__ import annotations
+
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.predictions.question_rows import verdict
+from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.styled_line import Line, line
+
+NO_MORE = " No question follows this step: what is left has been asked, or tells nothing new"
+
+
+def started(session: Session) -> Update:
+    """Questions from now on."""
+    session.asking.start(session.trace)
+    if session.asking.ahead(session.trace, session.cursor.at) is None:
+        start = key_of("jump('first')").first
+        return Update(session.cursor, line((f"{NO_MORE}. {start} goes to the start", "hint")))
+    score = session.asking.guesses.score(session.trace)
+    before = f" {score} so far." if score else ""
+    step, again = key_of("move('resume')").first, key_of("predict").first
+    text = f" Each step that decides something is asked first; until then it is ?.{before}"
+    return Update(
+        session.cursor, line((text, "hint"), (f"  {step}: to the next line or question, {again} ends it", "dim"))
+    )
+
+
+def stopped(session: Session) -> Update:
+    """No questions any more."""
+    session.asking.on = False
+    score = session.asking.guesses.score(session.trace)
+    said = f": {score}" if score else ""
+    return Update(session.cursor, line((f" No more questions{said}", "hint")))
+
+
+def forgotten(session: Session) -> Update:
+    """All guesses are gone, so that all is asked again."""
+    problem = session.asking.forget()
+    key = key_of("predict").first
+    return Update(session.cursor, _with(line((f" No guess is kept any more; {key} asks from anew", "hint")), problem))
+
+
+def question_on_the_way(session: Session, before: Cursor, after: Cursor) -> Update | None:
+    """What a move becomes that would tell the answer of a question; None if it would not."""
+    asked = session.asking.on_the_way(session.trace, before.at, after.at)
+    return None if asked is None else Update(before.goto(asked.asked), asks=asked)
+
+
+def answered(session: Session, asked: Prediction, choice: Choice | None) -> Update:
+    """To the step that tells the answer, with what was said beside it; without a choice just there."""
+    problem = session.asking.answer(asked, choice)
+    after = session.cursor.goto(asked.reveals)
+    return Update(after, _with(verdict(session.trace, asked, choice), problem))
+
+
+def guess_note(session: Session, at: int) -> Line | None:
+    """What was guessed about a step; None if nothing was, or while nobody predicts."""
+    guess = session.asking.guesses.at(session.trace, at) if session.asking.on else None
+    return None if guess is None else verdict(session.trace, *guess)
+
+
+def masked(session: Session, cursor: Cursor) -> Cursor:
+    """The cursor with what it must not show yet."""
+    if not session.asking.on:
+        return cursor.asked_ahead(None, "")
+    score = session.asking.guesses.score(cursor.trace)
+    ahead = session.asking.ahead(cursor.trace, cursor.at)
+    return cursor.asked_ahead(ahead, f"predict: {score}" if score else "predict")
+
+
+def _with(note: Line, problem: str) -> Line:
+    return line(*note.spans, (f"  ({problem})" if problem else "", "warning"))

@@ -1,0 +1,116 @@
+"""A question before its answer is shown: choose one of a few, with the steps above it in sight."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.tui.bars.header_bar import header_rows
+from dispatchviz.tui.commands.predicting import answered, stopped
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.layout.question_plan import question_height
+from dispatchviz.tui.predictions.question_rows import question_rows
+from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.widgets.rows_view import RowsView
+
+
+class PredictionView(RowsView):
+    """The question, what is known, a row per choice, one of them lit."""
+
+    BINDINGS: ClassVar = [
+        Binding("down,n,j", "light(1)", show=False),
+        Binding("up,N,k", "light(-1)", show=False),
+        Binding("enter", "answer", show=False),
+        *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 6)),
+    ]
+
+    def __init__(self, asked: Prediction, palette: Palette) -> None:
+        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc skips, {key_of('predict').first}: no more"
+        super().__init__(0, f"Predict ({keys})")
+        self.asked, self.palette = asked, palette
+        self._rows: list[Line] = []
+        self._lit = 0
+
+    def fitted(self) -> None:
+        self._rows = question_rows(self.asked, self.port.row_width - 2)
+        self.port.count = len(self._rows)
+        self.reveal(self._row_of(self._lit), 1)
+        self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        row = self._rows[at]
+        sign = "▶" if self._choice_at(at) == self._lit else " "
+        return line((sign, "focus"), *row.spans)
+
+    def row_base(self, at: int) -> Style:
+        lit = self._choice_at(at) == self._lit
+        return self.palette.base + self.palette.highlight if lit else self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        if (choice := self._choice_at(at)) is not None:
+            self.action_answer(choice + 1)
+
+    def action_light(self, by: int) -> None:
+        self._lit = (self._lit + by) % len(self.asked.choices)
+        self.reveal(self._row_of(self._lit), 1)
+        self.refresh()
+
+    def action_answer(self, number: int = 0) -> None:
+        choices = self.asked.choices
+        if number <= len(choices) and isinstance(self.screen, PredictionScreen):
+            self.screen.answer(choices[(number or self._lit + 1) - 1])
+
+    def _choice_at(self, at: int) -> int | None:
+        key = self._rows[at].key if at < len(self._rows) else ""
+        return int(key) - 1 if key else None
+
+    def _row_of(self, choice: int) -> int:
+        return next(at for at in range(len(self._rows)) if self._choice_at(at) == choice)
+
+
+class PredictionScreen(ModalScreen[Update | None]):
+    """The question over the stepper; closes with the step that tells the answer, or with none asked any more."""
+
+    BINDINGS: ClassVar = [
+        Binding("escape,q", "skip", show=False),
+        Binding(",".join(key_of("predict").keys), "stop", show=False),
+    ]
+    DEFAULT_CSS = (
+        "PredictionScreen { align: left bottom; background: transparent; } PredictionView { width: 100%; height: 1; }"
+    )
+
+    def __init__(self, session: Session, asked: Prediction, palette: Palette) -> None:
+        super().__init__()
+        self._session, self._asked = session, asked
+        self._view = PredictionView(asked, palette)
+
+    def compose(self) -> ComposeResult:
+        self._fit()
+        yield self._view
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def answer(self, choice: Choice | None) -> None:
+        """Closes with a choice, or with None for none."""
+        self.dismiss(answered(self._session, self._asked, choice))
+
+    def action_skip(self) -> None:
+        self.answer(None)
+
+    def action_stop(self) -> None:
+        self.dismiss(stopped(self._session))
+
+    def _fit(self) -> None:
+        width, height = self.app.size
+        rows = question_height(self._asked, width, height, len(header_rows(self._session.cursor, width)))
+        self._view.styles.height = rows
+        self._view.fit(width, rows)

@@ -1,0 +1,243 @@
+"""The screen for an audience, and steps that come by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.commands import autoplay
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_choice import PaneChoice
+from dispatchviz.tui.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
+from dispatchviz.tui.layout.presenter_plan import MARGIN, second_pane
+from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.session import Session
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import line
+from tests.steps import line as line_of
+from tests.steps import step
+
+from .screens import SIZES, Reader, read, read_session
+from .synthetic import forum
+
+PRESENTING = PaneChoice(presenting=True)
+
+
+def presenting(reader: Reader) -> bool:
+    """Whether the screen is for an audience."""
+    return reader.app.view.scene.choice.presenting
+
+
+def covered(reader: Reader) -> bool:
+    """Whether a question is over the stepper."""
+    return len(reader.app.screen_stack) > 1
+
+
+@pytest.mark.parametrize("size", [*SIZES, SMALLEST])
+@pytest.mark.parametrize("label", ["", " Search: "])
+def test_two_panes_with_gaps_and_no_footer(size: tuple[int, int], label: str) -> None:
+    width, height = size
+    trace = forum()
+    for at in range(len(trace)):
+        plan = Scene(Cursor(trace, at), opened_at=0, choice=PRESENTING, label=label).plan(width, height)
+        boxes = dict(plan.boxes)
+        prompt = boxes.pop("prompt")
+        assert prompt.y == height - 1
+        assert len(plan.panes) == 2
+        assert STEPS in plan.panes
+        assert ("footer" in boxes) == bool(label)
+        assert all(box.x >= MARGIN and box.x + box.width <= width - MARGIN for box in plan.panes.values())
+        cells = [(x, y) for box in boxes.values() for x in range(box.x, box.x + box.width)
+                 for y in range(box.y, box.y + box.height)]  # fmt: skip
+        assert len(cells) == len(set(cells)), "nothing is over something else"
+        assert all(0 <= x < width and 0 <= y < height for x, y in cells)
+        sentence = boxes["why"]
+        assert sentence.y >= 2
+        assert min(box.y for box in plan.panes.values()) == sentence.y + sentence.height + 1
+        assert boxes["why"].height == len(plan.bars["why"])
+
+
+def test_what_cuda_is_stays_on_the_screen() -> None:
+    for size in SIZES:
+        plan = Scene(Cursor(forum(), 3), opened_at=0, choice=PRESENTING).plan(*size)
+        assert "cuda: emulated on NumPy" in plan.bars["header"][0].plain
+
+
+def test_the_second_pane_is_the_one_that_has_most_to_say() -> None:
+    assert second_pane([KEYS, SOURCE], lambda pane: pane == KEYS) == SOURCE
+    assert second_pane([KEYS, SOURCE], lambda pane: True) == KEYS
+    trace = forum()
+    computed, node = step(trace, ev.KeySetComputed), step(trace, ev.NodeCreated)
+    for at, pane in ((computed, KEYS), (node, GRAPH)):
+        assert set(Scene(Cursor(trace, at), opened_at=0, choice=PRESENTING).plan(120, 40).panes) == {STEPS, pane}
+    own = PaneChoice(presenting=True).select(SOURCE)
+    assert SOURCE in Scene(Cursor(trace, computed), opened_at=0, choice=own).plan(120, 40).panes
+
+
+def test_nothing_is_dim_before_an_audience() -> None:
+    text = ("text-primary", "text-accent", "text-success", "text-warning", "text-error")
+    theme = dict.fromkeys(("foreground", "background", "panel", "primary", "primary-muted", *text), "#808080")
+    row = line(("a kernel", "dim"), ("was", "was"))
+    plain, contrast = (Palette(theme, contrast=each).strip(row, 20, Palette(theme).base) for each in (False, True))
+    assert any(segment.style and segment.style.dim for segment in plain)
+    assert not any(segment.style and segment.style.dim for segment in contrast)
+
+
+def test_a_clicker_steps_and_escape_ends_it() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("P")
+        assert presenting(reader)
+        assert reader.sees("Presenting: PgDn and PgUp step, P or Esc ends it", "cuda: emulated")
+        assert not reader.sees("q quit")
+        trace, before = reader.app.session.trace, reader.at
+        shown = reader.app.session.cursor.shown
+        assert shown is not None
+        await reader.press("pagedown")
+        assert reader.at == next(each for each in shown if each > before)
+        await reader.press("pageup")
+        assert reader.at == before
+        await reader.press("colon", "1", "enter")
+        assert reader.at == 1, "questions work as always"
+        await reader.press("escape")
+        assert not presenting(reader)
+        assert reader.sees("q quit", "No longer presenting")
+        await reader.press("P", "P")
+        assert not presenting(reader)
+        assert len(trace) > before
+
+    read(forum(), story)
+
+
+def test_names_of_kernels_are_left_out() -> None:
+    async def story(reader: Reader) -> None:
+        selected = step(reader.app.session.trace, ev.KernelSelected)
+        event = reader.app.session.trace[selected]
+        assert isinstance(event, ev.KernelSelected)
+        await reader.press("colon", *str(selected), "enter")
+        row = next(text for text in reader.screen if "add.Tensor → AutogradCUDA" in text)
+        assert event.kernel in row
+        await reader.press("P")
+        row = next(text for text in reader.screen if "add.Tensor → AutogradCUDA" in text)
+        assert event.kernel not in row
+
+    read(forum(), story, size=(200, 60), step=0, level=1)
+
+
+def test_predictions_are_asked_of_an_audience() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("P", "p")
+        for _ in reader.app.session.trace:
+            if not covered(reader):
+                await reader.press("pagedown")
+        assert reader.sees("which key wins?")
+        await reader.press("1")
+        assert presenting(reader)
+        assert reader.sees("of 1 right" if "predict" in reader.text else "AutogradCUDA")
+
+    read(forum(), story, step=0, level=1)
+
+
+# -- playing -----------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Stands in for Textual's timers: nothing goes on by itself."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.stopped = 0
+
+    def set_timer(self, seconds: float, then: Callable[[], Any]) -> Clock:
+        self.seconds.append(seconds)
+        return self
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    begun = StepperApp._play_on
+
+    def play_on(app: StepperApp) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(app, "set_timer", made.set_timer)
+            begun(app)
+
+    monkeypatch.setattr(StepperApp, "_play_on", play_on)
+    return made
+
+
+def test_space_plays_and_any_key_stops(clock: Clock) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("space")
+        assert reader.sees("Playing; any key stops")
+        assert (reader.at, len(clock.seconds)) == (0, 1)
+        for at in (1, 2, 3):
+            reader.app.play()
+            await reader.answered()
+            assert (reader.at, len(clock.seconds)) == (at, at + 1)
+        await reader.press("space")
+        assert reader.sees("Stopped playing")
+        assert clock.stopped == 1
+        reader.app.play()
+        assert reader.at == 3, "a tick that comes late does nothing"
+        await reader.press("space", "s")
+        assert reader.at == 4, "a key that stops does what it always does"
+        reader.app.play()
+        assert (reader.at, clock.stopped) == (4, 2)
+
+    read(forum(), story)
+
+
+def test_playing_ends_with_the_trace(clock: Clock) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G", "space")
+        reader.app.play()
+        await reader.answered()
+        assert reader.sees("Stopped playing: this is the last step")
+        assert len(clock.seconds) == 1
+
+    read(forum(), story)
+
+
+def test_playing_waits_for_an_answer(clock: Clock) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("p", "space")
+        for _ in reader.app.session.trace:
+            if not covered(reader):
+                reader.app.play()
+                await reader.answered()
+        assert reader.sees("which key wins?")
+        at, timers = reader.at, len(clock.seconds)
+        reader.app.play()
+        assert (reader.at, len(clock.seconds)) == (at, timers)
+
+    read(forum(), story)
+
+
+def test_a_longer_sentence_gets_more_time() -> None:
+    trace = forum()
+    seconds = {}
+    for at in range(len(trace)):
+        session = Session(trace, at)
+        seconds[at] = autoplay.reading_time(session)
+        assert autoplay.SHORTEST <= seconds[at] <= autoplay.LONGEST
+    assert seconds[step(trace, ev.KeySetComputed)] > seconds[line_of(trace, 6)]
+
+
+def test_a_session_that_plays_asks_as_a_key_does() -> None:
+    session = Session(forum(), len(forum()) - 1)
+    assert autoplay.next_step(session) is None
+
+    async def story(reader: Reader) -> None:
+        update = autoplay.next_step(reader.app.session)
+        assert update is not None
+        assert update.cursor.at == 1
+
+    read_session(Session(forum(), 0, level=3), story)
