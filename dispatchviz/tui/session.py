@@ -17,6 +17,7 @@ from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search, more_hits
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.text.styled_line import Line, line
 
 FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
@@ -61,6 +62,8 @@ class Session:
         self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
+        self.focused_pane = STEPS
+        """The number of the pane with the focus: in the key-set pane steps walk through the card."""
         self.is_drawing = False
         """A picture is being made in the background."""
 
