@@ -150,7 +150,7 @@ OPEN = {
         "TorchDispatchEntered.types",
         "TorchDispatchLeft.handler",
     ),
-    "of numbers, and only in recordings that are asked for it": ("ResultHashed.hash",),
+    "of numbers, and only in recordings that are asked for it": ("NumbersRecorded.numbers", "ResultHashed.hash"),
     "a dispatch mode's class, which acts like a guard, may be the program's": ("GuardEntered.guard", "GuardLeft.guard"),
     "dispatch keys, dtypes and devices have modules of their own, which know the names": (
         "AutocastCast.after",

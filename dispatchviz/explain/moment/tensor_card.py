@@ -11,6 +11,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.moment.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import Index, index, latest
 
@@ -64,6 +65,8 @@ class TensorCard:
     """By which Nodes it is kept, the latest first; at most a few."""
     made: int
     """The step at which it appeared."""
+    numbers: str
+    """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
 
 
 def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
@@ -90,6 +93,7 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
         max(len(mates) - SHOWN, 0),
         tuple(_saved(trace, tensor, at)),
         made.seq,
+        numbers_of(trace, tensor, at),
     )
 
 
@@ -119,7 +123,7 @@ def _on_memory(trace: Trace, storage: int, at: int) -> list[int]:
     """The tensors that appeared on a storage by then, in order, each once."""
     if storage < 0:
         return []
-    steps, tensors = trace.columns.of_storage.get(storage, ()), trace.columns.tensors
+    steps, tensors = index(trace).about_storage(storage, ev.TensorCreated), trace.columns.tensors
     near = steps[max(bisect_right(steps, at) - MOST_MATES, 0) : bisect_right(steps, at)]
     return list(dict.fromkeys(tensors[step] for step in near))
 
@@ -135,7 +139,7 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
     """
     known = index(trace)
     made = known.tensors.get(tensor)
-    if made is None or made.storage < 0 or len(trace.columns.of_storage.get(made.storage, ())) > MOST_MATES:
+    if made is None or made.storage < 0 or len(known.about_storage(made.storage, ev.TensorCreated)) > MOST_MATES:
         return None
     mates = list(dict.fromkeys((*_on_memory(trace, made.storage, at), tensor)))
     bumps = _steps(known, mates, at, ev.VersionBumped)

@@ -47,6 +47,8 @@ def why_tensor(trace: Trace, event: TensorEvent) -> Statements:
             return why_batched(trace, event)
         case ev.TensorWrapperMade():
             return why_wrapped(trace, event)
+        case ev.NumbersRecorded():
+            return _numbers(trace, event)
         case _:
             assert_never(event)
 
@@ -84,6 +86,14 @@ def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
     notice = "." if coming else ", so that a Node which saved it before can detect it."
     text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
     return Statement("version bumped", text, (Version(event.tensor, event.after),)), *coming
+
+
+def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    if event.numbers:
+        return Statement("numbers recorded", f"{name} holds {event.numbers}.")
+    text = "From here on its numbers are not recorded." if event.written else "Its numbers are not known here."
+    return Statement("numbers not recorded", f"{name} has other numbers, or may get them. {text}")
 
 
 def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:

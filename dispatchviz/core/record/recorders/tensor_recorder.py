@@ -8,7 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase
 
 if TYPE_CHECKING:
-    from dispatchviz.core.tensor.tensor import Tensor
+    from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
 class TensorRecorder(RecorderBase):
@@ -27,6 +27,19 @@ class TensorRecorder(RecorderBase):
     def geometry_changed(self, tensor: Tensor) -> None:
         """It already has the new one."""
         self._emit(ev.GeometryChanged, self._tensor(tensor), tensor._size, tensor._stride)
+        self.memory_changed(tensor)
+
+    def data_set(self, tensor: Tensor, before: tuple[Size, Size], keys: int) -> None:
+        """It already is on the other tensor's memory; its geometry and its key set were these."""
+        if keys != tensor._ks:
+            self.key_set_changed(tensor, keys)
+        if before != (tensor._size, tensor._stride):
+            self.geometry_changed(tensor)
+        else:
+            self.memory_changed(tensor)
+
+    def memory_changed(self, tensor: Tensor, /) -> None:
+        """For a recording of numbers."""
 
     def version_bumped(self, tensor: Tensor, before: int, /) -> None:
         """The counter already has the new value."""
@@ -43,6 +56,7 @@ class TensorRecorder(RecorderBase):
     def key_set_changed(self, tensor: Tensor, before: int) -> None:
         """The set already has the new value."""
         self._emit(ev.KeySetChanged, self._tensor(tensor), before, tensor._ks)
+        self.memory_changed(tensor)
 
     def batched_tensor_made(self, batched: Tensor, value: Tensor, bdim: int, level: int) -> None:
         """A dimension was hidden."""
