@@ -10,7 +10,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core.autograd.variables.variable import current_version
+from dispatchviz.core.autograd.variables.variable import current_version, requires_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
@@ -69,8 +69,7 @@ def _standing(tensor: Tensor) -> Stood:
         version = current_version(tensor)
     except RuntimeError:
         version = None
-    grad = tensor._requires_grad or tensor._grad_fn is not None
-    return Stood(tuple(tensor._size), tensor._ks, grad, version)
+    return Stood(tuple(tensor._size), tensor._ks, requires_grad(tensor), version)
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[dict[int, Stood]]]:
@@ -90,16 +89,11 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[d
 
 SUBJECTS = ["views", "in_place", "geometry", "setting_memory", "autograd", "inference", "modes", "functions"]
 
-DATA_TAKEN_OVER = {"attributes_that_are_given"}
-"""No event says that ``x.data = y`` changed the shape of ``x``."""
-
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_card_says_what_the_tensor_is(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     untold = all_ = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::2]:
-        if name in DATA_TAKEN_OVER:
-            continue
         trace, stood = watched(monkeypatch, source)
         for at, tensors in enumerate(stood):
             if not isinstance(trace[at], ev.BindingEntered):  # within a call a tensor changes before it is said

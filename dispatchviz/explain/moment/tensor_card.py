@@ -13,7 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
-from dispatchviz.explain.trace_index.trace_index import Index, index, latest
+from dispatchviz.explain.trace_index.trace_index import Index, index
 
 MOST_MATES = 64
 """Of memory that more tensors are on nobody looks for the version: it would mean to look at all of them."""
@@ -49,6 +49,7 @@ class TensorCard:
     device: str
     key_set: int
     requires_grad: bool
+    """``x.requires_grad``: of a view also if its base does, in whatever mode it was made."""
     grad_fn: str
     """The Node that made it; empty of a leaf, and of what has no history."""
     version: int | None
@@ -84,7 +85,7 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
         made.dtype,
         made.device,
         _key_set(trace, made, at),
-        _needs_grad(known, tensor, at),
+        known.grad_needed(tensor, at),
         "" if node is None else node_title(trace, node, at),
         version_of(trace, tensor, at),
         made.storage,
@@ -95,18 +96,6 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
         made.seq,
         numbers_of(trace, tensor, at),
     )
-
-
-def _needs_grad(known: Index, tensor: int, at: int) -> bool:
-    """By itself; of a view also if its base did when it was made in grad mode, or got a history by a later write."""
-    if latest(known.requires_grad.get(tensor, ()), at):
-        return True
-    view = known.views.get(tensor)
-    if view is None or view.seq > at or view.creation_meta in ("NO_GRAD_MODE", "INFERENCE_MODE"):
-        return False
-    written = known.steps_about(view.base, ev.HistoryRebased)
-    rebased = bisect_right(written, at) > bisect_right(written, view.seq)
-    return rebased or bool(latest(known.requires_grad.get(view.base, ()), view.seq))
 
 
 def _key_set(trace: Trace, made: ev.TensorCreated, at: int) -> int:
