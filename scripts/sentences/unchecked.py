@@ -17,6 +17,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "anomaly in an unknown line",
         "saved tensors released",
         "result hashed",
+        "data taken over",
         "numbers recorded",
         "numbers not recorded",
         "unknown step",

@@ -158,6 +158,8 @@ OPEN = {
         "AutocastChanged.device",
         "AutocastChanged.dtype",
         "FallthroughSkipped.keys[0]",
+        "GeometryChanged.device",
+        "GeometryChanged.dtype",
         "KernelRegistered.key",
         "NodeQueued.device",
         "NodeStarted.device",

@@ -76,19 +76,20 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
     made = known.tensors.get(tensor)
     if made is None or made.seq > at:
         return None
-    node, view = known.history(tensor, at), known.views.get(tensor)
-    mates = [other for other in _on_memory(trace, made.storage, at) if other != tensor][::-1]
+    node, view, taken = known.history(tensor, at), known.views.get(tensor), _taken_over(trace, tensor, at)
+    storage = made.storage if taken is None else taken.storage
+    mates = [other for other in _on_memory(trace, storage, at) if other != tensor][::-1]
     return TensorCard(
         tensor,
         tensor_name(trace, tensor, at),
         known.shape(tensor, at) or made.shape,
-        made.dtype,
-        made.device,
+        made.dtype if taken is None else taken.dtype,
+        made.device if taken is None else taken.device,
         _key_set(trace, made, at),
         known.grad_needed(tensor, at),
         "" if node is None else node_title(trace, node, at),
         version_of(trace, tensor, at),
-        made.storage,
+        storage,
         tensor_name(trace, view.base, at) if view is not None and view.seq <= at else "",
         tuple(tensor_name(trace, other, at) for other in mates[:SHOWN]),
         max(len(mates) - SHOWN, 0),
@@ -108,13 +109,23 @@ def _last(trace: Trace, steps: Sequence[int], at: int) -> ev.AnyEvent | None:
     return trace[steps[place - 1]] if place else None
 
 
+def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:
+    """The last ``x.data = y`` of a tensor."""
+    steps = index(trace).steps_about(tensor, ev.GeometryChanged)
+    place = bisect_right(steps, at)
+    events = (trace[step] for step in steps[max(place - LOOKED_AT, 0) : place][::-1])
+    return next((event for event in events if isinstance(event, ev.GeometryChanged) and event.dtype), None)
+
+
 def _on_memory(trace: Trace, storage: int, at: int) -> list[int]:
-    """The tensors that appeared on a storage by then, in order, each once."""
+    """The tensors that came onto a storage by then and are on it still, in order, each once."""
     if storage < 0:
         return []
-    steps, tensors = index(trace).about_storage(storage, ev.TensorCreated), trace.columns.tensors
+    steps = index(trace).about_storage(storage, ev.TensorCreated, ev.GeometryChanged)
     near = steps[max(bisect_right(steps, at) - MOST_MATES, 0) : bisect_right(steps, at)]
-    return list(dict.fromkeys(tensors[step] for step in near))
+    met = dict.fromkeys(trace.columns.tensors[step] for step in near)
+    left = ((tensor, _taken_over(trace, tensor, at)) for tensor in met)
+    return [tensor for tensor, taken in left if taken is None or taken.storage == storage]
 
 
 # -- version -------------------------------------------------------------------------------------------------------

@@ -87,6 +87,12 @@ class GeometryChanged(Event, frozen=True):
     """Its sizes from here on."""
     stride: tuple[Stride, ...]
     """Its strides from here on, in elements."""
+    dtype: str = ""
+    """Its dtype from here on, of ``x.data = y``; else empty."""
+    device: str = ""
+    """Its device from here on, of ``x.data = y``; else empty."""
+    storage: StorageNumber = -1
+    """The storage that it is on from here on, of ``x.data = y``; else -1."""
 
 
 class RequiresGradSet(Event, frozen=True):

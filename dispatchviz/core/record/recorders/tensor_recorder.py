@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.shared_text import device_text, dtype_text
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase
 
 if TYPE_CHECKING:
-    from dispatchviz.core.tensor.tensor import Size, Tensor
+    from dispatchviz.core.tensor.tensor import Tensor
 
 
 class TensorRecorder(RecorderBase):
@@ -29,14 +30,15 @@ class TensorRecorder(RecorderBase):
         self._emit(ev.GeometryChanged, self._tensor(tensor), tensor._size, tensor._stride)
         self.memory_changed(tensor)
 
-    def data_set(self, tensor: Tensor, before: tuple[Size, Size], keys: int) -> None:
-        """It already is on the other tensor's memory; its geometry and its key set were these."""
-        if keys != tensor._ks:
-            self.key_set_changed(tensor, keys)
-        if before != (tensor._size, tensor._stride):
-            self.geometry_changed(tensor)
-        else:
-            self.memory_changed(tensor)
+    def data_set(self, tensor: Tensor, before: int) -> None:
+        """It already has all that the other tensor has; its key set was this one."""
+        if before != tensor._ks:
+            self.key_set_changed(tensor, before)
+        number, storage = self._tensor(tensor), tensor._storage
+        on = -1 if storage.buffer is None else storage._number - self.first_storage
+        dtype, device = dtype_text(tensor._dtype), device_text(tensor._device)
+        self._emit(ev.GeometryChanged, number, tensor._size, tensor._stride, dtype, device, max(on, -1))
+        self.memory_changed(tensor)
 
     def memory_changed(self, tensor: Tensor, /) -> None:
         """For a recording of numbers."""
