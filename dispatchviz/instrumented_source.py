@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, Protocol
 
-_LINE, _NAME, _TURN, _ITEMS, _HERE, _AWAY, _WITHIN = (
-    f"\0dispatchviz {what}" for what in ("line", "name", "turn", "items", "here", "away", "within")
+_LINE, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
+    f"\0dispatchviz {what}" for what in ("line", "name", "turn", "binds", "items", "here", "away", "within")
 )
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_INNER = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
 
 class Watcher(Protocol):
@@ -37,6 +38,9 @@ class Watcher(Protocol):
 
     def bound_in_turn(self, scope: str, name: str, value: Any) -> None:
         """The same, by the only statement of a loop or of a function that binds a variable of this name."""
+
+    def binding(self, scope: str, name: str, value: Any) -> Any:
+        """A variable is about to get a value within an expression (``:=``); returns the value."""
 
     def items_changed(self, scope: str, name: str, value: Any) -> None:
         """An item or an attribute of what a variable names may be another one now."""
@@ -68,6 +72,7 @@ def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
         _LINE: watcher.line_reached,
         _NAME: watcher.variable_bound,
         _TURN: watcher.bound_in_turn,
+        _BINDS: watcher.binding,
         _ITEMS: watcher.items_changed,
         _HERE: watcher.here,
         _AWAY: watcher.away,
@@ -200,7 +205,13 @@ class _Watched(ast.NodeTransformer):
 
 
 class _Frames(ast.NodeTransformer):
-    """Frames that begin, wait or end within an expression. Annotations may be kept as text: they stay as they are."""
+    """Frames that begin, wait or end within an expression, and variables that are bound in one. Annotations may be kept
+    as text: they stay as they are."""
+
+    def __init__(self) -> None:
+        self._scope: list[str] = []
+        self._inner = 0
+        """Lambdas and comprehensions around: what is bound in them is not looked at, since they have frames."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """All but annotations."""
@@ -208,10 +219,29 @@ class _Frames(ast.NodeTransformer):
         for name, annotation in annotations:
             if annotation is not None:
                 setattr(node, name, None)
-        super().generic_visit(node)
+        self._visit_within(node)
         for name, annotation in annotations:
             if annotation is not None:
                 setattr(node, name, annotation)
+        return node
+
+    def _visit_within(self, node: ast.AST) -> None:
+        scope, inner = self._scope, self._inner
+        self._inner += isinstance(node, _INNER)
+        if isinstance(node, _SCOPES):
+            body, node.body = node.body, []
+            super().generic_visit(node)  # decorators and defaults belong to the scope around
+            self._scope = [*scope, node.name]
+            node.body = [self.visit(statement) for statement in body]
+        else:
+            super().generic_visit(node)
+        self._scope, self._inner = scope, inner
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        self.generic_visit(node)
+        if not self._inner:
+            name = ast.Constant(node.target.id)
+            node.value = _call(node, _BINDS, ast.Constant(".".join(self._scope)), name, node.value).value
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
@@ -308,7 +338,8 @@ def _with_other_items(statement: ast.stmt) -> Iterator[ast.Name]:
 def names_bound_in_turns(tree: ast.AST) -> frozenset[str]:
     """The variables for which there is one statement, of all in loops and in functions, that binds them."""
     counts = Counter(_bound_again_and_again(tree, False))
-    return frozenset(name for name, count in counts.items() if count == 1)
+    in_expressions = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}
+    return frozenset(name for name, count in counts.items() if count == 1) - in_expressions
 
 
 def _bound_again_and_again(node: ast.AST, again: bool) -> Iterator[str]:

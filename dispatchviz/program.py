@@ -101,6 +101,7 @@ def run(
     keeping: Keeping | None = None,
     only: Only | None = None,
     hashes: bool = False,
+    values: int = 0,
     rewritten: Callable[[str], str] = str,
 ) -> Outcome:
     """Runs a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
@@ -108,7 +109,8 @@ def run(
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
     leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
     as the script means the program ``stdin_source``; ``only`` selects what is kept, ``hashes`` adds hashes of results,
-    and ``rewritten`` makes of the file's text the one that runs.
+    ``values`` the numbers of tensors of so many elements at most, and ``rewritten`` makes of the file's text the one
+    that runs.
     A child that the program forks does not return from here: it ends.
     Raises DispatchvizError if the file cannot be read or is not Python.
     """
@@ -116,7 +118,7 @@ def run(
     if source.text is not None:
         source = source._replace(text=rewritten(source.text))
     watcher = ProgramRecorder()
-    watcher.hashes = hashes
+    watcher.hashes, watcher.numbers = hashes, values
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     trace = Recording(source.shown, watcher, args, only)
     code = _compiled(source, watcher)

@@ -144,6 +144,13 @@ class ProgramRecorder(Recorder):
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
 
+    def binding(self, scope: str, name: str, value: Any, /) -> Any:
+        """The calling frame is about to bind one within an expression."""
+        if type(value) not in PLAIN:
+            self._resumed(_getframe(_CALLER))
+        self.names.bind(scope, name, value)
+        return value
+
     def bound_in_turn(self, scope: str, name: str, value: Any, /) -> None:
         """The same of the only statement that binds it again and again."""
         turn = self._turns[name] = self._turns.get(name, 0) + 1

@@ -158,6 +158,7 @@ def record(
     save: str | Path | None = None,
     limit: int | str | None = None,
     hashes: bool = False,
+    values: int = 0,
 ) -> Iterator[Trace]:
     """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
 
@@ -168,7 +169,8 @@ def record(
     (``run.part-4242.dvtrace``). ``limit`` is a number of events, or the size of the file (``"500MB"``), after which
     nothing more is recorded; ``trace.notice`` then says so, as it does if the file cannot be written to the end.
     ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz diff`` tells where the
-    numbers of two runs part; that takes about as long as reading them.
+    numbers of two runs part; that takes about as long as reading them. ``values`` records the numbers of tensors of so
+    many elements at most, as text, whenever they may have changed.
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
     recording is already running: recordings do not nest; DispatchvizError if ``only`` or ``limit`` means nothing, or
@@ -176,7 +178,7 @@ def record(
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
-    source.finds_callers, source.hashes = True, hashes
+    source.finds_callers, source.hashes, source.numbers = True, hashes, values
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)

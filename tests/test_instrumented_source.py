@@ -24,6 +24,10 @@ class _Watcher:
 
     bound_in_turn = variable_bound
 
+    def binding(self, scope: str, name: str, value: Any) -> Any:
+        self._names.append((scope, f"{name} :=", value))
+        return value
+
     def items_changed(self, scope: str, name: str, value: Any) -> None:
         self._names.append((scope, f"{name}[...]", value))
 
@@ -206,3 +210,24 @@ def test_a_syntax_error_is_raised_as_by_compile() -> None:
     with pytest.raises(SyntaxError, match="never closed") as caught:
         compile_instrumented("x = (\n", "p.py", _Watcher([], []))
     assert (caught.value.filename, caught.value.lineno) == ("p.py", 1)
+
+
+def test_a_variable_that_an_expression_binds_is_told_when_it_is_bound() -> None:
+    _, names, space = _run("""
+        if False and (never := 1):
+            pass
+        while (i := len(__name__)) > 100:
+            pass
+        def f(x, *, y=(z := 3)):
+            return (w := x) + 1
+        f(5)
+        g = lambda x: (inner := x)
+        squares = [last := n * n for n in range(3)]
+        """)
+    told = [(scope, name, value) for scope, name, value in names if name.endswith(":=")]
+    assert ("", "i :=", 8) in told
+    assert ("f", "w :=", 5) in told
+    assert ("", "z :=", 3) in told
+    assert {name for _, name, _ in told} == {"i :=", "w :=", "z :="}, "those of lambdas and comprehensions are not"
+    assert "never" not in space
+    assert (space["i"], space["z"], space["last"]) == (8, 3, 4)

@@ -12,6 +12,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.parameter_paths import common_variable, short_path
+from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
 from tests.explain.test_names_of_steps import OWN
@@ -188,3 +189,20 @@ def test_attributes_are_called_as_the_program_writes_them() -> None:
     assert {"net.w3", "lin.weight", "lin.weight.grad"} <= names_at(trace, end)
     assert not {"net.size", "net.count", "net._w2"} & {name for name, _ in bound(trace)}
     assert [name for name, _ in bound(trace) if name in ("net.w1", "net.w3")] == ["net.w1"] * 3 + ["net.w3", "net.w1"]
+
+
+def test_a_tensor_that_an_expression_binds_has_its_name() -> None:
+    trace = traced(
+        """
+        import torch
+        if (x := torch.ones(2)).sum() > 0:
+            y = (half := x * 0.5) + half
+        for turn in range(2):
+            total = (part := x + turn).sum()
+        """
+    )
+    given = [(name, turn) for name, turn in bound(trace) if turn >= 0]
+    assert [name for name, _ in given] == ["x", "half", "y", "part", "total", "part", "total"]
+    assert {turn for name, turn in given if name == "part"} == {0}, "which turn it is nobody tells"
+    called = step(trace, event(ev.BindingEntered, function="Tensor.sum"))
+    assert tensor_name(trace, next(e.tensor for e in trace if isinstance(e, ev.NameBound)), called) == "x"

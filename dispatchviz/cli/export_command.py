@@ -82,6 +82,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @options.only
 @options.limit
 @options.hashes
+@options.values
 @options.cuda
 @options.code
 @options.module
@@ -96,6 +97,7 @@ def command(
     only: tuple[str, ...],
     limit: str | None,
     hashes: bool,
+    values: bool,
     cuda: str,
     source: Script,
     more: tuple[str, ...],
@@ -129,7 +131,7 @@ def command(
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
-        alone("saved traces", only=only, limit=limit, hashes=hashes)
+        alone("saved traces", only=only, limit=limit, hashes=hashes, values=values)
         _export_table((name_of(source), *more), output, run)
         return 0
 
@@ -139,13 +141,13 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit, hashes=hashes)
+        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values)
         write(trace)
         return 0
     from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
 
     save = output if suffix in TRACES and output != STANDARD_OUTPUT else None
-    outcome = run_script(source, args, cuda, save, output == STANDARD_OUTPUT, only, limit, hashes)
+    outcome = run_script(source, args, cuda, save, output == STANDARD_OUTPUT, only, limit, hashes, values)
     with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
         if save is None:
             write(outcome.trace)

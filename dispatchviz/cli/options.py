@@ -119,6 +119,13 @@ hashes = click.option(
 )
 
 
+values = click.option(
+    "--values",
+    is_flag=True,
+    help="Also record the numbers of small tensors, 16 elements at most: the tensors pane shows them at each step.",
+)
+
+
 def _second(context: click.Context, option: click.Parameter, value: str | None) -> None:
     """``-c`` and ``-m`` are read before click reads anything else: what it finds comes behind a script."""
     if value is not None and not context.resilient_parsing:

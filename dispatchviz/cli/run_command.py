@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @options.only
 @options.limit
 @options.hashes
+@options.values
 @options.code
 @options.module
 @options.source
@@ -46,6 +47,7 @@ def command(
     only: tuple[str, ...],
     limit: str | None,
     hashes: bool,
+    values: bool,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -81,7 +83,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, plain=plain, follow=follow, only=only, limit=limit,
-            hashes=hashes, **others
+            hashes=hashes, values=values, **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -89,7 +91,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes)
+        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes, values=values)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -102,8 +104,10 @@ def command(
     as_text = plain or text.wanted or can_run() is not None
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
-        return _followed(source, args, cuda, save, step, only, limit, hashes, why_not)
-    outcome = run_script(source, args, cuda, save, to_stderr=as_text, only=only, limit=limit, hashes=hashes)
+        return _followed(source, args, cuda, save, step, only, limit, hashes, values, why_not)
+    outcome = run_script(
+        source, args, cuda, save, to_stderr=as_text, only=only, limit=limit, hashes=hashes, values=values
+    )
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:
@@ -124,6 +128,7 @@ def _followed(
     only: tuple[str, ...],
     limit: str | None,
     hashes: bool,
+    values: bool,
     why_not: str | None,
 ) -> int:
     """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
@@ -139,5 +144,6 @@ def _followed(
         *(("--cuda", cuda) if cuda != "auto" else ()),
         *(("--limit", limit) if limit else ()),
         *(["--hashes"] if hashes else ()),
+        *(["--values"] if values else ()),
     )
     return run_followed(source, args, (*given, *(part for one in only for part in ("--only", one))), save, step)

@@ -22,6 +22,9 @@ from dispatchviz.recording import Recording
 from dispatchviz.terminal_output import complain
 from dispatchviz.trace import Trace
 
+FEW = 16
+"""Elements of a tensor whose numbers are recorded if they are asked for."""
+
 
 def run_script(
     script: Script,
@@ -32,12 +35,14 @@ def run_script(
     only: Sequence[str] = (),
     limit: str | None = None,
     hashes: bool = False,
+    values: bool = False,
     rewritten: Callable[[str], str] = str,
 ) -> Outcome:
     """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``hashes`` adds
-    hashes of results, ``rewritten`` makes of the script's text the one that runs.
+    hashes of results, ``values`` the numbers of small tensors, ``rewritten`` makes of the script's text the one that
+    runs.
 
     Raises DispatchvizError for what is the user's to mend.
     """
@@ -62,6 +67,7 @@ def run_script(
             keeping=keeping,
             only=selected,
             hashes=hashes,
+            values=FEW if values else 0,
             rewritten=rewritten,
         )
     for keeper in keepers:

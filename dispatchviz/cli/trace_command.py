@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @options.only
 @options.limit
 @options.hashes
+@options.values
 @options.code
 @options.module
 @options.source
@@ -42,6 +43,7 @@ def command(
     only: tuple[str, ...],
     limit: str | None,
     hashes: bool,
+    values: bool,
     source: Script,
     args: tuple[str, ...],
 ) -> int:
@@ -74,12 +76,14 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit, hashes=hashes)
+        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values)
         if save:
             save_trace(trace, save)
         write_log(trace, form, file, log, pager)
         return 0
-    outcome = run_script(source, args, cuda, save, to_stderr=not file, only=only, limit=limit, hashes=hashes)
+    outcome = run_script(
+        source, args, cuda, save, to_stderr=not file, only=only, limit=limit, hashes=hashes, values=values
+    )
     with kept(outcome, save):
         write_log(outcome.trace, form, file, log, pager)
     return conclude(outcome, save or (file if form == "jsonl" else None))

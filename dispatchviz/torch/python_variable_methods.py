@@ -13,6 +13,7 @@ from dispatchviz.core.autograd.variables.legacy_type import type_string
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.strides import memory_order
 from dispatchviz.core.native.iterator.tensor_iterator import store
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor import layout
 from dispatchviz.core.tensor.tensor import Tensor
 
@@ -25,11 +26,17 @@ def _check(self: Tensor, name: str) -> None:
         raise TypeError(f"{name} is only implemented on CPU tensors")
 
 
+def _store(self: Tensor, numbers: Any) -> None:
+    store(self, numbers)
+    if recorder.active is not None:
+        recorder.active.memory_written(self)
+
+
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Calls a function for each number, in place; no operator runs."""
     _check(self, "apply_")
     if self._array is not None:
-        store(self, numpy.array([callable(x) for x in self._array.reshape(-1).tolist()]).reshape(self._size))
+        _store(self, numpy.array([callable(x) for x in self._array.reshape(-1).tolist()]).reshape(self._size))
     return self
 
 
@@ -42,7 +49,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
         tensor = ops.expand.call(tensor, self._size, False)
     if self._array is not None:
         pairs = zip(self._array.reshape(-1).tolist(), tensor._array.reshape(-1).tolist(), strict=True)
-        store(self, numpy.array([callable(*pair) for pair in pairs]).reshape(self._size))
+        _store(self, numpy.array([callable(*pair) for pair in pairs]).reshape(self._size))
     return self
 
 
@@ -55,7 +62,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
     others = [t if t._size == self._size else ops.expand.call(t, self._size, False) for t in (x, y)]
     if self._array is not None:
         threes = zip(*(t._array.reshape(-1).tolist() for t in (self, *others)), strict=True)
-        store(self, numpy.array([callable(*three) for three in threes]).reshape(self._size))
+        _store(self, numpy.array([callable(*three) for three in threes]).reshape(self._size))
     return self
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import DType
-from dispatchviz.core.tensor.tensor import Storage, Tensor
+from dispatchviz.core.tensor.tensor import Storage, Tensor, expose
 
 _LEGACY = {
     dtypes.float64: "Double",
@@ -186,6 +186,7 @@ def legacy_class(dtype: DType) -> type:
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """``Tensor.untyped_storage``"""
+    expose(self)
     return UntypedStorage(self._storage, self._device)
 
 

@@ -9,7 +9,7 @@ import numpy
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.dtype import BY_NUMPY, DType
-from dispatchviz.core.tensor.tensor import Tensor, extent, from_blob
+from dispatchviz.core.tensor.tensor import Tensor, expose, extent, from_blob
 from dispatchviz.core.thread.warning import warn_python_once
 
 
@@ -42,7 +42,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not ndarray.flags.writeable:
         warn_python_once("from_numpy", _NOT_WRITABLE, "torch/csrc/utils/tensor_numpy.cpp:213")
     stride = tuple(step // width for step in ndarray.strides)
-    return ops.lift_fresh.call(from_blob(_flat(ndarray, stride), ndarray.shape, stride, known_dtype(ndarray.dtype)))
+    tensor = from_blob(_flat(ndarray, stride), ndarray.shape, stride, known_dtype(ndarray.dtype))
+    expose(tensor)
+    return ops.lift_fresh.call(tensor)
 
 
 def known_dtype(dtype: Any) -> DType:
@@ -66,7 +68,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         warn_python_once("frombuffer", _BUFFER_NOT_WRITABLE, "torch/csrc/utils/tensor_new.cpp:1556")
     memory = numpy.frombuffer(view, dtype.numpy, count, offset)
     memory = memory if memory.flags.writeable else numpy.array(memory)
-    return make_variable(from_blob(memory, (count,), (1,), dtype), requires_grad)
+    tensor = from_blob(memory, (count,), (1,), dtype)
+    expose(tensor)
+    return make_variable(tensor, requires_grad)
 
 
 def _elements(length: int, width: int, count: int, offset: int) -> int:

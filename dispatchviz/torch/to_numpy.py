@@ -15,7 +15,7 @@ from dispatchviz.core.keys.key_set import python_ks
 from dispatchviz.core.layers.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.tensor import conj_neg_bits
 from dispatchviz.core.tensor import dtype as dtypes
-from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor, expose
 from dispatchviz.core.thread.thread_state import thread
 
 _parser = PythonArgParser(("numpy(*, bool force = False)",))
@@ -36,7 +36,10 @@ def numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     check_storage(self)
     if self._dtype is dtypes.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    return zeros(self._size, self._dtype.numpy) if conj_neg_bits.is_zerotensor(plain) else plain._array
+    if conj_neg_bits.is_zerotensor(plain):
+        return zeros(self._size, self._dtype.numpy)
+    expose(plain)
+    return plain._array
 
 
 def _check_needs_no_force(self: Tensor) -> None:

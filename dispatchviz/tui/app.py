@@ -114,6 +114,7 @@ class StepperApp(TerminalApp[None]):
         namespace, name, arguments = parse(action)
         if namespace or name not in ACTIONS:
             return await self.run_action(action, self.view)
+        self.session.focused_pane = self.view.focused_pane
         self.carry_out(ACTIONS[name](self.session, *arguments))
         return True
 

@@ -18,6 +18,7 @@ from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search, more_hits
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.predictions.asking import Asking
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -66,6 +67,8 @@ class Session:
         self.asking = Asking("" if followed else file)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
+        self.focused_pane = STEPS
+        """The number of the pane with the focus: in the key-set pane steps walk through the card."""
         self.is_drawing = False
         """A picture is being made in the background."""
 

@@ -64,6 +64,8 @@ UNSEEN = {
     "change: cell stays": "a registration that another one outranks",
     "change: composite decomposes": "a kernel at an autograd key that precedes a composite, removed",
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
+    "numbers recorded": "a recording that is asked for the numbers of small tensors (`--values`)",
+    "numbers not recorded": "a recording that is asked for the numbers of small tensors (`--values`)",
     "meta checks": "a meta function that is interrupted before it asks for its output",
 }
 """Kinds that no program or command below comes to, and what would."""

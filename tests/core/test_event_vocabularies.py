@@ -150,7 +150,7 @@ OPEN = {
         "TorchDispatchEntered.types",
         "TorchDispatchLeft.handler",
     ),
-    "of numbers, and only in recordings that are asked for it": ("ResultHashed.hash",),
+    "of numbers, and only in recordings that are asked for it": ("NumbersRecorded.numbers", "ResultHashed.hash"),
     "a dispatch mode's class, which acts like a guard, may be the program's": ("GuardEntered.guard", "GuardLeft.guard"),
     "dispatch keys, dtypes and devices have modules of their own, which know the names": (
         "AutocastCast.after",
@@ -158,6 +158,8 @@ OPEN = {
         "AutocastChanged.device",
         "AutocastChanged.dtype",
         "FallthroughSkipped.keys[0]",
+        "GeometryChanged.device",
+        "GeometryChanged.dtype",
         "KernelRegistered.key",
         "NodeQueued.device",
         "NodeStarted.device",

@@ -10,11 +10,13 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core.autograd.variables.variable import current_version
+from dispatchviz.core.autograd.variables.variable import current_version, requires_grad
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
-from dispatchviz.explain.moment.tensor_card import tensor_card
+from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.steps import step
@@ -30,6 +32,8 @@ class Stood(NamedTuple):
     key_set: int
     requires_grad: bool
     version: int | None
+    dtype: str
+    device: str
 
 
 class Watching(WatchingRecorder[dict[int, Stood]]):
@@ -48,8 +52,9 @@ def _standing(tensor: Tensor) -> Stood:
         version = current_version(tensor)
     except RuntimeError:
         version = None
-    grad = tensor._requires_grad or tensor._grad_fn is not None
-    return Stood(tuple(tensor._size), tensor._ks, grad, version)
+    return Stood(
+        tuple(tensor._size), tensor._ks, requires_grad(tensor), version, str(tensor._dtype), str(tensor._device)
+    )
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[dict[int, Stood]]]:
@@ -69,16 +74,11 @@ def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[d
 
 SUBJECTS = ["views", "in_place", "geometry", "setting_memory", "autograd", "inference", "modes", "functions"]
 
-DATA_TAKEN_OVER = {"attributes_that_are_given"}
-"""No event says that ``x.data = y`` changed the shape of ``x``."""
-
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_card_says_what_the_tensor_is(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     untold = all_ = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::2]:
-        if name in DATA_TAKEN_OVER:
-            continue
         trace, stood = watched(monkeypatch, source)
         for at, tensors in enumerate(stood):
             if not isinstance(trace[at], ev.BindingEntered):  # within a call a tensor changes before it is said
@@ -86,7 +86,7 @@ def test_a_card_says_what_the_tensor_is(monkeypatch: pytest.MonkeyPatch, subject
             for number, stands in tensors.items():
                 card = tensor_card(trace, number, at)
                 assert card is not None, (name, at, number)
-                said = Stood(card.shape, card.key_set, card.requires_grad, card.version)
+                said = Stood(card.shape, card.key_set, card.requires_grad, card.version, card.dtype, card.device)
                 untold += card.version is None and stands.version is not None
                 all_ += 1
                 expected = stands if card.version is not None else stands._replace(version=None)
@@ -136,3 +136,67 @@ def test_which_tensors_a_step_is_about() -> None:
     runs = step(trace, event(ev.NodeStarted, name="MulBackward0"))
     assert w in tensors_of(trace, runs)
     assert variables_of(trace, 0) == []
+
+
+TAKEN_OVER = """
+import torch
+x = torch.ones(2, requires_grad=True)
+y = torch.zeros(3, 1, dtype=torch.float64, device="cuda")
+z = x.detach()
+x.data = y
+y.add_(1)
+"""
+
+
+def test_data_that_is_set_is_all_of_the_other_tensor() -> None:
+    trace = run("-", (), io.StringIO(), TAKEN_OVER.encode()).trace
+    (at,) = trace.steps_of(ev.GeometryChanged)
+    x, y, z = (next(e.tensor for e in trace if isinstance(e, ev.NameBound) and e.name == name) for name in "xyz")
+
+    def card(tensor: int, at: int) -> TensorCard:
+        found = tensor_card(trace, tensor, at)
+        assert found is not None
+        return found
+
+    before, after = card(x, at - 2), card(x, at)
+    assert (before.shape, before.dtype, before.device) == ((2,), "torch.float32", "cpu")
+    assert (after.shape, after.dtype, after.device) == ((3, 1), "torch.float64", "cuda:0")
+    assert after.key_set == card(y, at).key_set != before.key_set
+    assert before.mates == ("z",)
+    assert after.mates == ("y",)
+    assert card(y, at).mates == ("x",)
+    assert card(z, at).mates == ()
+    said = why_here(trace, at)
+    assert said == (
+        "x takes over what another tensor is and stays the same tensor: it is [3, 1] float64 on cuda:0 now, its "
+        "strides are [1, 1]."
+    )
+
+
+UNDER_NO_GRAD = """
+import torch
+x = torch.ones(2, 2, requires_grad=True)
+with torch.no_grad():
+    v = x[0]
+    w = v * 1
+detached = x.detach()[0]
+base = torch.ones(2, 2)
+with torch.no_grad():
+    late = base[0]
+base.mul_(x)
+after = 1
+"""
+
+
+def test_a_view_made_under_no_grad_requires_grad_with_its_base() -> None:
+    """As a real PyTorch answers ``v.requires_grad``."""
+    trace = run("-", (), io.StringIO(), UNDER_NO_GRAD.encode()).trace
+    held = {e.name: (e.tensor, e.seq) for e in trace if isinstance(e, ev.NameBound)}
+
+    def needed(name: str, at: int) -> bool:
+        card = tensor_card(trace, held[name][0], at)
+        assert card is not None
+        return card.requires_grad
+
+    assert [needed(name, held[name][1]) for name in ("v", "w", "detached", "late")] == [True, False, False, False]
+    assert needed("late", len(trace) - 1), "its base got a history"

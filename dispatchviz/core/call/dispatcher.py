@@ -90,6 +90,7 @@ def _run_boxed(how: CallKind, op: OperatorEntry, cell: Cell, ks: int, stack: lis
         cell.boxed(ks, stack)
         return
     below = len(stack) - len(op.schema.arguments)
+    args = tuple(stack[below:]) if rec.numbers else ()
     if how == "callBoxed":
         rec.called(how, cell, ks, stack[below:])
     else:
@@ -101,4 +102,6 @@ def _run_boxed(how: CallKind, op: OperatorEntry, cell: Cell, ks: int, stack: lis
         raise
     if rec.hashes:
         rec.result_hashed(op, tuple(stack[below:]))
+    if rec.numbers:
+        rec.numbers_after(op, args, tuple(stack[below:]))
     rec.returned(tuple(stack[below:]))

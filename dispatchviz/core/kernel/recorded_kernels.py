@@ -4,8 +4,8 @@ The dispatcher runs these in a cell's stead while a recording goes on. Every eve
 here, so the functions are written out in ``generated/recorded_calls.py``: with as many parameters as the operator has
 (``*args`` would cost more than the notes), with the recorder's values as constants, and calls whose only tensors are
 one or two plain parameters, most calls, name those outright. Here is the choice among them, and the same for numbers
-of arguments that no operator of PyTorch's has, and for recordings with hashes of results. ``operator_entry.py`` drops
-them when a recorder begins or ceases to listen.
+of arguments that no operator of PyTorch's has, and for recordings with hashes or numbers of results.
+``operator_entry.py`` drops them when a recorder begins or ceases to listen.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def recorded_call(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``call`` runs it: ``function(ks, *args)``."""
-    if rec.hashes:
+    if rec.hashes or rec.numbers:
         return _call_of_any(rec, cell)
     count, tensors = len(cell.operator.schema.arguments), cell.operator.schema.plain_tensors
     make = written_out.CALLS.get((count, tensors)) or written_out.CALLS.get((count, ()), _call_of_any)
@@ -37,14 +37,14 @@ def recorded_call(rec: Recorder, cell: Cell) -> Typed:
 
 def recorded_redispatch(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``redispatch`` runs it: ``function(ks, *args)``."""
-    if rec.hashes:
+    if rec.hashes or rec.numbers:
         return _redispatch_of_any(rec, cell)
     return written_out.REDISPATCHES.get(len(cell.operator.schema.arguments), _redispatch_of_any)(rec, cell)
 
 
 def recorded_redispatch_within(rec: Recorder, cell: Cell, ks: int, guard: type[ExcludeFixed]) -> Guarded:
     """The kernel of a cell with its set, run within a guard: called with all arguments."""
-    if rec.hashes:
+    if rec.hashes or rec.numbers:
         return _redispatch_within_of_any(rec, cell, ks, guard)
     count = len(cell.operator.schema.arguments)
     return written_out.REDISPATCHES_WITHIN.get(count, _redispatch_within_of_any)(rec, cell, ks, guard)
@@ -68,6 +68,8 @@ def _call_of_any(rec: Recorder, cell: Cell) -> Typed:
             elif id(_getframe(2).f_code) not in kernels:
                 rec.find_caller()
         rec.called("call", cell, ks, args)
+        if rec.numbers:
+            rec.numbers_before(args)
         return _returned(rec, cell, function, ks, args)
 
     return recorded
@@ -88,10 +90,14 @@ def _returned(rec: Recorder, cell: Cell, function: Callable[..., Any], ks: int, 
     try:
         result = function(ks, *args)
     except BaseException as error:
+        if rec.numbers:
+            rec.numbers_after(cell.operator, args, ())
         rec.call_failed(error)
         raise
     if rec.hashes:
         rec.result_hashed(cell.operator, result)
+    if rec.numbers:
+        rec.numbers_after(cell.operator, args, result)
     rec.returned(result)
     return result
 
@@ -114,6 +120,8 @@ def _redispatch_within_of_any(rec: Recorder, cell: Cell, ks: int, guard: type[Ex
         state.excluded = excluded
         if rec.hashes:
             rec.result_hashed(cell.operator, result)
+        if rec.numbers:
+            rec.numbers_after(cell.operator, args, result)
         rec.returned(result)
         rec.note(("guard_left", name, state.included, excluded))
         return result

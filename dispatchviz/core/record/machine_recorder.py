@@ -15,9 +15,10 @@ from __future__ import annotations
 from dispatchviz.core.record.recorders.autograd_recorder import AutogradRecorder
 from dispatchviz.core.record.recorders.call_recorder import CallRecorder
 from dispatchviz.core.record.recorders.engine_recorder import EngineRecorder
+from dispatchviz.core.record.recorders.number_recorder import NumberRecorder
 from dispatchviz.core.record.recorders.tensor_recorder import TensorRecorder
 from dispatchviz.core.record.recorders.thread_state_recorder import ThreadStateRecorder
 
 
-class Recorder(CallRecorder, ThreadStateRecorder, TensorRecorder, AutogradRecorder, EngineRecorder):
+class Recorder(NumberRecorder, CallRecorder, ThreadStateRecorder, TensorRecorder, AutogradRecorder, EngineRecorder):
     """Records what the machine does, all subjects together."""

@@ -45,6 +45,8 @@ class Storage(Struct, eq=False, gc=False):
     """Given by the recorder."""
     kind: str = ""
     """``"pinned"`` or ``"shared"``, which is only said: all memory is alike."""
+    exposed: bool = False
+    """NumPy or the program has it in its hands, too, and may change it unseen."""
 
 
 class VersionCounter(Struct, eq=False, gc=False):
@@ -271,6 +273,13 @@ def from_blob(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return tensor
+
+
+def expose(tensor: Tensor) -> None:
+    """Its memory is handed out, to NumPy or to the program."""
+    tensor._storage.exposed = True
+    if recorder.active is not None:
+        recorder.active.memory_exposed(tensor)
 
 
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row
 from dispatchviz.explain.keys.key_text import BACKENDS, backends, functionalities, key_names, runtime_name
 
-UNITED, INCLUDED, EXCLUDED, MASK, WINNER = STAGES = (0, 1, 2, 3, 4)
-"""The sub-steps, in the order in which a call makes them. A redispatch has no second and third one."""
+ARGUMENTS, UNITED, INCLUDED, EXCLUDED, MASK, WINNER = STAGES = (0, 1, 2, 3, 4, 5)
+"""The sub-steps, in the order in which a call makes them. Where all arguments have one set, that is the united one; a
+redispatch begins with the set that was received, and nothing is included or excluded."""
+
+COMPUTED = 6
+"""The last rows of the card of a call: all but its arguments."""
 
 FEW = 3
 """Up to so many arguments with equal sets are named."""
@@ -63,8 +67,7 @@ def stages(card: KeySetCard) -> tuple[int, ...]:
 
 def card_at(card: KeySetCard, stage: int) -> CardAt:
     """The card at one of ``stages``."""
-    so_far = _so_far(card, stage)
-    return CardAt(stage, lanes(card), names_of(so_far), card.winner if stage == WINNER else "")
+    return CardAt(stage, lanes(card), names_of(so_far(card, stage)), card.winner if stage == WINNER else "")
 
 
 def names_of(raw: int) -> tuple[str, ...]:
@@ -74,12 +77,12 @@ def names_of(raw: int) -> tuple[str, ...]:
     return tuple(runtime_name(key, raw) for key in functionalities(raw))
 
 
-def _so_far(card: KeySetCard, stage: int) -> int:
+def so_far(card: KeySetCard, stage: int) -> int:
+    """The set after a sub-step; empty while the arguments are looked at one by one."""
     rows = {row.title: row.raw for row in card.rows}
     if "united" not in rows:
-        received, *_, passed = [row.raw for row in card.rows[:-1]]
-        return received if stage == UNITED else passed
-    found = rows["united"]
+        return card.rows[0].raw if stage == UNITED else card.rows[-2].raw
+    found = rows["united"] if stage >= UNITED else 0
     if stage >= INCLUDED:
         found |= rows["included"]
     if stage >= EXCLUDED:
@@ -89,15 +92,15 @@ def _so_far(card: KeySetCard, stage: int) -> int:
 
 def _computed(card: KeySetCard, rows: dict[str, Row]) -> Iterator[Lane]:
     """Of a call."""
-    arguments = card.rows[: next(at for at, row in enumerate(card.rows) if row.title == "united")]
-    groups = _equal(arguments)
-    yield from (_arguments(raw, names) for raw, names in groups.items())
+    groups = _equal(card.rows[:-COMPUTED])
+    stage = UNITED if len(groups) == 1 else ARGUMENTS
+    yield from (_arguments(stage, raw, names) for raw, names in groups.items())
     if len(groups) != 1:
         said = "" if groups else "no tensor among the arguments"
         yield Lane(UNITED, "united", "=", names_of(rows["united"].raw), said)
     yield Lane(INCLUDED, "included", "+", names_of(rows["included"].raw), "" if rows["included"].raw else "nothing")
     for stage, title, said in ((EXCLUDED, "excluded", "by the thread"), (MASK, "mask", "{} through here")):
-        yield _taken(stage, title, _so_far(card, stage - 1), _so_far(card, stage), said)
+        yield _taken(stage, title, so_far(card, stage - 1), so_far(card, stage), said)
     yield _left(card, rows["effective"].raw)
 
 
@@ -120,11 +123,11 @@ def _equal(arguments: Iterable[Row]) -> dict[int, list[str]]:
     return groups
 
 
-def _arguments(raw: int, names: list[str]) -> Lane:
+def _arguments(stage: int, raw: int, names: list[str]) -> Lane:
     distinct = tuple(dict.fromkeys(names))
     if len(distinct) <= FEW:
-        return Lane(UNITED, ", ".join(distinct), "", names_of(raw), "")
-    return Lane(UNITED, f"{len(names)} tensors", "", names_of(raw), "", distinct)
+        return Lane(stage, ", ".join(distinct), "", names_of(raw), "")
+    return Lane(stage, f"{len(names)} tensors", "", names_of(raw), "", distinct)
 
 
 def _taken(stage: int, title: str, before: int, after: int, said: str) -> Lane:

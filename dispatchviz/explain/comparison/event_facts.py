@@ -45,7 +45,7 @@ _LEFT_OUT = frozenset(
 VALUES = frozenset(
     {
         (ev.BindingEntered, "arguments"), (ev.TorchDispatchEntered, "arguments"), (ev.AttributeSaved, "value"),
-        (ev.ResultHashed, "hash"), (ev.TensorCreated, "value"),
+        (ev.ResultHashed, "hash"), (ev.NumbersRecorded, "numbers"), (ev.TensorCreated, "value"),
     }
 )  # fmt: skip
 """Values that do not make the way another one by themselves."""

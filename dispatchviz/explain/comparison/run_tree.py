@@ -24,7 +24,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_text
 ROOT = -1
 """What the outermost events are within."""
 
-_NO_WAY = (*TEXT, ev.ResultHashed)
+_NO_WAY = (*TEXT, ev.ResultHashed, ev.NumbersRecorded)
 
 NOTHING = 0
 """The way of what is nothing but texts of the program and numbers."""

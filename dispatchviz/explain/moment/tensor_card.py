@@ -11,8 +11,9 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.moment.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
-from dispatchviz.explain.trace_index.trace_index import Index, index, latest
+from dispatchviz.explain.trace_index.trace_index import Index, index
 
 MOST_MATES = 64
 """Of memory that more tensors are on nobody looks for the version: it would mean to look at all of them."""
@@ -48,6 +49,7 @@ class TensorCard:
     device: str
     key_set: int
     requires_grad: bool
+    """``x.requires_grad``: of a view also if its base does, in whatever mode it was made."""
     grad_fn: str
     """The Node that made it; empty of a leaf, and of what has no history."""
     version: int | None
@@ -64,6 +66,8 @@ class TensorCard:
     """By which Nodes it is kept, the latest first; at most a few."""
     made: int
     """The step at which it appeared."""
+    numbers: str
+    """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
 
 
 def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
@@ -72,37 +76,27 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
     made = known.tensors.get(tensor)
     if made is None or made.seq > at:
         return None
-    node, view = known.history(tensor, at), known.views.get(tensor)
-    mates = [other for other in _on_memory(trace, made.storage, at) if other != tensor][::-1]
+    node, view, taken = known.history(tensor, at), known.views.get(tensor), _taken_over(trace, tensor, at)
+    storage = made.storage if taken is None else taken.storage
+    mates = [other for other in _on_memory(trace, storage, at) if other != tensor][::-1]
     return TensorCard(
         tensor,
         tensor_name(trace, tensor, at),
         known.shape(tensor, at) or made.shape,
-        made.dtype,
-        made.device,
+        made.dtype if taken is None else taken.dtype,
+        made.device if taken is None else taken.device,
         _key_set(trace, made, at),
-        _needs_grad(known, tensor, at),
+        known.grad_needed(tensor, at),
         "" if node is None else node_title(trace, node, at),
         version_of(trace, tensor, at),
-        made.storage,
+        storage,
         tensor_name(trace, view.base, at) if view is not None and view.seq <= at else "",
         tuple(tensor_name(trace, other, at) for other in mates[:SHOWN]),
         max(len(mates) - SHOWN, 0),
         tuple(_saved(trace, tensor, at)),
         made.seq,
+        numbers_of(trace, tensor, at),
     )
-
-
-def _needs_grad(known: Index, tensor: int, at: int) -> bool:
-    """By itself; of a view also if its base did when it was made in grad mode, or got a history by a later write."""
-    if latest(known.requires_grad.get(tensor, ()), at):
-        return True
-    view = known.views.get(tensor)
-    if view is None or view.seq > at or view.creation_meta in ("NO_GRAD_MODE", "INFERENCE_MODE"):
-        return False
-    written = known.steps_about(view.base, ev.HistoryRebased)
-    rebased = bisect_right(written, at) > bisect_right(written, view.seq)
-    return rebased or bool(latest(known.requires_grad.get(view.base, ()), view.seq))
 
 
 def _key_set(trace: Trace, made: ev.TensorCreated, at: int) -> int:
@@ -115,13 +109,23 @@ def _last(trace: Trace, steps: Sequence[int], at: int) -> ev.AnyEvent | None:
     return trace[steps[place - 1]] if place else None
 
 
+def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:
+    """The last ``x.data = y`` of a tensor."""
+    steps = index(trace).steps_about(tensor, ev.GeometryChanged)
+    place = bisect_right(steps, at)
+    events = (trace[step] for step in steps[max(place - LOOKED_AT, 0) : place][::-1])
+    return next((event for event in events if isinstance(event, ev.GeometryChanged) and event.dtype), None)
+
+
 def _on_memory(trace: Trace, storage: int, at: int) -> list[int]:
-    """The tensors that appeared on a storage by then, in order, each once."""
+    """The tensors that came onto a storage by then and are on it still, in order, each once."""
     if storage < 0:
         return []
-    steps, tensors = trace.columns.of_storage.get(storage, ()), trace.columns.tensors
+    steps = index(trace).about_storage(storage, ev.TensorCreated, ev.GeometryChanged)
     near = steps[max(bisect_right(steps, at) - MOST_MATES, 0) : bisect_right(steps, at)]
-    return list(dict.fromkeys(tensors[step] for step in near))
+    met = dict.fromkeys(trace.columns.tensors[step] for step in near)
+    left = ((tensor, _taken_over(trace, tensor, at)) for tensor in met)
+    return [tensor for tensor, taken in left if taken is None or taken.storage == storage]
 
 
 # -- version -------------------------------------------------------------------------------------------------------
@@ -135,7 +139,7 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
     """
     known = index(trace)
     made = known.tensors.get(tensor)
-    if made is None or made.storage < 0 or len(trace.columns.of_storage.get(made.storage, ())) > MOST_MATES:
+    if made is None or made.storage < 0 or len(known.about_storage(made.storage, ev.TensorCreated)) > MOST_MATES:
         return None
     mates = list(dict.fromkeys((*_on_memory(trace, made.storage, at), tensor)))
     bumps = _steps(known, mates, at, ev.VersionBumped)

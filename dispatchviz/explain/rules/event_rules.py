@@ -235,7 +235,7 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             text = (
                 "Sizes and strides belong to the tensor, not to its memory: they can be changed without a new tensor."
             )
-            return Rule(text, "c10::TensorImpl::set_sizes_and_strides", "c10/core/TensorImpl.h")
+            return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
         case ev.RequiresGradSet(detached=True):
             text = "detach_ removes a tensor from its graph: it is a leaf that does not require grad from then on."
             return Rule(text, "VariableType::detach_", "torch/csrc/autograd/VariableTypeManual.cpp")
@@ -244,9 +244,13 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
         case ev.KeySetChanged():
             text = (
-                "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys."
+                "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys. "
+                "With x.data = y, x takes over the set of y."
             )
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
+        case ev.NumbersRecorded():
+            text = "Numbers are in a tensor's memory: all tensors on it see what one of them writes."
+            return Rule(text, "c10::StorageImpl", "c10/core/StorageImpl.h")
         case ev.TensorWrapperMade():
             text = "Each level of grad has tensors of its own, so that the levels' histories stay separate."
             return Rule(text, "at::functorch::makeTensorWrapper", "aten/src/ATen/functorch/TensorWrapper.cpp")

@@ -45,6 +45,7 @@ TensorEvent = (
     | ev.KeySetChanged
     | ev.BatchedTensorMade
     | ev.TensorWrapperMade
+    | ev.NumbersRecorded
 )
 TangentEvent = ev.DualLevelEntered | ev.DualLevelLeft | ev.ForwardFormulaEntered | ev.TangentSet
 ForwardEvent = (

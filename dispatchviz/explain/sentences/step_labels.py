@@ -331,6 +331,12 @@ def _change(event: ev.KeySetChanged) -> str:
     return " ".join([f"+{name}" for name in sorted(after - before)] + [f"-{name}" for name in sorted(before - after)])
 
 
+@_of(ev.NumbersRecorded)
+def _numbers(trace: Trace, event: ev.NumbersRecorded) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return shortened(f"{name} holds {event.numbers}" if event.numbers else f"numbers of {name} are not known", WIDTH)
+
+
 # -- forward ----------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors import inplace_errors
 from dispatchviz.explain.keys.key_text import key_names, shown
 from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
-from dispatchviz.explain.sentences.english import listed, shaped
+from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import TensorEvent
 from dispatchviz.explain.sentences.functorch_sentences import why_batched, why_wrapped
 from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
@@ -33,6 +33,8 @@ def why_tensor(trace: Trace, event: TensorEvent) -> Statements:
             return view_sentences.why_made(trace, event)
         case ev.VersionBumped():
             return _bumped(trace, event)
+        case ev.GeometryChanged(dtype=dtype) if dtype:
+            return _taken_over(trace, event)
         case ev.GeometryChanged():
             text = (
                 f"{tensor_name(trace, event.tensor, event.seq)} gets other sizes and strides and stays the same "
@@ -47,6 +49,8 @@ def why_tensor(trace: Trace, event: TensorEvent) -> Statements:
             return why_batched(trace, event)
         case ev.TensorWrapperMade():
             return why_wrapped(trace, event)
+        case ev.NumbersRecorded():
+            return _numbers(trace, event)
         case _:
             assert_never(event)
 
@@ -84,6 +88,23 @@ def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
     notice = "." if coming else ", so that a Node which saved it before can detect it."
     text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
     return Statement("version bumped", text, (Version(event.tensor, event.after),)), *coming
+
+
+def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    text = (
+        f"{name} takes over what another tensor is and stays the same tensor: it is {shaped(event.shape)} "
+        f"{plain_dtype(event.dtype)} on {event.device} now, its strides are {shaped(event.stride)}."
+    )
+    return Statement("data taken over", text)
+
+
+def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    if event.numbers:
+        return Statement("numbers recorded", f"{name} holds {event.numbers}.")
+    text = "From here on its numbers are not recorded." if event.written else "Its numbers are not known here."
+    return Statement("numbers not recorded", f"{name} has other numbers, or may get them. {text}")
 
 
 def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:

@@ -33,6 +33,7 @@ class Index:
         self._numbers = {text: number for number, text in enumerate(columns.name_texts)}
         of_tensor, of_node = StepsByKind(columns, columns.of_tensor), StepsByKind(columns, columns.of_node)
         self._of_tensor, self._of_node = of_tensor, of_node
+        self._of_storage = StepsByKind(columns, columns.of_storage)
         self._of_name, self._of_result = (StepsByKind(columns, each) for each in (columns.of_name, columns.of_result))
 
         self.names: Lookup[int, Entries[str]] = Lookup(self._names, of_tensor)
@@ -133,6 +134,10 @@ class Index:
     def steps_about(self, tensor: int, *kinds: type[Any]) -> Sequence[int]:
         """The steps of some kinds that are about a tensor, in order."""
         return self._of_tensor.steps(tensor, *kinds)
+
+    def about_storage(self, storage: int, *kinds: type[Any]) -> Sequence[int]:
+        """The steps of some kinds that are about a memory, in order."""
+        return self._of_storage.steps(storage, *kinds)
 
     def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
         """A tensor's shape as of a step; None if the trace does not say."""

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised, SourceLine
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.key_set_stages import stage_sentence
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.rules.event_rules import Rule
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
@@ -65,10 +67,17 @@ def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, opening: bool
     event = cursor.trace[cursor.at]
     if opening and isinstance(event, SourceLine):
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST), width - 1)]
-    sentence = ASKED_FIRST.plain if hides_sentence(cursor) else why_here(cursor.trace, cursor.at)
+    shown = _stage(cursor) or why_here(cursor.trace, cursor.at)
+    sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown
     texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
     rows = [*(replace(note, indent=1) for note in notes), *texts]
     return [part for row in rows for part in wrap(cut_row(row, LONGEST), width - 1)]
+
+
+def _stage(cursor: Cursor) -> str:
+    """What the sub-step of the key-set card does; empty unless the reader is at one."""
+    card = None if cursor.stage is None else key_set_card(cursor.trace, cursor.at)
+    return "" if card is None or cursor.stage is None else stage_sentence(card, cursor.stage)
 
 
 def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.commands.predicting import question_on_the_way
+from dispatchviz.tui.cursor.key_set_walk import walk, walk_back
+from dispatchviz.tui.layout.pane_layout import KEYS
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import line
 
@@ -12,14 +14,20 @@ RESUMES = {"resume": True, "resume_back": False}
 """The moves that go to a stop, and whether they go forward."""
 
 
+WALKS = {"into": walk, "into_back": walk_back}
+"""What steps do instead while the key-set pane has the focus."""
+
+
 def move(session: Session, how: str) -> Update:
     """A step; ``how`` is a method of the cursor. One that would answer a question stops before it."""
-    before, after = session.cursor, getattr(session.cursor, how)()
+    before = session.cursor
+    walks = WALKS.get(how) if session.focused_pane == KEYS else None
+    after = getattr(before, how)() if walks is None else walks(before)
     if (question := question_on_the_way(session, before, after)) is not None:
         return question
     if how in RESUMES and before.stop(RESUMES[how]) is None:
         return Update(after, no_stop(after, RESUMES[how]))
-    moved = after.at != before.at or after.opened != before.opened
+    moved = (after.at, after.stage, after.opened) != (before.at, before.stage, before.opened)
     return Update(after, None if moved else went_nowhere(before, how))
 
 

@@ -85,6 +85,8 @@ class Cursor:
     """While questions are asked how many were answered right: ``predict: 4 of 6 right``."""
     follows: bool = False
     """The reader wanted to be at the end, and goes on to each new one."""
+    stage: int | None = None
+    """The sub-step of the key-set card (``key_set_walk.py``); None: all of it, as after every other move."""
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -314,7 +316,9 @@ class Cursor:
         return self._at(self._let_through(self._inside(to)))
 
     def _at(self, to: int) -> Cursor:
-        return self if to == self.at else replace(self, at=to, came_from=self.at, below=(), follows=False)
+        if to == self.at:
+            return self if self.stage is None else replace(self, stage=None)
+        return replace(self, at=to, came_from=self.at, below=(), follows=False, stage=None)
 
     def _let_through(self, to: int) -> int:
         """The next step in the direction of a move that the filter does not hide, or the last one before its end."""

@@ -58,6 +58,7 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.GeometryChanged: (TENSORS, SOURCE),
     ev.RequiresGradSet: (TENSORS, SOURCE),
     ev.KeySetChanged: (TENSORS, SOURCE),
+    ev.NumbersRecorded: (TENSORS, SOURCE),
     ev.NodeCreated: (GRAPH, SOURCE),
     ev.EdgesCollected: (GRAPH, SOURCE),
     ev.AttributeSaved: (GRAPH, SOURCE),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, key_set_card
-from dispatchviz.explain.calls.key_set_lanes import EXCLUDED, MASK, WINNER, Lane, lanes
+from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, MASK, WINNER, Lane, card_at, lanes
+from dispatchviz.explain.calls.key_set_stages import stage_name, stage_place
 from dispatchviz.tui.panes.key_set_table import table
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import Line, Span, line
@@ -16,22 +19,40 @@ LONGEST_TITLE = 16
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The card, or at which step there will be one."""
-    return rows_at(trace, at, width, stage_of(trace[at]))
-
-
-def rows_at(trace: Trace, at: int, width: int, stage: int | None) -> list[Line]:
-    """The card at one of its sub-steps, whose lanes are lit (``key_set_lanes.STAGES``); None: at none of them."""
     card = key_set_card(trace, at)
     if card is None:
         return [not_yet(trace, at, ev.Dispatched, "No key set here: this step is in no dispatch")]
+    return [_winner(card), *_lanes(lanes(card), stage_of(trace[at])), *_reasons_and_table(card, width)]
+
+
+def rows_at(trace: Trace, at: int, width: int, stage: int) -> list[Line]:
+    """The card at one of its sub-steps (``key_set_lanes.STAGES``): its lanes are lit, the first one is the row to look
+    at, and the card begins with the set as far as it has come."""
+    card = key_set_card(trace, at)
+    if card is None:
+        return rows(trace, at, width)
+    shown = _lanes(lanes(card), stage)
+    lit = next((row for row in shown if row.shaded), None)
+    return [
+        replace(_winner(card) if stage == WINNER else _so_far(card, stage), here=False),
+        *(replace(row, here=row is lit) for row in shown),
+        *(replace(row, here=False) for row in _reasons_and_table(card, width)),
+    ]
+
+
+def _reasons_and_table(card: KeySetCard, width: int) -> list[Line]:
     reasons = sorted(card.reasons, key=lambda reason: reason[0] != card.winner)
     return [
-        _winner(card),
-        *_lanes(lanes(card), stage),
         *(_reason(name, text, name == card.winner) for name, text in reasons),
         line(),
         *table(card, width),
     ]
+
+
+def title_at(trace: Trace, at: int, stage: int) -> str:
+    """What stands behind the title of the pane: ``stage 3/6: included``."""
+    card = key_set_card(trace, at)
+    return "" if card is None else f"stage {stage_place(card, stage)}: {stage_name(card, stage)}"
 
 
 def stage_of(event: ev.AnyEvent) -> int | None:
@@ -60,6 +81,11 @@ def _winner(card: KeySetCard) -> Line:
     )
 
 
+def _so_far(card: KeySetCard, stage: int) -> Line:
+    keys = "{" + ", ".join(card_at(card, stage).keys) + "}" if stage != ARGUMENTS else "not united yet"
+    return line(("so far ", "dim"), (keys, "key"), key="winner", value=keys, indent=7)
+
+
 def _lanes(found: tuple[Lane, ...], stage: int | None) -> list[Line]:
     width = min(max((len(lane.title) for lane in found), default=0), LONGEST_TITLE)
     shared = [_shared(lane) for lane in found if lane.names]
@@ -73,8 +99,8 @@ def _lane(lane: Lane, width: int, lit: bool) -> Line:
     role = "removed" if takes else "lit" if lit else "key"
     end: Span = (f" {lane.said}" if lane.said else "", "winner" if lane.said.startswith("→") else "dim")
     title: Span = (f"{lane.sign or ' '} {lane.title:<{width}}  ", "bold" if lit else "dim")
-    return line(mark, title, ("{", "dim"), (keys, role), ("}", "dim"), end, key=f"lane {lane.title}", indent=width + 5,
-                shaded=lit)  # fmt: skip
+    key = f"lane {lane.stage} {lane.title}"
+    return line(mark, title, ("{", "dim"), (keys, role), ("}", "dim"), end, key=key, indent=width + 5, shaded=lit)
 
 
 def _shared(lane: Lane) -> Line:

@@ -53,6 +53,8 @@ def _card(card: TensorCard, alike: bool, width: int) -> Iterator[Line]:
         indent=width + 2,
     )
     margin = " " * (width + 2)
+    if card.numbers:
+        yield line(margin, card.numbers, key=f"numbers {card.number}", value=card.numbers, indent=width + 2)
     if not alike:
         keys = "{" + ", ".join(names_of(card.key_set)) + "}"
         yield line(margin, (keys, "key"), key=f"keys {card.number}", indent=width + 2)

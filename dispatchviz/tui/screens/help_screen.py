@@ -29,6 +29,8 @@ from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
 
+FORWARD, BACK = key_of("move('into')").first, key_of("move('into_back')").first
+
 ABOUT = {
     STEPS: (
         "Every step of the program, indented by what it happened within. The highlighted one is where you stand: all "
@@ -38,7 +40,9 @@ ABOUT = {
         "How the call around this step came to its key: who wins, then a row per set. Read it from top to bottom: "
         "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
         "cell is a fallthrough, and the highest key that is left wins. Below: why, key by key, and a table of all "
-        f"keys and sets. {key_of('whole').first} has the sets as numbers."
+        f"keys and sets. While this pane has the focus, {FORWARD} and {BACK} at the step of a call walk through its "
+        "sets, one lit at a time. "
+        f"{key_of('whole').first} has the sets as numbers."
     ),
     CELL: (
         "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "

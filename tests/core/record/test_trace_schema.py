@@ -71,7 +71,7 @@ WORDS: dict[str, Any] = {
 
 def a_name_lost() -> bytes:
     """The lines of a program in which a variable goes to a tensor that has a name."""
-    with dispatchviz.record("p.py") as trace:
+    with dispatchviz.record("p.py", values=4) as trace:
         x, y = model.ones(2), model.zeros(2)
         x + y
         x = y

@@ -79,5 +79,8 @@ def set_data(tensor: Tensor, value: Any) -> None:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     if tensor._dtype is not value._dtype or tensor._device != value._device:
         tensor._accumulator = None
+    before = tensor._ks
     for field in ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device"):
         setattr(tensor, field, getattr(value, field))
+    if recorder.active is not None:
+        recorder.active.data_set(tensor, before)

@@ -136,6 +136,7 @@ from dispatchviz.core.record.events.tensor_events import (
     CreationMeta,
     GeometryChanged,
     KeySetChanged,
+    NumbersRecorded,
     RequiresGradSet,
     TensorCreated,
     TensorOrigin,
@@ -221,6 +222,7 @@ __all__ = [
     "NodeQueued",
     "NodeSkipped",
     "NodeStarted",
+    "NumbersRecorded",
     "OperatorDefined",
     "OutputAllocated",
     "OutputHistory",
@@ -283,12 +285,12 @@ AnyEvent = (
     | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
-    | ResultHashed
+    | ResultHashed | NumbersRecorded
 )  # fmt: skip
-"""The last one is only in recordings that were asked for it (``OPTIONAL``)."""
+"""The last ones are only in recordings that were asked for them (``OPTIONAL``)."""
 
-OPTIONAL = ResultHashed
-"""The kind that a recording has if it was asked for."""
+OPTIONAL = (ResultHashed, NumbersRecorded)
+"""The kinds that a recording has if it was asked for them."""
 
 CONTAINERS = (
     SourceLine, TensorFormatted, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered,

@@ -78,7 +78,8 @@ class VersionBumped(Event, frozen=True):
 
 
 class GeometryChanged(Event, frozen=True):
-    """An existing tensor got other sizes or strides: ``resize_``, outputs of the wrong size, in-place views."""
+    """An existing tensor got other sizes or strides: ``resize_``, outputs of the wrong size, in-place views, ``x.data =
+    y``."""
 
     tensor: TensorNumber
     """Number of the tensor."""
@@ -86,6 +87,12 @@ class GeometryChanged(Event, frozen=True):
     """Its sizes from here on."""
     stride: tuple[Stride, ...]
     """Its strides from here on, in elements."""
+    dtype: str = ""
+    """Its dtype from here on, of ``x.data = y``; else empty."""
+    device: str = ""
+    """Its device from here on, of ``x.data = y``; else empty."""
+    storage: StorageNumber = -1
+    """The storage that it is on from here on, of ``x.data = y``; else -1."""
 
 
 class RequiresGradSet(Event, frozen=True):
@@ -108,3 +115,20 @@ class KeySetChanged(Event, frozen=True):
     """Its key set until then, as a 64-bit number."""
     after: KeySet
     """Its key set from here on, as a 64-bit number."""
+
+
+class NumbersRecorded(Event, frozen=True):
+    """The numbers of a small tensor, when they may have become others: it is met as an argument or a result of a call,
+    or its memory was written to. Only of a recording that was asked for numbers (``record(values=16)``,
+    ``--values``)."""
+
+    tensor: TensorNumber
+    """Number of the tensor."""
+    storage: StorageNumber
+    """Number of the storage that they are on."""
+    numbers: str
+    """All of them, in the brackets of Python's lists, as NumPy writes each: ``[[0.1, 2.0], [3.0, nan]]``. Empty of a
+    tensor with more elements that was written to; and where its memory is from now on in the hands of NumPy or the
+    program, which may change it unseen."""
+    written: bool
+    """Its memory was written to by this call, or may be from now on: what was said of other tensors on it is over."""

@@ -54,5 +54,10 @@ def _numbers(array: Any) -> Any:
 
 def has_own_numbers(schema: FunctionSchema) -> tuple[bool, ...]:
     """Of each return whether its numbers are new: not those of a view, whose base has them, nor unwritten memory."""
-    unwritten = _UNWRITTEN.match(schema.name) is not None
+    unwritten = writes_nothing(schema)
     return tuple([not unwritten and (each.alias is None or each.is_write) for each in schema.returns])
+
+
+def writes_nothing(schema: FunctionSchema) -> bool:
+    """Whether an operator computes no numbers: what its result holds is chance, or was there before."""
+    return _UNWRITTEN.match(schema.name) is not None

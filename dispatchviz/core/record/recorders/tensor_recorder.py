@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.shared_text import device_text, dtype_text
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase
 
 if TYPE_CHECKING:
@@ -27,6 +28,20 @@ class TensorRecorder(RecorderBase):
     def geometry_changed(self, tensor: Tensor) -> None:
         """It already has the new one."""
         self._emit(ev.GeometryChanged, self._tensor(tensor), tensor._size, tensor._stride)
+        self.memory_changed(tensor)
+
+    def data_set(self, tensor: Tensor, before: int) -> None:
+        """It already has all that the other tensor has; its key set was this one."""
+        if before != tensor._ks:
+            self.key_set_changed(tensor, before)
+        number, storage = self._tensor(tensor), tensor._storage
+        on = -1 if storage.buffer is None else storage._number - self.first_storage
+        dtype, device = dtype_text(tensor._dtype), device_text(tensor._device)
+        self._emit(ev.GeometryChanged, number, tensor._size, tensor._stride, dtype, device, max(on, -1))
+        self.memory_changed(tensor)
+
+    def memory_changed(self, tensor: Tensor, /) -> None:
+        """For a recording of numbers."""
 
     def version_bumped(self, tensor: Tensor, before: int, /) -> None:
         """The counter already has the new value."""
@@ -43,6 +58,7 @@ class TensorRecorder(RecorderBase):
     def key_set_changed(self, tensor: Tensor, before: int) -> None:
         """The set already has the new value."""
         self._emit(ev.KeySetChanged, self._tensor(tensor), before, tensor._ks)
+        self.memory_changed(tensor)
 
     def batched_tensor_made(self, batched: Tensor, value: Tensor, bdim: int, level: int) -> None:
         """A dimension was hidden."""

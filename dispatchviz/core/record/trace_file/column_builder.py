@@ -187,8 +187,9 @@ class ColumnBuilder:
 
 
 def _kind_names(kinds: NDArray[np.uint8]) -> tuple[str, ...]:
-    """The names of all kinds; that of the last one, which few recordings have, only where it is."""
-    return KINDS if (kinds == _CODES[OPTIONAL]).any() else KINDS[: _CODES[OPTIONAL]]
+    """The names of all kinds; of the last ones, which few recordings have, as far as there are some."""
+    there = [_CODES[kind] + 1 for kind in OPTIONAL if (kinds == _CODES[kind]).any()]
+    return KINDS[: max(there, default=_CODES[OPTIONAL[0]])]
 
 
 def columns_of(events: Iterable[AnyEvent]) -> Columns:

@@ -1,0 +1,50 @@
+"""The numbers of a tensor as of a step, in recordings that were asked for them, where nothing can have changed them.
+
+What was said of a tensor last holds until something is written to its memory. While the call goes on that writes to it
+next, nobody can tell how far it is: nothing is said then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.trace_index import index
+
+LOOKED_AT = 32
+"""So many events about a memory are looked at, before a step and after it."""
+
+
+def numbers_of(trace: Trace, tensor: int, at: int) -> str:
+    """``[[0.1, 2.0], [3.0, nan]]``; empty if the trace does not tell them."""
+    if not trace.steps_of(ev.NumbersRecorded):
+        return ""
+    steps = index(trace).steps_about(tensor, ev.NumbersRecorded, ev.GeometryChanged, ev.KeySetChanged)
+    place = bisect_right(steps, at)
+    said = trace[steps[place - 1]] if place else None
+    if not isinstance(said, ev.NumbersRecorded) or not said.numbers:
+        return ""
+    about = index(trace).about_storage(said.storage, ev.NumbersRecorded)
+    since, until = bisect_right(about, said.seq), bisect_right(about, at)
+    if until - since > LOOKED_AT or any(_wrote(trace, step) for step in about[since:until]):
+        return ""
+    return "" if _is_being_written(trace, about[until : until + LOOKED_AT + 1], at) else said.numbers
+
+
+def _is_being_written(trace: Trace, following: Sequence[int], at: int) -> bool:
+    """Whether the outermost call around a step writes to the memory that these next events are about."""
+    calls = [around.seq for around in trace.ancestors(at) if isinstance(around, ev.Dispatched)]
+    if isinstance(trace[at], ev.Dispatched):
+        calls.insert(0, at)
+    if not calls:
+        return False
+    end = trace.ends[calls[-1]]
+    within = [step for step in following if step <= end]
+    return len(within) > LOOKED_AT or any(_wrote(trace, step) for step in within)
+
+
+def _wrote(trace: Trace, step: int) -> bool:
+    event = trace[step]
+    return isinstance(event, ev.NumbersRecorded) and event.written

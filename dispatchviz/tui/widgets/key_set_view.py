@@ -1,0 +1,42 @@
+"""The key-set pane: while the reader walks through the card its rows and its title are those of one sub-step."""
+
+from __future__ import annotations
+
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_layout import KEYS
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.panes.row_changes import GUTTER, marked
+from dispatchviz.tui.text.long_text import cut_row
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.pane_view import PaneView
+
+TITLE, MODULE = PANES[KEYS]
+
+
+class KeySetView(PaneView):
+    """Shows the card that the cursor is at, and which sub-step of it."""
+
+    def __init__(self) -> None:
+        super().__init__(KEYS, TITLE, rows_of(MODULE))
+
+    def show(self, cursor: Cursor) -> None:
+        title = f"{TITLE}  {self._stage_of(cursor)}".rstrip()
+        if title != self.title:
+            self.title = title
+            self.refresh()
+        super().show(cursor)
+
+    def _stage_of(self, cursor: Cursor) -> str:
+        if cursor.stage is None:
+            return ""
+        from dispatchviz.tui.panes.key_set_pane import title_at  # with the pane, not for the first paint
+
+        return title_at(cursor.trace, cursor.at, cursor.stage)
+
+    def _rows(self, cursor: Cursor) -> list[Line]:
+        if cursor.stage is None or self.port.height <= 1:
+            return super()._rows(cursor)
+        from dispatchviz.tui.panes.key_set_pane import rows_at
+
+        shown = rows_at(cursor.trace, cursor.at, self.port.row_width - GUTTER, cursor.stage)
+        return marked(map(cut_row, shown), ())

@@ -1,0 +1,167 @@
+"""The numbers that are said of a tensor as of a step are those that the machine's own tensor holds at that step."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import pytest
+
+import dispatchviz
+import dispatchviz.torch as torch
+from dispatchviz.core.device.array_library import on_host
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.number_recorder import text_of
+from dispatchviz.core.tensor.conj_neg_bits import resolved
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.explain.moment.tensor_numbers import numbers_of
+from dispatchviz.program import run
+from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.trace import Trace
+from truth import programs
+from truth.observers.runs import in_new_thread
+
+MOST = 16
+
+
+class Watching(ProgramRecorder):
+    """Looks at the numbers of the tensors that a program's variables name, at each note."""
+
+    variables: dict[str, Any]
+    made: Watching
+
+    def __init__(self) -> None:
+        super().__init__()
+        Watching.made = self
+        self.stood: list[dict[int, str]] = []
+
+    def begin(self) -> None:
+        super().begin()
+        self._listen()
+
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
+        self._listen()
+
+    def _listen(self) -> None:
+        note = self.note
+
+        def noted(facts: tuple[Any, ...]) -> None:
+            note(facts)
+            values = [value for value in Watching.variables.values() if isinstance(value, Tensor)]
+            stood = {each._number - self.first_tensor: live(each) for each in values}
+            self.builder.read(self.notes)
+            self.stood += [stood] * (len(self.builder.events) - len(self.stood))
+
+        self.note = noted
+
+
+def live(tensor: Tensor) -> str:
+    array = None if tensor._storage.buffer is None else resolved(tensor)
+    return "" if array is None else text_of(on_host(array))
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[Trace, list[dict[int, str]]]:
+    """The trace of a program, and what the tensors of its variables held at each event."""
+
+    def record() -> Trace:
+        Watching.variables = {"torch": torch, "__name__": "__main__"}
+        quiet = contextlib.redirect_stdout(io.StringIO())
+        with dispatchviz.record(values=MOST) as trace, contextlib.suppress(Exception), quiet:
+            exec(compile(source.replace("import torch\n", "", 1), "watched", "exec"), Watching.variables)
+        return trace
+
+    monkeypatch.setattr("dispatchviz.recording.ProgramRecorder", Watching)
+    trace: Trace = in_new_thread(record)
+    assert Watching.made.failed is None
+    return trace, Watching.made.stood
+
+
+SUBJECTS = [
+    "forum", "views", "in_place", "geometry", "setting_memory", "autograd", "inference", "modes", "functions",
+    "training", "conversions", "vmap", "func", "math_bits", "functionalization", "indexing", "random", "errors",
+]  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_what_is_said_is_what_the_tensor_holds(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    said = untold = 0
+    for name, source in list(programs.SUBJECTS[subject].items())[::3]:
+        trace, stood = watched(monkeypatch, source)
+        for at, tensors in enumerate(stood):
+            if isinstance(trace[at], ev.SourceLine):  # noted when the line does something, which may be done already
+                continue
+            for number, numbers in tensors.items():
+                told = numbers_of(trace, number, at)
+                assert told in ("", numbers), (name, at, trace[at], number)
+                said += bool(told)
+                untold += not told and isinstance(trace[at], ev.BindingEntered) and 0 < len(numbers) < MOST
+    assert said > 2 * untold, "of most small tensors they are told"
+
+
+PROGRAM = """
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+row = x[0]
+x.add_(1)
+big = torch.ones(100)
+part = big[:2]
+big.zero_()
+bits = torch.tensor([1 + 2j]).conj()
+half = torch.tensor([0.1], dtype=torch.bfloat16)
+y = torch.zeros(2)
+y.data = torch.ones(2, 1)
+z = torch.empty(2)
+with torch.no_grad():
+    row.mul_(2)
+mine = torch.ones(1)
+array = mine.numpy()
+array[0] = 7
+end = torch.ones(1)
+"""
+
+
+def after(trace: Trace, number: int) -> int:
+    """The last step of a line of the program above."""
+    later = [event.seq for event in trace if isinstance(event, ev.SourceLine) and event.line > number]
+    return min(later, default=len(trace)) - 1
+
+
+def test_writes_reach_all_that_is_on_the_memory() -> None:
+    trace = run("-", (), io.StringIO(), b"import torch" + PROGRAM.encode(), values=MOST).trace
+    held = {event.name: event.tensor for event in trace if isinstance(event, ev.NameBound)}
+
+    def said(name: str, line: int) -> str:
+        return numbers_of(trace, held[name], after(trace, line))
+
+    last = len(PROGRAM.splitlines())
+    assert said("x", 2) == "[[1.0, 2.0], [3.0, 4.0]]"
+    assert said("row", 3) == "[1.0, 2.0]"
+    assert said("row", 4) == "[2.0, 3.0]", "its base was written to"
+    assert said("x", 14) == "[[4.0, 6.0], [4.0, 5.0]]", "its view was written to"
+    assert said("part", 7) == "[0.0, 0.0]", "its base is too big to be told, and was written to"
+    assert said("big", last) == ""
+    assert said("bits", last) == "[(1-2j)]"
+    assert said("half", last) == "[0.100098]"
+    assert said("y", 10) == "[0.0, 0.0]"
+    assert said("y", 11) == "[[1.0], [1.0]]"
+    assert said("z", last) == "", "nobody has written to it"
+    assert said("mine", 15) == "[1.0]"
+    assert said("mine", 16) == said("mine", last) == "", "NumPy has its memory in its hands"
+
+
+def test_without_being_asked_nothing_is_recorded() -> None:
+    with dispatchviz.record() as trace:
+        x = torch.ones(2)
+    assert not trace.steps_of(ev.NumbersRecorded)
+    assert "NumbersRecorded" not in trace.columns.kind_names
+    assert numbers_of(trace, 0, len(trace) - 1) == ""
+    assert x is not None
+
+
+def test_numbers_are_kept_in_files() -> None:
+    with dispatchviz.record(values=MOST) as trace:
+        torch.ones(2).add_(1)
+    for suffix in (".dvtrace", ".jsonl"):
+        assert list(Trace.decoded(trace.encoded(suffix), "t")) == list(trace)

@@ -1,0 +1,137 @@
+"""Walking through the sub-steps of a key-set card with the keys of a step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.key_set_lanes import INCLUDED, UNITED, WINNER, stages
+from dispatchviz.explain.calls.key_set_stages import stage_name, stage_sentence, stages_at
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.testing import redispatch
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.cursor.key_set_walk import walk, walk_back
+from dispatchviz.tui.layout.pane_layout import CALLS, KEYS, STEPS
+from dispatchviz.tui.screens.help_screen import help_rows
+from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.pane_view import PaneView
+from tests.steps import step
+
+from .programs import cat, example, the_call
+from .screens import SIZES, Reader, read
+
+FORUM = example("forum.py")
+ADD = the_call(FORUM, "aten::add.Tensor")
+CARD = key_set_card(FORUM, ADD)
+assert CARD is not None
+
+
+@pytest.mark.parametrize("trace", [FORUM, cat()], ids=["forum", "cat"])
+def test_walking_on_and_back_are_exact_opposites(trace: object) -> None:
+    assert isinstance(trace, type(FORUM))
+    places = [Cursor(trace)]
+    while (after := walk(places[-1])) != places[-1]:
+        places.append(after)
+    seen = [(place.at, place.stage) for place in places]
+    assert len(set(seen)) == len(seen)
+    calls = trace.steps_of(ev.Dispatched)
+    assert len(seen) == len(trace) + sum(len(stages_at(trace, at)) for at in calls)
+    for before, place in zip(places[:-1][::-1], places[:0:-1], strict=True):
+        back = walk_back(place)
+        assert (back.at, back.stage) == (before.at, before.stage)
+    assert walk_back(places[0]) == places[0]
+
+
+def test_every_call_ends_in_the_winner() -> None:
+    for at in FORUM.steps_of(ev.Dispatched):
+        assert stages_at(FORUM, at)[-1] == WINNER
+        assert stages_at(FORUM, at + 1) == ()
+
+
+def test_every_other_move_shows_the_whole_card() -> None:
+    walked = walk(Cursor(FORUM, ADD))
+    assert walked.stage == UNITED
+    for how in ("into", "into_back", "over", "out", "resume", "first", "last", "caller"):
+        assert getattr(walked, how)().stage is None
+    assert walked.goto(ADD).stage is None
+    assert walked.toggle_mark().stage == UNITED
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("zoomed", [False, True])
+def test_a_step_in_the_key_set_pane_lights_the_next_lane(size: tuple[int, int], zoomed: bool) -> None:
+    assert CARD is not None
+    card, found = CARD, stages(CARD)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("2", *(["z"] if zoomed else []))
+        assert reader.sees("AutogradCUDA wins")
+        assert not reader.sees("stage ")
+        for number, stage in enumerate(found, 1):
+            await reader.press("s")
+            assert reader.at == ADD
+            assert reader.sees(f"2 Key set  stage {number}/{len(found)}: {stage_name(card, stage)}")
+            said = " ".join(reader.app.view.query_one("#why", Bar).plain)
+            assert stage_sentence(card, stage) in " ".join(said.split())
+            pane = reader.app.view.panes[KEYS]
+            assert isinstance(pane, PaneView)
+            lit = [row for row in pane.plain if "▶" in row]
+            assert len(lit) == 1
+            assert any(lit[0].strip() in row for row in reader.screen), "the lit lane is in sight"
+            begin = pane.plain[0].strip()
+            assert begin.startswith("AutogradCUDA wins" if stage == WINNER else "so far {")
+        await reader.press("s")
+        assert (reader.at, reader.app.session.cursor.stage) == (ADD + 1, None)
+        assert not reader.sees("stage ")
+        await reader.press("S")
+        assert reader.sees(f"stage {len(found)}/{len(found)}: winner")
+        await reader.press(*("S" for _ in found))
+        assert (reader.at, reader.app.session.cursor.stage) == (ADD, None)
+        await reader.press("S")
+        assert reader.at == ADD - 1
+
+    read(FORUM, story, size, ADD)
+
+
+@pytest.mark.parametrize("pane", [STEPS, CALLS])
+def test_with_the_focus_elsewhere_a_step_is_a_step(pane: int) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "s", "s", str(pane))
+        walked = reader.app.session.cursor
+        assert walked.stage == INCLUDED, "another pane alone moves nothing"
+        await reader.press("s")
+        assert reader.at == ADD + 1
+        assert reader.app.session.cursor.stage is None
+        assert why_here(FORUM, ADD + 1)[:20] in reader.text
+
+    read(FORUM, story, (120, 40), ADD)
+
+
+def test_rows_are_the_same_again_after_the_walk() -> None:
+    async def story(reader: Reader) -> None:
+        pane = reader.app.view.panes[KEYS]
+        assert isinstance(pane, PaneView)
+        await reader.press("2")
+        before = pane.plain
+        await reader.press("s", "s")
+        assert pane.plain != before
+        await reader.press("S", "S")
+        assert pane.plain == before
+
+    read(FORUM, story, (100, 30), ADD)
+
+
+def test_the_help_of_the_pane_tells_it() -> None:
+    assert "s and S at the step of a call walk through its sets" in " ".join(help_rows(KEYS)[0].plain.split())
+
+
+def test_a_redispatch_begins_with_the_set_that_was_received() -> None:
+    at = step(FORUM, redispatch("aten::add.Tensor"))
+    card = key_set_card(FORUM, at)
+    assert card is not None
+    said = [stage_sentence(card, stage) for stage in stages(card)]
+    assert [text.partition(":")[0] for text in said] == ["received", "mask", "winner"]
+    assert walk(replace(Cursor(FORUM, at), stage=WINNER)).at == at + 1
