@@ -26,8 +26,9 @@ class StepList(RowsView):
         self._cursor = cursor
         self.port.count = len(cursor.rows)
 
-    def show(self, cursor: Cursor) -> None:
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
         """Highlights the step of the cursor and brings it into view."""
+        self.port.resize(width, height)
         before, self._cursor = self._cursor, cursor
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)
