@@ -34,6 +34,7 @@ class RowKind(IntEnum):
 
 STATEMENT, TURN, CALL = RowKind  # names of a module are found faster than those of an enumeration
 
+
 class LineRows:
     """The rows, numbered in the order in which they begin; what begins together, from the outermost inwards."""
 
