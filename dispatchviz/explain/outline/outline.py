@@ -194,4 +194,5 @@ class Outline:
             at = bisect_left(steps, again, first)
             kept.extend(steps[first:at])
             first = bisect_right(steps, again, at)
-        return kept + steps[first:]
+        kept.extend(steps[first:])
+        return kept

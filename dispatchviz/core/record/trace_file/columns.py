@@ -46,8 +46,9 @@ class Groups(Mapping[int, Sequence[int]]):
 
     @cached_property
     def firsts(self) -> frozenset[int]:
-        """The first step of each number: to look up each would take some fifty times as long."""
-        return frozenset(map(self.steps.__getitem__, self.begins))
+        """The first step of each number: to look up each would take some twenty times as long."""
+        steps, end = self.steps, len(self.steps)
+        return frozenset(steps[begin] for begin in self.begins if 0 <= begin < end)  # whatever a file says
 
     def all(self) -> Iterator[tuple[int, Sequence[int]]]:
         """Each number with its steps. Looks nothing up: a forged file may not have its numbers in order."""
