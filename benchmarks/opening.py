@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.sizes import judge, often
-from benchmarks.tui import STEPPER, Terminal
+from benchmarks.tui import STEPPER, Terminal, recorded
 
 if TYPE_CHECKING:
     from dispatchviz.tui.app import StepperApp
@@ -30,23 +29,6 @@ if TYPE_CHECKING:
 ROUNDS = often(7, 1)
 LONG = often(891, 4)
 """Turns of the loop in the long trace: a million steps."""
-LOOP = """
-import torch
-w1 = torch.ones(4, 8, requires_grad=True)
-b1 = torch.zeros(8, requires_grad=True)
-w2 = torch.ones(8, 2, requires_grad=True)
-x, y = torch.ones(3, 4), torch.zeros(3, 2)
-for step in range({turns}):
-    h = torch.tanh(x @ w1 + b1)
-    out = h @ w2
-    loss = ((out - y) ** 2).mean()
-    loss.backward()
-    with torch.no_grad():
-        for p in (w1, b1, w2):
-            p -= 0.01 * p.grad
-            p.grad = None
-at_the_end = loss.exp()
-"""
 KEYS = ("s", "s", "n", "c", "c", "G", "S", "g", "6", "1", "G")
 FIRST_HITS = ("tanh", "nodecreated", "at_the_end")
 """A name that is near, a kind, and a variable that only the last steps have."""
@@ -58,25 +40,6 @@ BARS = {
     "first hit of a search, s": 0.2,
     "longest freeze of a search, s": 0.05,
 }
-
-
-def recorded(folder: Path, turns: int) -> Path:
-    """A trace of the loop."""
-    script, trace = folder / f"{turns}.py", folder / f"{turns}.dvtrace"
-    script.write_text(LOOP.format(turns=turns), encoding="utf-8")
-    record = [
-        sys.executable,
-        "-m",
-        "dispatchviz",
-        "trace",
-        "--save",
-        str(trace),
-        "-o",
-        str(folder / "log"),
-        str(script),
-    ]
-    subprocess.run(record, check=True, stdout=subprocess.DEVNULL, cwd=Path(__file__).parent.parent)
-    return trace
 
 
 def opened(trace: Path) -> tuple[float, float]:

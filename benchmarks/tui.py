@@ -1,11 +1,14 @@
-"""First paint and step repaint of the stepper, side by side with an empty Textual app.
+"""First paint and step repaint of the stepper, beside what they cannot be without: an empty Textual app, the program.
 
-Both run as processes of their own on a pseudo terminal of 120x40, in turns. *First paint* is the time from starting
-the interpreter until the last row of the first screen has come out of the terminal, so imports, loading the trace and
-drawing all count. *Step* is the time from writing the key into the terminal until the new position has come out of it.
-Ratios mean more than times: they travel between machines.
+    python -m benchmarks.tui [TRACE]     without a trace: of examples/forum.py, and of a training loop of 10,000,
+                                         100,000 and a million steps, at its beginning, middle and end
 
-    python -m benchmarks.tui [TRACE.jsonl]     without a trace: that of examples/forum.py, and one of 100,000 steps
+All run as processes of their own on a pseudo terminal of 120x40, in turns. *First paint* is the time from starting the
+interpreter until the last row of the first screen has come out of the terminal, so imports, the run or loading the
+trace, and drawing all count. *Step* is the time from writing the key into the terminal until the new position has come
+out of it; beside it stand the time of the processor that the process took for it, which does not depend on what else
+the machine does, and the same of an empty app, in which a key changes one word. Ratios mean more than times: they
+travel between machines.
 """
 
 from __future__ import annotations
@@ -25,26 +28,63 @@ import termios
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.sizes import often
+from benchmarks.sizes import judge, often
 
 ROOT = Path(__file__).parent.parent
-ROUNDS, STEPS = often(11, 1), often(100)
-LONG = often(100_000, 1_000)
-"""Steps of the long trace."""
+ROUNDS, STEPS = often(11, 1), often(200)
+TURNS = {"10,000": often(9, 1), "100,000": often(90, 2), "1,000,000": often(891, 3)}
+"""Turns of the training loop, by the steps that they make."""
+BARS = {
+    "first paint of a run / (empty app + the program)": 1.5,
+    "first paint of 1,000,000 steps / empty app": 2.5,
+    "a step, median, ms": 20,
+    "a step, nine of ten within, ms": 30,
+    "a step, processor, ms": 20,
+    "a step / a key of an empty app": 8,
+}
+LOOP = """
+import torch
+w1 = torch.ones(4, 8, requires_grad=True)
+b1 = torch.zeros(8, requires_grad=True)
+w2 = torch.ones(8, 2, requires_grad=True)
+x, y = torch.ones(3, 4), torch.zeros(3, 2)
+for step in range({turns}):
+    h = torch.tanh(x @ w1 + b1)
+    out = h @ w2
+    loss = ((out - y) ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        for p in (w1, b1, w2):
+            p -= 0.01 * p.grad
+            p.grad = None
+at_the_end = loss.exp()
+"""
 EMPTY = """
 from textual.app import App
 from textual.widgets import Static
 class Empty(App):
+    pressed = 0
     def compose(self):
         yield Static("q quit")
+    def on_key(self):
+        self.pressed += 1
+        self.query_one(Static).update(f"pressed {self.pressed}.")
 Empty().run()
 """
 STEPPER = """
 import sys
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import show
-show(Trace.load(sys.argv[1]), 0)
+show(Trace.load(sys.argv[1]), int((*sys.argv, 0)[2]))
+"""
+RUN = "import sys; from dispatchviz.cli import main; sys.exit(main())"
+PROGRAM = """
+import runpy, sys
+import dispatchviz.torch
+sys.modules["torch"] = dispatchviz.torch
+runpy.run_path(sys.argv[1])
 """
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z$]|\x1b[()][A-Z0-9]|\x1b[=>]")
 
@@ -83,6 +123,11 @@ class Terminal:
         found = re.search(r"VmHWM:\s+(\d+)", status.read_text()) if status.exists() else None
         return float(found[1]) if found else 0.0
 
+    def processor(self) -> float:
+        """Milliseconds of the processor that it has had; 0 where the system does not tell."""
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(each.read_text().split()[0]) for each in threads) / 1e6
+
     def close(self) -> None:
         """Ends the program."""
         os.killpg(self._process.pid, signal.SIGKILL)
@@ -98,56 +143,128 @@ def first_paint(code: str, *arguments: str) -> float:
     return 1000 * (painted - terminal.started)
 
 
-def step_times(trace: Path, steps: Sequence[int], last: int) -> list[float]:
-    """Milliseconds from key to repaint, one step of those that are listed after the other."""
-    terminal = Terminal(STEPPER, str(trace))
-    terminal.until(b"q quit")
-    time.sleep(0.5)
-    times = []
-    for at in steps[:STEPS]:
-        pressed = terminal.press(b"s")
-        times.append(1000 * (terminal.until(f"{at}/{last}".encode()) - pressed))
-        time.sleep(0.01)
-    terminal.close()
-    return times
+def recorded(folder: Path, turns: int) -> Path:
+    """A trace of the training loop."""
+    script, trace = folder / f"{turns}.py", folder / f"{turns}.dvtrace"
+    script.write_text(LOOP.format(turns=turns), encoding="utf-8")
+    log = str(folder / "log")
+    record = [sys.executable, "-m", "dispatchviz", "trace", "--save", str(trace), "-o", log, str(script)]
+    subprocess.run(record, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    return trace
 
 
-def report(name: str, trace: Path) -> None:
-    """Prints a table for one trace."""
+class Steps(NamedTuple):
+    """Milliseconds of some steps, from key to repaint, and of the processor for each of them on average."""
+
+    times: list[float]
+    processor: float
+
+
+def steps_from(trace: Path, at: int, steps: Sequence[int], last: int) -> Steps:
+    """The times of steps that follow each other, in a stepper that opens at one."""
+    shown = [f" {step}/{last} ".encode() for step in steps]
+    return _keys(Terminal(STEPPER, str(trace), str(at)), shown)
+
+
+def keys_of_an_empty_app() -> Steps:
+    """The same of an app that does next to nothing."""
+    return _keys(Terminal(EMPTY), [f"pressed {number}.".encode() for number in range(1, STEPS + 1)])
+
+
+def _keys(terminal: Terminal, shown: Sequence[bytes]) -> Steps:
+    """Presses a key for each text that is to come out."""
+    try:
+        terminal.until(b"q quit", 60)
+        time.sleep(1)  # until all of the first screen is there, and Pygments
+        times, before = list[float](), terminal.processor()
+        for text in shown:
+            pressed = terminal.press(b"s")
+            times.append(1000 * (terminal.until(text) - pressed))
+            time.sleep(0.02)
+        return Steps(sorted(times), (terminal.processor() - before) / len(shown))
+    finally:
+        terminal.close()
+
+
+def opened_beside_empty(trace: Path) -> float:
+    """First paint of a trace, as a multiple of an empty app's."""
+    pairs = [(first_paint(EMPTY), first_paint(STEPPER, str(trace))) for _ in range(ROUNDS)]
+    empty, stepper = (statistics.median(times) for times in zip(*pairs, strict=True))
+    print(f"  first paint: empty app {empty:.0f} ms, stepper {stepper:.0f} ms, ratio {stepper / empty:.2f}")
+    return stepper / empty
+
+
+def run_beside_parts() -> float:
+    """First paint of a run of the founding program, as a multiple of an empty app's and the program's own run."""
+    program, times = "examples/forum.py", dict[str, list[float]]()
+    for _ in range(ROUNDS):
+        times.setdefault("run", []).append(first_paint(RUN, "run", program))
+        times.setdefault("empty", []).append(first_paint(EMPTY))
+        times.setdefault("program", []).append(_seconds(PROGRAM, program) - _seconds("pass"))
+    run, empty, own = (statistics.median(times[name]) for name in ("run", "empty", "program"))
+    print(f"run {program}\n  first paint {run:.0f} ms: empty app {empty:.0f} ms, the program {own:.0f} ms,", end=" ")
+    print(f"ratio {run / (empty + own):.2f}")
+    return run / (empty + own)
+
+
+def _seconds(code: str, *arguments: str) -> float:
+    """Milliseconds that a process takes."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    return 1000 * (time.perf_counter() - start)
+
+
+def stepped(name: str, trace: Path, empty: Steps) -> list[Steps]:
+    """Steps at the beginning, in the middle and at the end of a trace, printed."""
     from dispatchviz.core.record.trace_file import Trace
     from dispatchviz.tui.session import Session
 
     cursor = Session(Trace.load(trace), 0).cursor
-    last, listed = cursor.last_step, [step for step in cursor.shown or () if step > cursor.at]
-    pairs = [(first_paint(EMPTY), first_paint(STEPPER, str(trace))) for _ in range(ROUNDS)]
-    empty, stepper = (statistics.median(times) for times in zip(*pairs, strict=True))
-    steps = sorted(step_times(trace, listed, last))
+    last, listed, found = cursor.last_step, list(cursor.shown or ()), []
     print(f"{name}, {last + 1:,} steps")
-    print(f"  first paint: empty Textual app {empty:.0f} ms, stepper {stepper:.0f} ms, ratio {stepper / empty:.2f}")
-    ninth = steps[len(steps) * 9 // 10]
-    print(
-        f"  step, {len(steps)} times: median {statistics.median(steps):.1f} ms, nine of ten within {ninth:.1f} ms,",
-        end=" ",
-    )
-    print(f"slowest {steps[-1]:.1f} ms")
+    for part in (0, 1, 2):
+        first = part * max(len(listed) - STEPS - 2, 0) // 2
+        steps = steps_from(trace, listed[first], listed[first + 1 : first + 1 + STEPS], last)
+        median, ninth = _median_and_ninth(steps)
+        print(f"  {len(steps.times)} steps from {listed[first]:,}: median {median:.1f} ms,", end=" ")
+        print(f"nine of ten within {ninth:.1f} ms, processor {steps.processor:.1f} ms,", end=" ")
+        print(f"{median / statistics.median(empty.times):.1f} times a key of an empty app")
+        found.append(steps)
+    return found
+
+
+def _median_and_ninth(steps: Steps) -> tuple[float, float]:
+    return statistics.median(steps.times), steps.times[len(steps.times) * 9 // 10]
+
+
+def worst(found: Sequence[Steps], empty: Steps) -> dict[str, float]:
+    """What is judged of steps at many places: the slowest place."""
+    median = max(_median_and_ninth(steps)[0] for steps in found)
+    return {
+        "a step, median, ms": median,
+        "a step, nine of ten within, ms": max(_median_and_ninth(steps)[1] for steps in found),
+        "a step, processor, ms": max(steps.processor for steps in found),
+        "a step / a key of an empty app": median / statistics.median(empty.times),
+    }
 
 
 def main() -> int:
-    """Measures the trace that was given, or two made by hand."""
-    given = [word for word in sys.argv[1:] if not word.startswith("-")]
-    for name in given:
-        report(name, Path(name))
+    """Measures the trace that was given, or those that are made here; 1 if a bar is missed."""
+    given = [Path(word) for word in sys.argv[1:] if not word.startswith("-")]
+    empty = keys_of_an_empty_app()
+    print(f"a key of an empty app: median {statistics.median(empty.times):.1f} ms, processor {empty.processor:.1f} ms")
     if given:
-        return 0
-    from dispatchviz.program import run
-    from tests.tui.synthetic import big
-
+        found = [steps for trace in given for steps in stepped(trace.name, trace, empty)]
+        results = {"first paint of 1,000,000 steps / empty app": max(map(opened_beside_empty, given))}
+        return judge(results | worst(found, empty), BARS)
+    results = {"first paint of a run / (empty app + the program)": run_beside_parts()}
     with tempfile.TemporaryDirectory() as folder:
-        for name, trace in (("examples/forum.py", run("examples/forum.py").trace), ("made by hand", big(LONG))):
-            path = Path(folder, "trace.jsonl")
-            trace.save(path)
-            report(name, path)
-    return 0
+        found = []
+        for name, turns in TURNS.items():
+            trace = recorded(Path(folder), turns)
+            found += stepped(f"a training loop, {name} steps", trace, empty)
+            results["first paint of 1,000,000 steps / empty app"] = opened_beside_empty(trace)
+    return judge(results | worst(found, empty), BARS)
 
 
 if __name__ == "__main__":

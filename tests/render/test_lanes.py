@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cProfile
 
+import pytest
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
@@ -29,6 +30,19 @@ def diamond() -> Trace:
     [c] = tape.op("AddBackward0", a, b, attributes={"alpha": "1"})
     tape.backward(c)
     return tape.trace()
+
+
+@pytest.mark.parametrize("trace", [founding(), diamond(), chain(12)], ids=["founding", "diamond", "chain"])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_rows_that_are_kept_are_those_that_would_be_drawn_anew(trace: Trace, direction: int) -> None:
+    wide = {at: lanes(backward_graph(Trace(trace.header, trace.events), at)) for at in range(len(trace))}
+    assert len({tuple(row.text for row in rows) for rows in wide.values()}) > 3
+    for at in list(wide)[::direction]:
+        graph = backward_graph(trace, at)
+        assert lanes(graph) == wide[at]
+        assert [row.here for row in lanes(graph)].count(True) <= 1
+        assert all(cell_len(row.text) <= 12 for row in lanes(graph, width=12))
+        assert lanes(graph) == wide[at]
 
 
 def test_the_founding_program() -> None:

@@ -6,7 +6,6 @@ part is known without running torchgen. Files that register kernels are not here
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 ATEN = "build/aten/src/ATen"
@@ -28,10 +27,10 @@ def root_name(base: str) -> str:
 
 def shard(stem: str, name: str) -> int:
     """Which part of a sharded file a name goes to."""
-    return (
-        int.from_bytes(hashlib.sha1(name.encode("latin1", "replace"), usedforsecurity=False).digest(), "little")
-        % SHARDS[stem]
-    )
+    import hashlib  # brings OpenSSL: not for the first paint
+
+    digest = hashlib.sha1(name.encode("latin1", "replace"), usedforsecurity=False).digest()
+    return int.from_bytes(digest, "little") % SHARDS[stem]
 
 
 def operators_file(base: str) -> str:

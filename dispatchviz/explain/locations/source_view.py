@@ -7,8 +7,9 @@ relative to the package; names that would lead out of it are not read.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -103,8 +104,7 @@ def _running(trace: Trace, seq: int, code: Code) -> _Running:
         return whole
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
         return whole._replace(line=_only_return(function))
-    events = list(_done_by(trace, code.seq))
-    numbers = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+    events, numbers = _done_on_lines(trace, code, function)
     around = {seq, *(event.seq for event in takewhile(lambda e: e.seq != code.seq, trace.ancestors(seq)))}
     line = _line_of(around, events, numbers)
     in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
@@ -116,7 +116,14 @@ def _running(trace: Trace, seq: int, code: Code) -> _Running:
     return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
 
 
-def _line_of(around: set[int], events: list[ev.AnyEvent], numbers: list[int]) -> int:
+@lru_cache(maxsize=16)
+def _done_on_lines(trace: Trace, code: Code, function: ast.FunctionDef) -> tuple[Sequence[ev.AnyEvent], Sequence[int]]:
+    """What a function does itself, and the line of each: the same at all steps in it."""
+    events = list(_done_by(trace, code.seq))
+    return events, event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+
+
+def _line_of(around: set[int], events: Sequence[ev.AnyEvent], numbers: Sequence[int]) -> int:
     """The line of the innermost of the events that are around a step; 0 if there is none."""
     return next((line for event, line in reversed([*zip(events, numbers, strict=True)]) if event.seq in around), 0)
 

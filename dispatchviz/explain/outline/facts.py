@@ -137,10 +137,10 @@ def _goes_on(event: ev.Dispatched, operator: str) -> bool:
 def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
     """The steps at which operators made Nodes, without what accumulates gradients."""
     columns = trace.columns
-    texts, names, nodes, of_node = columns.name_texts, columns.names, columns.nodes, columns.of_node
+    texts, names, firsts = columns.name_texts, columns.names, columns.of_node.firsts
     accumulates = texts.index(ACCUMULATE_GRAD) if ACCUMULATE_GRAD in texts else None
     for step in between(trace, ev.NodeCreated, begin, end):
-        if names[step] != accumulates and of_node.get(nodes[step], (step,))[0] == step:
+        if names[step] != accumulates and step in firsts:
             yield step
 
 

@@ -32,6 +32,9 @@ class RowKind(IntEnum):
     CALL = 2
 
 
+STATEMENT, TURN, CALL = RowKind  # names of a module are found faster than those of an enumeration
+
+
 class LineRows:
     """The rows, numbered in the order in which they begin; what begins together, from the outermost inwards."""
 
@@ -163,7 +166,7 @@ class _Builder:
     def _next_statement(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
         """The function goes on with another statement, perhaps in the next turn of a loop."""
         self._close(stack, len(stack) - 1, seq)
-        while stack and stack[-1].kind is RowKind.TURN:
+        while stack and stack[-1].kind is TURN:
             turn, loop = stack[-1], stack[-2].loop
             if loop is not None and loop.has(place.line):
                 if place.line <= turn.line and not place.resumed:
@@ -172,7 +175,7 @@ class _Builder:
                     return
                 break
             self._close(stack, len(stack) - 2, seq)
-        if stack and stack[-1].kind is RowKind.CALL and place.line <= stack[-1].line and not place.resumed:
+        if stack and stack[-1].kind is CALL and place.line <= stack[-1].line and not place.resumed:
             self._close(stack, len(stack) - 1, seq)
             self._begin_function(stack, scope, seq, place)
         else:
@@ -181,7 +184,7 @@ class _Builder:
     def _begin_turn(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
         head = stack[-1]
         number = self.rows.counts[head.row] = self.rows.counts.get(head.row, 0) + 1
-        row = self._push(stack, scope, seq, place, RowKind.TURN, number, shown=number > 1).row
+        row = self._push(stack, scope, seq, place, TURN, number, shown=number > 1).row
         if number == 1:
             head.first_turn = row
         elif number == 2:
@@ -195,7 +198,7 @@ class _Builder:
             if stack:
                 caller = stack[-1]
                 caller.calls = number = caller.calls + 1
-            row = self._push(stack, scope, seq, place, RowKind.CALL, number, shown=number > 1).row
+            row = self._push(stack, scope, seq, place, CALL, number, shown=number > 1).row
             if number == 1 and len(stack) > 1:
                 stack[-2].first_call = row
             elif number == 2:
@@ -203,13 +206,13 @@ class _Builder:
         self._statement(stack, scope, seq, place)
 
     def _statement(self, stack: list[_Open], scope: int, seq: int, place: Place) -> None:
-        if stack and stack[-1].kind is not RowKind.STATEMENT:
+        if stack and stack[-1].kind is not STATEMENT:
             stack[-1].line = place.line
             stack[-1].statements += 1
         loop = self._loop(place)
-        if stack and stack[-1].kind is RowKind.TURN and stack[-2].loop == loop:
+        if stack and stack[-1].kind is TURN and stack[-2].loop == loop:
             loop = None  # the condition, asked again
-        self._push(stack, scope, seq, place, RowKind.STATEMENT, 0, shown=True).loop = loop
+        self._push(stack, scope, seq, place, STATEMENT, 0, shown=True).loop = loop
 
     def _push(
         self, stack: list[_Open], scope: int, seq: int, place: Place, kind: RowKind, number: int, shown: bool
@@ -229,11 +232,12 @@ class _Builder:
 
     def _close(self, stack: list[_Open], first: int, seq: int, goes_on: bool = False) -> None:
         """Rows end; ``goes_on``: the loop of the turn that ends has another one."""
-        for at, opened in enumerate(stack[first:], first):
-            self.rows.ends[opened.row] = seq - 1
-            if not goes_on and opened.kind is RowKind.TURN and _is_condition(stack[at - 1].loop, opened):
-                self.rows.counts[stack[at - 1].row] -= 1
-        del stack[first:]
+        ends = self.rows.ends
+        while len(stack) > first:
+            opened = stack.pop()
+            ends[opened.row] = seq - 1
+            if opened.kind is TURN and not goes_on and _is_condition(stack[-1].loop, opened):
+                self.rows.counts[stack[-1].row] -= 1
 
     def _loop(self, place: Place) -> Loop | None:
         loops = self._loops.get(place.file)
@@ -247,14 +251,14 @@ def _calling(stack: list[_Open], caller: int) -> int:
     if caller != NONE:
         for at in range(len(stack) - 1, -1, -1):
             opened = stack[at]
-            if opened.kind is RowKind.STATEMENT and opened.begin <= caller <= opened.last:
+            if opened.kind is STATEMENT and opened.begin <= caller <= opened.last:
                 return at
     return -1
 
 
 def _begun(stack: list[_Open], first: int, line: int) -> int:
     """The innermost statement of a function on a line; -1 if none is open."""
-    statements = (at for at in range(len(stack) - 1, first - 1, -1) if stack[at].kind is RowKind.STATEMENT)
+    statements = (at for at in range(len(stack) - 1, first - 1, -1) if stack[at].kind is STATEMENT)
     return next((at for at in statements if stack[at].line == line), -1)
 
 
@@ -269,5 +273,7 @@ def _same_function(opened: _Open, place: Place) -> bool:
 
 def _end_of_function(stack: list[_Open], first: int) -> int:
     """Behind the rows of a function that begins there: a call of another one, or the end."""
-    calls = (at for at in range(first + 1, len(stack)) if stack[at].kind is RowKind.CALL)
-    return next(calls, len(stack))
+    for at in range(first + 1, len(stack)):
+        if stack[at].kind is CALL:
+            return at
+    return len(stack)

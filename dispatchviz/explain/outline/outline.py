@@ -189,5 +189,10 @@ class Outline:
         if isinstance(steps, range):
             return steps
         begun = set(self.lines.begins)
-        again = {seq for seq in self.trace.steps_of(SourceLine) if seq not in begun}
-        return array("i", (step for step in steps if step not in again)) if again else steps
+        kept, first = array("i"), 0
+        for again in (seq for seq in self.trace.steps_of(SourceLine) if seq not in begun):
+            at = bisect_left(steps, again, first)
+            kept.extend(steps[first:at])
+            first = bisect_right(steps, again, at)
+        kept.extend(steps[first:])
+        return kept

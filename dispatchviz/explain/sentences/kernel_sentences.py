@@ -7,7 +7,6 @@ import re
 from dispatchviz.core.kernel.kernel_names import NOT_IMPLEMENTED
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.table.pytorch_registrations import pytorch_schema
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, shown
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
 from dispatchviz.explain.sentences.english import capital, listed
@@ -194,6 +193,8 @@ _OUT = re.compile(r"\*, [^>]*\w!\)")
 
 def _writes_out(operator: str) -> bool:
     """The operator writes to an argument that is given by name only; of a user's operator its overload says so."""
+    from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table
+
     try:
         return bool(_OUT.search(pytorch_schema(operator)))
     except KeyError:

@@ -7,7 +7,7 @@ Colours and scrolling are the screen's business.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from renderdag import Ancestor, GraphRowRenderer
@@ -63,16 +63,52 @@ def lanes(graph: BackwardGraph, width: int | None = None, tight: bool = False) -
     ``tight`` leaves out the rows that hold only upright lines: half as many, but then a Node right below another one
     may or may not hang on it.
     """
-    return [_row(graph, lane, number, width) for lane, number in _skeleton(graph, tight)]
+    skeleton = _skeleton(graph, tight)
+    known = _known_rows(graph, width, tight)
+    nodes = {node.number: node for node in graph}
+    changed = {number for number, node in nodes.items() if known.nodes.get(number) is not node}
+    for number, node in nodes.items():
+        if number in changed or any(edge.target in changed for edge in node.edges):
+            known.rows.pop(number, None)
+    known.nodes = nodes
+    return [_row(graph, lane, number, width, known.rows) for lane, number in skeleton]
 
 
-def _row(graph: BackwardGraph, lane: str, number: int | None, width: int | None) -> LaneRow:
+def _row(graph: BackwardGraph, lane: str, number: int | None, width: int | None, known: dict[int, LaneRow]) -> LaneRow:
     if number is None:
         return LaneRow(_cut(lane, width, len(HERE)), "", None, False)
-    node = graph[number]
+    row = known.get(number)
+    if row is None:
+        row = known[number] = _node_row(graph, graph[number], lane, width)
+    return replace(row, here=True) if number == graph.highlight else row
+
+
+def _node_row(graph: BackwardGraph, node: GraphNode, lane: str, width: int | None) -> LaneRow:
     lane = _cut(lane.replace(_NODE, SIGNS[node.state]), width, len(HERE))
     label = _cut("  ".join(_facts(graph, node)), width, len(HERE) + cell_len(lane) + 1)
-    return LaneRow(lane, label, number, number == graph.highlight)
+    return LaneRow(lane, label, node.number, False)
+
+
+@dataclass
+class _KnownRows:
+    """The rows that were drawn last: from one step to the next few Nodes change."""
+
+    nodes: dict[int, GraphNode] = field(default_factory=dict)
+    rows: dict[int, LaneRow] = field(default_factory=dict)
+
+
+_Way = tuple[int | None, int | None, bool]
+"""The backward, the width, whether tight: what rows depend on besides the Nodes."""
+
+_drawn_rows: WeakKeyDictionary[Wiring, tuple[_Way, _KnownRows]] = WeakKeyDictionary()
+
+
+def _known_rows(graph: BackwardGraph, width: int | None, tight: bool) -> _KnownRows:
+    way = graph.graph_task, width, tight
+    drawn = _drawn_rows.get(graph.wiring)
+    if drawn is None or drawn[0] != way:
+        drawn = _drawn_rows[graph.wiring] = way, _KnownRows()
+    return drawn[1]
 
 
 def _cut(text: str, width: int | None, used: int) -> str:

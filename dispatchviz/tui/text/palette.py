@@ -77,12 +77,25 @@ class Palette:
         """Laid over the row of the cursor."""
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
+        self._over: dict[Style, Mapping[str, Style]] = {}
 
     def strip(self, row: Line, width: int, base: Style) -> Strip:
         """The row as a strip of exactly that width, over the style ``base``."""
+        return Strip(self.segments(row, width, base), width)
+
+    def segments(self, row: Line, width: int, base: Style) -> list[Segment]:
+        """The row as segments that fill exactly that width, over the style ``base``."""
         row = fit(row, width)
-        segments = [Segment(text, base + self._styles[role]) for text, role in row.spans]
-        return Strip(segments).extend_cell_length(width, base)
+        styles = self._over.get(base) or self._laid_over(base)
+        segments = [Segment(text, styles[role]) for text, role in row.spans]
+        if blanks := width - row.width:
+            segments.append(Segment(" " * blanks, base))
+        return segments
+
+    def _laid_over(self, base: Style) -> Mapping[str, Style]:
+        """All roles' styles over another one: added up once, not for each text."""
+        styles = self._over[base] = {role: base + style for role, style in self._styles.items()}
+        return styles
 
 
 class Uncoloured(LineFilter):

@@ -9,6 +9,8 @@ there are (``panes``, ``bars``).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 from rich.cells import cell_len
 
@@ -47,7 +49,12 @@ class Line(Struct, frozen=True, gc=False):
 
     @property
     def width(self) -> int:
-        return sum(cell_len(text) for text, _ in self.spans)
+        return _width(self.spans)
+
+
+@lru_cache(maxsize=8192)
+def _width(spans: tuple[Span, ...]) -> int:
+    return sum(len(text) if text.isascii() else cell_len(text) for text, _ in spans)
 
 
 def line(

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.strip import Strip
-from textual.widget import Widget
 
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.painted_lines import PaintedLines
 
 
-class Bar(Widget):
+class Bar(PaintedLines):
     """Rows of text, cut to the size that the layout gives."""
 
     palette: Palette
 
     def __init__(self, name: str) -> None:
-        super().__init__(id=name)
+        super().__init__(name)
         self._rows: Sequence[Line] = ()
 
     def show(self, rows: Sequence[Line]) -> None:

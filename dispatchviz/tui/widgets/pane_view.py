@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import zip_longest
 
 from rich.style import Style
@@ -37,9 +38,9 @@ class PaneView(RowsView):
         self._made: tuple[Place, list[Line]] = (NOTHING, [])
         self._wrapped: list[Line] = []
 
-    def show(self, cursor: Cursor) -> None:
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
         """Follows the cursor; rows that differ from where it came from get a sign."""
-        if cursor is not self._cursor:
+        if self.port.resize(width, height) or cursor is not self._cursor:
             self._cursor = cursor
             self.fitted()
             if self.port.height == 1:
@@ -118,6 +119,7 @@ class PaneView(RowsView):
         return self._made[1]
 
 
+@lru_cache(maxsize=4096)
 def _parts(row: Line, width: int) -> list[Line]:
-    """A row that is cut stays whole here: it may be scrolled sideways."""
+    """A row that is cut stays whole here: it may be scrolled sideways. Most rows are those of the step before."""
     return [row] if row.cut else wrap(row, width)

@@ -13,13 +13,13 @@ from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from dispatchviz.tui.keymap import pane_key
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.text.line_fitting import from_cell
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.painted_lines import PaintedLines
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Goto(Message):
         self.step = step
 
 
-class RowsView(Widget, can_focus=True):
+class RowsView(PaintedLines, can_focus=True):
     """Rows under a title that stays. Subclasses override ``row`` and ``fitted``, and set ``port.count``.
 
     It is no Textual ScrollView, because there every change of the number of rows costs a new layout of the screen and
@@ -47,12 +47,12 @@ class RowsView(Widget, can_focus=True):
     palette: Palette
 
     def __init__(self, number: int, title: str) -> None:
-        super().__init__(id=f"pane{number}")
+        super().__init__(f"pane{number}")
         self.number, self.title, self.key = number, title, pane_key(number)
         self.port = Viewport()
 
-    def show(self, cursor: Cursor) -> None:
-        """Shows the step of a cursor."""
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
+        """Shows the step of a cursor in a size, which the next layout gives."""
 
     def row(self, at: int, width: int) -> Line:
         """A row, ``at`` counted from the top of all of them."""
@@ -110,14 +110,14 @@ class RowsView(Widget, can_focus=True):
                 self.refresh(Region(0, y, self.port.width, 1))
 
     def render_line(self, y: int) -> Strip:
-        port, strip = self.port, self.palette.strip
+        port, palette = self.port, self.palette
         if y == 0:
             title = title_row(self.key, self.title, self.has_focus, port.width, self.said if port.height == 1 else None)
-            return strip(title, port.width, self.palette.base)
+            return palette.strip(title, port.width, palette.base)
         at = port.row_at(y)
         row = Line() if at is None else self.row_from_left(at)
-        base = self.row_base(port.top + y - 1)
-        return Strip.join([strip(row, port.row_width, base), strip(port.bar_cell(y), 1, self.palette.base)])
+        text = palette.segments(row, port.row_width, self.row_base(port.top + y - 1))
+        return Strip([*text, *palette.segments(port.bar_cell(y), 1, palette.base)], port.row_width + 1)
 
     def on_click(self, event: events.Click) -> None:
         if (at := self.port.row_at(event.y)) is not None:

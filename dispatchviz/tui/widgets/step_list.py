@@ -28,8 +28,9 @@ class StepList(RowsView):
         """Without the names of kernels."""
         self.port.count = len(cursor.rows)
 
-    def show(self, cursor: Cursor) -> None:
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
         """Highlights the step of the cursor and brings it into view."""
+        self.port.resize(width, height)
         before, self._cursor = self._cursor, cursor
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)

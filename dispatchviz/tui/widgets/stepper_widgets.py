@@ -47,20 +47,23 @@ class StepperWidgets:
         self.steps.short = plan.presenting
         for name, rows in plan.bars.items():
             self.bars[name].show(rows)
-        for number in plan.panes:
+        for number, box in plan.panes.items():
             if complete or number == STEPS:
-                self.panes[number].show(cursor)
+                self.panes[number].show(cursor, box.width, box.height)
+            else:
+                self.panes[number].fit(box.width, box.height)
 
     def _arrange(self, plan: ScreenPlan) -> None:
         """Shows and hides widgets, as the step needs them and the screen has room."""
         header, *others = self
         if plan.boxes != self._boxes:
             self._boxes = plan.boxes
+            for widget in self:
+                if box := plan.boxes.get(widget.id or ""):
+                    widget.expect(box.width, box.height)
             for widget in others:
                 widget.display = widget.id in plan.boxes
             header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
-        for number, box in plan.panes.items():
-            self.panes[number].fit(box.width, box.height)
 
     def colour_source(self) -> None:
         """Loads what colours code and what is read for each operator, and shows the source again."""

@@ -108,6 +108,7 @@ def test_columns_of_a_recording(trace: Trace) -> None:
     assert list(trace.steps_of(SourceLine, NodeCreated)) == both
     for node, steps in trace.columns.of_node.items():
         assert list(steps) == [event.seq for event in trace if getattr(event, "node", None) == node]
+    assert trace.columns.of_node.firsts == {steps[0] for steps in trace.columns.of_node.values()}
     for tensor, steps in trace.columns.of_tensor.items():
         assert list(steps) == [event.seq for event in trace if getattr(event, "tensor", None) == tensor]
     for storage, steps in trace.columns.of_storage.items():

@@ -1,0 +1,89 @@
+"""What a step paints: everything that changed, once, and nothing that is no longer so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from textual._compositor import Compositor
+from textual.strip import Strip
+from textual.widget import Widget
+
+from dispatchviz.tui.widgets.painted_lines import PaintedLines
+from tests.steps import last_step
+
+from .screens import SIZES, Reader, read
+from .synthetic import forum
+
+END = last_step(forum())
+WALK = ("s",) * END + ("S",) * END
+
+
+@contextmanager
+def counted(owner: type[Any], method: str) -> Iterator[list[object]]:
+    """A list that gets an entry for each call of a method."""
+    calls, real = list[object](), getattr(owner, method)
+
+    def counting(self: object, *arguments: object, **named: object) -> object:
+        calls.append(self)
+        return real(self, *arguments, **named)
+
+    with patch.object(owner, method, counting):
+        yield calls
+
+
+def painted(reader: Reader) -> list[Strip]:
+    return reader.app.screen._compositor.render_strips()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_step_is_painted_once_though_panes_come_and_go(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        with counted(Compositor, "render_update") as frames, counted(Compositor, "reflow") as layouts:
+            for key in WALK[:END]:
+                await reader.press(key)
+        assert reader.at == END
+        assert END // 2 < len(frames) <= END  # a key that comes soon may share a frame
+        assert 0 < len(layouts) < len(frames)
+
+    read(forum(), story, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_lines_that_are_kept_are_as_if_all_were_painted_anew(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        for key in ("s", "s", "tab", "s", "down", "5", "s", "s", "pagedown", "1", "s", "plus", "s", "minus", "G", "g"):
+            await reader.press(key)
+            kept = painted(reader)
+            for widget in reader.app.view.query(PaintedLines):
+                widget.refresh()
+            assert painted(reader) == kept, key
+
+    read(forum(), story, size)
+
+
+def test_only_lines_that_changed_are_made_again() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("s", "s", "s")
+        bar = reader.app.view.query_one("#footer", PaintedLines)
+        with counted(type(bar), "render_line") as made:
+            await reader.press("s")
+            assert bar not in made
+            bar.refresh()
+            await reader.press("s")
+            assert bar in made
+
+    read(forum(), story)
+
+
+def test_a_widget_with_padding_is_left_to_textual() -> None:
+    async def story(reader: Reader) -> None:
+        with counted(Widget, "render_lines") as textuals:
+            await reader.press("question_mark")
+            await reader.until(lambda: reader.sees("Help"))
+        assert "HelpView" in {type(widget).__name__ for widget in textuals}
+
+    read(forum(), story)
