@@ -19,12 +19,12 @@ class KeySetView(PaneView):
     def __init__(self) -> None:
         super().__init__(KEYS, TITLE, rows_of(MODULE))
 
-    def show(self, cursor: Cursor) -> None:
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
         title = f"{TITLE}  {self._stage_of(cursor)}".rstrip()
         if title != self.title:
             self.title = title
             self.refresh()
-        super().show(cursor)
+        super().show(cursor, width, height)
 
     def _stage_of(self, cursor: Cursor) -> str:
         if cursor.stage is None:
