@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.cursor.breakpoints import breakpoint_named, refusal
+from dispatchviz.tui.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.questions.step_question import step_named
 

@@ -53,11 +53,17 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         return line()
     hits = f"{count} {'hit' if count == 1 else 'hits'}"
     if not search.complete:
-        found = f"{hits} so far" if count else f"No step with {repeated(search.query)} yet"
+        missing = (
+            f"No label has {repeated(search.query)}: looking in sentences"
+            if search.in_sentences
+            else (f"No step with {repeated(search.query)} yet")
+        )
+        found = f"{hits} so far" if count else missing
         text = f" {found}, {search.percent} % searched"
     elif not count:
         return line((f" No step has {repeated(search.query)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
+    deep = "in its sentence, no label has it" if search.in_sentences and is_hit else ""
     hidden = "the filter hides this step" if cursor.hidden and cursor.tree is None and is_hit else ""
-    return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))
+    return line((text, "hint"), (f"  {'  '.join(filter(None, (deep, hidden, more)))}", "dim"))

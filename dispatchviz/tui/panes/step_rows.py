@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
-from dispatchviz.core.record.events import AnyEvent, SourceLine
+from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import Outline
@@ -33,7 +33,8 @@ SHORTEST = 12
 def step_row(cursor: Cursor, number: int, width: int) -> Line:
     """A row of the list: signs, its place in the tree, what it is, what happened in it."""
     at, row = cursor.rows[number], cursor.row_at(number)
-    signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, row))
+    hits = hits_in(cursor, row)
+    signs: tuple[Span, ...] = (("▶", "focus") if at == cursor.at else _hit(hits), _mark(cursor, row))
     if cursor.tree is None:
         return line(*signs, *_listed(cursor, at, width))
     number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
@@ -41,12 +42,33 @@ def step_row(cursor: Cursor, number: int, width: int) -> Line:
         *signs,
         *number_of_step,
         *_indent(cursor, row.depth, width),
-        *_in_tree(cursor, cursor.tree, row, at, width),
+        *_in_tree(cursor, cursor.tree, row, at, width, hits),
     )
 
 
-def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int) -> list[Span]:
+HIT = "*"
+"""The sign of a hit of the search."""
+
+
+def hits_in(cursor: Cursor, row: Row) -> int:
+    """How many hits of the search a row stands for: those in it if it is folded."""
+    search, tree = cursor.search, cursor.tree
+    if search is None or not search.query:
+        return 0
+    begin = row.item if tree is None else tree.begin(row.item)
+    if tree is None or row.unfolded:
+        return int(search.matches(begin))
+    return search.between(begin, tree.end(row.item)) or int(search.matches(begin))
+
+
+def _hit(hits: int) -> Span:
+    return (HIT, "hit") if hits else (" ", "")
+
+
+def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, hits: int) -> list[Span]:
     (text, role), happened = _texts(tree, row.item)
+    if hits and not row.unfolded and tree.has_children(row.item):
+        happened = [(f"{hits:,} {'hit' if hits == 1 else 'hits'}", "hit"), *happened]
     fold = ("▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  ", "dim")
     heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
     number = (f"{_line_number(cursor, at):>2}  ", "dim") if tree.kind(row.item) is RowKind.STATEMENT else ("", "")
@@ -102,16 +124,13 @@ def _step_number(cursor: Cursor, at: int) -> Span:
 
 
 def _mark(cursor: Cursor, row: Row) -> Span:
-    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops at its event."""
+    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops there."""
     tree = cursor.tree
     begin = row.item if tree is None else tree.begin(row.item)
     end = begin if tree is None or row.unfolded else tree.end(row.item)
     marked = any(begin <= step <= end for step in cursor.marks)
-    return ("●", "warning") if marked else _stop(cursor, cursor.trace[begin])
-
-
-def _stop(cursor: Cursor, event: AnyEvent) -> Span:
-    return ("◉", "error") if any(each.hits(event) for each in cursor.breakpoints) else (" ", "")
+    stops = not marked and any(each.stops_between(cursor.trace, begin, end) for each in cursor.breakpoints)
+    return ("●", "warning") if marked else ("◉", "error") if stops else (" ", "")
 
 
 WEIGHT = {"program": "bold", "error": "error"}

@@ -18,7 +18,7 @@ class FilterQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "words of the steps to show; nothing: all steps"
+        return "words, or key: op: node: tensor: line: file: event: says:; nothing: all"
 
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
@@ -41,5 +41,5 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
         stays = "all steps stay" if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
         return Update(cursor, line((f" No step has {repeated(search.query)}: {stays}", "warning")))
     key = key_of("ask_filter").first
-    note = f" {len(hits)} steps with {repeated(search.query)}; {key} and Enter show all again"
+    note = f" {len(hits):,} steps with {repeated(search.query)}; {key} and Enter show all again"
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP, key_of
+from dispatchviz.tui.keymap import GROUPS, STEP, in_force
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
     CELL,
@@ -38,7 +38,7 @@ ABOUT = {
         "How the call around this step came to its key: who wins, then a row per set. Read it from top to bottom: "
         "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
         "cell is a fallthrough, and the highest key that is left wins. Below: why, key by key, and a table of all "
-        f"keys and sets. {key_of('whole').first} has the sets as numbers."
+        "keys and sets; the whole text of the step has the sets as numbers."
     ),
     CELL: (
         "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
@@ -82,7 +82,9 @@ ABOUT = {
 
 SIGNS_IN_ROW = 4
 
-LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint"
+LEGEND = (
+    "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint, * hit of the search (├ in the scroll bar)"
+)
 
 
 class HelpView(TextView):
@@ -128,7 +130,7 @@ def help_rows(pane: int) -> list[Line]:
 
 def _twins() -> str:
     """``s and S, n and N``: the steps and the same steps backwards."""
-    steps = [key for key in KEYMAP if key.group == STEP]
+    steps = [key for key in in_force().entries if key.group == STEP]
     return ", ".join(f"{step.first} and {back.first}" for step, back in zip(steps[::2], steps[1::2], strict=True))
 
 
@@ -139,7 +141,7 @@ def _signs() -> list[Line]:
 
 
 def _group(group: str) -> list[Line]:
-    keys = [key for key in KEYMAP if key.group == group]
+    keys = [key for key in in_force().entries if key.group == group]
     return [
         line(),
         line((group, "title")),

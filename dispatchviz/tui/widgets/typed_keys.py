@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from dispatchviz.tui.keymap import PREFIXES
+from dispatchviz.tui.keymap import prefixes
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
@@ -32,8 +32,13 @@ class TypedKeys:
         run: Callable[[str], Awaitable[bool]],
         actions: Mapping[str, str],
     ) -> None:
-        self._prompt, self._run, self._actions = prompt, run, actions
+        self._prompt, self._run = prompt, run
+        self.bind(actions)
         self._held: list[events.Key | events.Paste] = []
+
+    def bind(self, actions: Mapping[str, str]) -> None:
+        """Other keys for actions, or the first ones."""
+        self._actions, self._prefixes = actions, prefixes(set(actions))
         self._begun = ""
         """The first key of a sequence, until the next one comes."""
 
@@ -69,7 +74,7 @@ class TypedKeys:
         action = self._actions.get(f"{begun} {key}".strip())
         if begun and action is None:
             return await self._run(f"no_target({begun!r}, {key!r})")
-        if action is None and key in PREFIXES:
+        if action is None and key in self._prefixes:
             self._begun = key
             return await self._run(f"targets({key!r})")
         return action is not None and await self._run(action)
