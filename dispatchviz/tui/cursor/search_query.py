@@ -11,7 +11,7 @@ from dataclasses import dataclass
 FIELDS = ("key", "op", "node", "tensor", "line", "file", "event", "says")
 """``says``: words of the sentence of a step; the others are in ``search_fields.py``."""
 
-TERM = re.compile(rf'(?:(?P<field>{"|".join(FIELDS)}):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]\S*))', re.IGNORECASE)
+TERM = re.compile(rf'(?:(?P<field>{"|".join(FIELDS)}):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
