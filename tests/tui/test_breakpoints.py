@@ -259,13 +259,13 @@ def test_what_can_never_be_hit_is_refused_with_what_there_is(text: str, why: str
     [
         ("torch.ad", "No Python function called torch.ad is entered. Near: torch.add"),
         ("torch.linalg.inv", "No Python function called torch.linalg.inv is entered. There are: torch.add, Tensor.sum"),
-        ("add if depth > 90", "No stop at operator aten::add has depth > 90. Its depth: 2, 5"),
-        ("Dispatched if key == CPU", "No stop at event Dispatched has key == CPU. Its key: AutogradCUDA, CUDA"),
-        ("Dispatched if operator == aten::add.Tensor and how == cal",
-         "No stop at event Dispatched with operator == aten::add.Tensor has how == cal. Its how: call, redispatch"),
+        ("add if depth > 90", "No stop at operator aten::add has depth > 90. Values of depth: 2, 5"),
+        ("Dispatched if key == CPU", "No stop at event Dispatched has key == CPU. Values of key: AutogradCUDA, CUDA"),
+        ("Dispatched if operator == aten::sum and how == cal",
+         "No stop at event Dispatched with operator == aten::sum has how == cal. Values of how: call"),
         ("torch.add if operator == aten::sum",
-         "No stop at function torch.add has operator == aten::sum. Its operator: aten::add.Tensor"),
-        ("if depth > 90", "No step has depth > 90. Its depth: 0 to 8"),
+         "No stop at function torch.add has operator == aten::sum. Values of operator: aten::add.Tensor"),
+        ("if depth > 90", "No step has depth > 90. Values of depth: 0 to 8"),
     ],
 )  # fmt: skip
 def test_a_condition_that_never_holds_is_refused_with_what_its_field_is(text: str, why: str) -> None:
@@ -358,7 +358,7 @@ def test_the_list_of_breakpoints(size: tuple[int, int]) -> None:
         await reader.press("B")
         assert reader.sees("No breakpoints yet: b sets one")
         await reader.press("b", *"NodeCreated", "enter", "b", *"AddBackward0", "enter", "g", "B")
-        assert reader.sees("Breakpoints (Enter goes to the next stop, d removes one")
+        assert reader.sees("Breakpoints (Enter: next stop, d: remove, Esc: close)")
         assert reader.sees(f"▶ event NodeCreated  3 stops: 0 behind, 3 ahead (step {nodes[0]})")
         assert reader.sees(f"  node AddBackward0  2 stops: 0 behind, 2 ahead (step {ran[0]})")
         await reader.press("enter")

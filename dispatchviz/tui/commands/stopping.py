@@ -45,10 +45,17 @@ def _set(cursor: Cursor, point: Breakpoint) -> Update:
     others = tuple(each for each in cursor.breakpoints if each.place != point.place)
     stops = point.steps(cursor.trace)
     first = f", the first at step {stops[0]}" if stops else " so far"
-    resume, listed = (key_of(action).first for action in ("move('resume')", "breakpoints"))
     note = f" Breakpoint at {point}: {counted(len(stops))}{first}"
-    keys = f"  {resume} goes to the next, {listed} lists all"
+    keys = f"  {_way(cursor, point)}, {key_of('breakpoints').first} lists all"
     return Update(replace(cursor, breakpoints=(*others, point)), line((note, "hint"), (keys, "dim")))
+
+
+def _way(cursor: Cursor, point: Breakpoint) -> str:
+    """Which key goes to a stop from here."""
+    stops = point.steps(cursor.trace)
+    back = bool(stops) and point.next(cursor.trace, cursor.at) is None
+    key = key_of("move('resume_back')" if back else "move('resume')").first
+    return f"{key} goes {'back to the last' if back else 'to the next'}"
 
 
 def counted(stops: int) -> str:

@@ -144,7 +144,7 @@ def _names(trace: Trace, kind: type[ev.Event]) -> list[str]:
 def _array(column: Steps) -> NDArray[Any]:
     import numpy as np
 
-    return np.asarray(column, dtype=np.int64)
+    return np.asarray(column) if len(column) else np.zeros(0, np.int64)
 
 
 def in_order(runs: Iterable[Steps]) -> Steps:

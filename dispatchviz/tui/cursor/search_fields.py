@@ -144,22 +144,33 @@ def _on(trace: Trace, wanted: Callable[[Place], bool], with_called: bool) -> Mas
     """The steps on some lines; ``with_called``: and on those of functions that these called."""
     import numpy as np
 
-    steps, chosen = trace.steps_of(ev.SourceLine), set[int]()
-    for step, place, caller in _lines(trace, steps):
-        if wanted(place) or (with_called and caller in chosen):
-            chosen.add(step)
+    steps, columns = np.asarray(trace.steps_of(ev.SourceLine), dtype=np.int64), trace.columns
+    places, callers = _lines(trace)
+    chosen = np.array([wanted(place) for place in places[0]], np.bool_)[places[1]] if len(steps) else steps > 0
+    around = np.minimum(np.searchsorted(steps, callers), max(len(steps) - 1, 0))
+    known = callers != NONE
+    while with_called and (more := known & chosen[around] & ~chosen).any():
+        chosen |= more
     on_line = np.zeros(len(trace) + 1, np.bool_)  # the last place is that of NONE
-    on_line[list(chosen)] = True
-    return on_line[np.asarray(trace.columns.lines)]
+    on_line[steps[chosen]] = True
+    return on_line[np.asarray(columns.lines)]
 
 
-def _lines(trace: Trace, steps: Sequence[int]) -> Iterable[tuple[int, Place, int | None]]:
-    columns = trace.columns
+def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
+    """The places of lines, and of each line which one it is; the lines from which functions were called."""
+    import numpy as np
+
+    columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     if len(columns.places) == len(columns.callers) == len(steps):
-        texts = columns.line_places
-        return zip(steps, map(texts.__getitem__, columns.places), columns.callers, strict=True)
-    events = (event for event in map(trace.__getitem__, steps) if isinstance(event, ev.SourceLine))
-    return ((each.seq, Place(each.file, each.line, each.function, each.resumed), each.caller) for each in events)
+        return (columns.line_places, np.asarray(columns.places)), np.asarray(columns.callers)
+    lines = [event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps]  # an old file
+    places = [Place(each.file, each.line, each.function, each.resumed) if each else NOWHERE for each in lines]
+    callers = [NONE if each is None or each.caller is None else each.caller for each in lines]
+    return (places, np.arange(len(places))), np.array(callers, np.int64)
+
+
+NOWHERE = Place("", 0, "", False)
+"""Of a line that cannot be read."""
 
 
 def _every(trace: Trace) -> Mask:
@@ -172,12 +183,11 @@ def _every(trace: Trace) -> Mask:
 
 
 def _tensor(trace: Trace, value: str) -> Field:
-    import numpy as np
 
     tensors = tensors_meant(trace, value)
     told = _is_any(trace.columns.tensors, sorted(tensors))
     for tensor in tensors:
-        told[np.asarray(trace.columns.of_result.get(tensor, ()), dtype=np.int64)] = True
+        told[[step for step in trace.columns.of_result.get(tensor, ()) if step < len(trace)]] = True
     naming = [code for code, kind in enumerate(trace.columns.kind_names) if kind in NAMING]
     mask = told | _is_any(trace.columns.kinds, naming)
     return Field(mask, lambda trace, step: bool(told[step]) or not tensors.isdisjoint(tensors_in(trace[step])))

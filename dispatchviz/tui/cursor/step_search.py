@@ -11,9 +11,10 @@ is found at any moment is a hit; only between ``certain`` steps there are no oth
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from functools import cached_property
+from itertools import accumulate, islice
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
@@ -57,6 +58,8 @@ class Search:
         """The reader wants no more of it."""
         self.found = 0
         """How many hits are known."""
+        self._sums: list[int] | None = None
+        """How many are known before each stretch; None until somebody asks."""
 
     def find(self, query: str, begin: int = 0) -> None:
         """Begins to look for a query; what is near after ``begin`` comes first. An empty one has no hits."""
@@ -77,13 +80,14 @@ class Search:
 
     def _start_over(self) -> None:
         """Nothing is searched, but where there is nothing to search."""
-        self._hits, self.found = {}, 0
+        self._hits, self.found, self._sums = {}, 0, None
         self._done = bytearray(self._asked.without_candidates(self._stretches))
         self._left = self._done.count(0) if self._asked.query else 0
 
     def _take_all(self) -> None:
         """What columns tell is all that was asked for."""
-        self._hits = dict(self._asked.by_stretch(self._stretches))
+        self._hits = dict(self._asked.by_stretch)
+        self._sums = None
         self.found, self._left = len(self._asked.candidates or ()), 0
 
     def look_from(self, step: int, forward: bool = True) -> None:
@@ -119,6 +123,7 @@ class Search:
         if found:
             self._hits[stretch] = found
             self.found += len(found)
+            self._sums = None
         self._done[stretch] = True
         self._left -= 1
 
@@ -145,12 +150,14 @@ class Search:
 
     def between(self, begin: int, end: int) -> int:
         """How many known hits there are among some steps."""
-        first, last = begin // STRETCH, end // STRETCH
-        stretches = range(first, last + 1) if last - first < len(self._hits) else self._stretches_between(first, last)
-        return sum(_count(self._hits[at], begin, end) for at in stretches if at in self._hits)
+        return self._before(end + 1) - self._before(begin)
 
-    def _stretches_between(self, first: int, last: int) -> Sequence[int]:
-        return [at for at in self._hits if first <= at <= last]
+    def _before(self, step: int) -> int:
+        """How many known hits come before a step."""
+        if self._sums is None:
+            self._sums = [0, *accumulate(len(self._hits.get(at, ())) for at in range(self._stretches))]
+        stretch = max(min(step // STRETCH, self._stretches), 0)
+        return self._sums[stretch] + bisect_left(self._hits.get(stretch, ()), step)
 
     def next(self, at: int, forward: bool = True) -> int | None:
         """The next known hit after or before a step, round the end if need be; itself if it is the only one."""
@@ -171,10 +178,7 @@ class Search:
 
     def position(self, at: int) -> tuple[int, int]:
         """The number of a hit, counted from 1, and how many are known; of a step that is none, of the next hit."""
-        stretch = at // STRETCH
-        before = sum(len(hits) for number, hits in self._hits.items() if number < stretch)
-        within = bisect_left(self._hits.get(stretch, ()), at)
-        return before + within + 1, max(self.found, 0 if self.complete else len(self._named))
+        return self._before(at) + 1, max(self.found, 0 if self.complete else len(self._named))
 
     def _beyond(self, at: int, forward: bool) -> int | None:
         """The next known hit on that side."""
@@ -185,10 +189,6 @@ class Search:
         labelled = next((hit for hit in of_labels if hit is not None), None)
         known = [hit for hit in (named, labelled) if hit is not None]
         return (min if forward else max)(known) if known else None
-
-
-def _count(steps: Sequence[int], begin: int, end: int) -> int:
-    return bisect_right(steps, end) - bisect_left(steps, begin)
 
 
 class _Asked:
@@ -214,17 +214,21 @@ class _Asked:
         """Of each stretch whether there is nothing to look at."""
         if self.candidates is None:
             return bytes(stretches)
-        having = {stretch for stretch, _ in self.by_stretch(stretches)}
-        return bytes(stretch not in having for stretch in range(stretches))
+        done = bytearray(b"\x01" * stretches)
+        for stretch in self.by_stretch:
+            done[stretch] = False
+        return bytes(done)
 
-    def by_stretch(self, stretches: int) -> Iterator[tuple[int, array[int]]]:
-        """The steps to look at, a stretch each that has some."""
+    @cached_property
+    def by_stretch(self) -> dict[int, array[int]]:
+        """The steps to look at, of each stretch that has some."""
+        found: dict[int, array[int]] = {}
         steps, begin = self.candidates or array("i"), 0
-        for stretch in range(stretches):
-            end = bisect_left(steps, (stretch + 1) * STRETCH, begin)
-            if end > begin:
-                yield stretch, steps[begin:end]
-            begin = end
+        while begin < len(steps):
+            stretch = steps[begin] // STRETCH
+            end = bisect_left(steps, (stretch + 1) * STRETCH, begin, min(begin + STRETCH, len(steps)))
+            found[stretch], begin = steps[begin:end], end
+        return found
 
     def has(self, step: int) -> bool:
         """Whether a step has all that columns do not tell."""

@@ -19,7 +19,7 @@ from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import RowsView
 
-TITLE = "Breakpoints (Enter goes to the next stop, d removes one, Esc or q closes)"
+TITLE = "Breakpoints (Enter: next stop, d: remove, Esc: close)"
 
 
 class BreakpointsView(RowsView):

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, STEP, in_force
+from dispatchviz.tui.keymap import GROUPS, STEP, in_force, key_of
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
     CELL,
@@ -122,6 +122,7 @@ def help_rows(pane: int) -> list[Line]:
         line((LEGEND, "")),
         *_signs(),
         line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
+        *_languages(),
         *(row for group in GROUPS for row in _group(group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
@@ -132,6 +133,24 @@ def _twins() -> str:
     """``s and S, n and N``: the steps and the same steps backwards."""
     steps = [key for key in in_force().entries if key.group == STEP]
     return ", ".join(f"{step.first} and {back.first}" for step, back in zip(steps[::2], steps[1::2], strict=True))
+
+
+def _languages() -> list[Line]:
+    """What may be typed for a search, a filter, a breakpoint."""
+    search, keep, stop = (key_of(f"ask_{what}").first for what in ("search", "filter", "breakpoint"))
+    terms = (
+        'words, "a phrase", key:CUDA op:add node:Mul tensor:z line:8 file:forum.py event:NodeCreated says:leaf; a step '
+        "must have all of them."
+    )
+    places = (
+        "37, line 6, forum.py:6, variable z, node AddBackward0, operator add, torch.add, key CUDA, event NodeCreated; "
+        "with if depth > 2 and key == CPU on its event; with ignore 3 the first three stops are passed over."
+    )
+    return [
+        line(),
+        line((f"  {f'{search} {keep}':<14}", "keycap"), terms, indent=16),
+        line((f"  {stop:<14}", "keycap"), places, indent=16),
+    ]
 
 
 def _signs() -> list[Line]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 from array import array
-from itertools import islice
+from bisect import bisect_left
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.breakpoints.breakpoint import ANY, FUNCTION, Breakpoint, keep
 from dispatchviz.tui.cursor.breakpoints.conditions import MISSING, Clause, shown_value, value_of
 from dispatchviz.tui.cursor.typed_text import repeated
 
-SLICE = 2_000
-"""Steps between two looks at the keys: some milliseconds."""
+SLICE = 1_000
+"""Steps of the trace between two looks at the keys: some milliseconds."""
 
 SEEN = 500
 """So many values of a field are remembered, to say which there are."""
@@ -30,7 +30,6 @@ class Hunt:
     def __init__(self, point: Breakpoint, trace: Trace) -> None:
         self._point, self._trace = point, trace
         self._candidates = point.candidates(trace)
-        self._left = iter(self._candidates)
         self._read = 0
         self._found = array("i")
         self._passed = [0] * len(point.clauses)
@@ -40,11 +39,11 @@ class Hunt:
 
     def go_on(self) -> bool:
         """Reads a slice; returns whether there is more to read. What was found is kept when all is read."""
-        for step in islice(self._left, SLICE):
-            self._read += 1
-            if self._holds(step):
-                self._found.append(step)
-        if self._read < len(self._candidates):
+        steps, begin = self._candidates, self._read
+        if begin < len(steps):
+            self._read = bisect_left(steps, steps[begin] + SLICE, begin)
+            self._found.extend(step for step in steps[begin : self._read] if self._holds(step))
+        if self._read < len(steps):
             return True
         keep(self._point, self._trace, self._found)
         return False
@@ -72,7 +71,7 @@ class Hunt:
         if self._point.what == FUNCTION and at == 0:
             return f"No Python function called {repeated(clause.value)} is entered. {_instead(clause, values)}"
         where = self._where(clauses[:at])
-        return f"{where} has {repeated(str(clause))}. Its {clause.field}: {_listed(clause, values)}"
+        return f"{where} has {repeated(str(clause))}. Values of {clause.field}: {_listed(clause, values)}"
 
     def _where(self, before: tuple[Clause, ...]) -> str:
         point = self._point
