@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from dispatchviz.tui.bars.footer_bar import footer_row
 from dispatchviz.tui.keymap import DEFAULT, KEYMAP, Keymap, in_force, key_of, pane_key, use
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.terminal.keymaps import GDB, KEYMAPS, VARIABLE, VIM, use_from_environment, use_named
+from tests.cli.command import dispatchviz
 from tests.steps import last_step
 
 from .screens import Reader, read
@@ -147,3 +149,14 @@ def test_the_palette_changes_the_keymap_and_has_its_groups_in_order() -> None:
         assert reader.at > 0
 
     read(forum(), story)
+
+
+@pytest.mark.long
+def test_the_option_is_checked_before_the_program_runs(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text("print('ran')\n")
+    refused = dispatchviz("run", "--keymap", "emacs", "loud.py", cwd=tmp_path)
+    assert refused.status == 2
+    assert "'emacs' is not one of 'default', 'vim', 'gdb'" in refused.err
+    assert "ran" not in refused.out + refused.err
+    taken = dispatchviz("run", "--keymap", "vim", "--plain", "loud.py", cwd=tmp_path)
+    assert taken.status == 0
