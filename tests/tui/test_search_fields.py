@@ -10,9 +10,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.cursor.search_fields import NAMING, tensors_in
 from dispatchviz.tui.cursor.search_query import FIELDS, Query, query_of
 from dispatchviz.tui.cursor.step_search import Search, all_hits, still_hits
+from dispatchviz.tui.cursor.unknown_names import unknown_name
 from tests.explain.programs import traced
 from tests.steps import line, step, steps
 from truth.programs import PROGRAMS
@@ -198,6 +200,23 @@ def test_a_filter_of_a_trace_that_grows_shows_what_one_of_the_whole_would(query:
     trace = forum()
     part = Trace(trace.header, [trace[at] for at in range(len(trace) // 2)])
     assert still_hits(trace, query, all_hits(part, query), len(part)) == list(all_hits(trace, query))
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("key:XLA", "key is one of AutogradCUDA, CUDA"),
+        ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
+        ("op:xlogy", "op is one of add, sum"),
+        ("tensor:w", "tensor is one of x, y, z"),
+        ("key:CUDA node:n99", ""),
+        ("key:CUDA add", ""),
+        ("words", ""),
+    ],
+)
+def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str) -> None:
+    assert unknown_name(forum(), query) == why
+    assert nothing_has(forum(), query) == f"No step has {query}{why and ': '}{why}"
 
 
 # -- the screen --------------------------------------------------------------------------------------------------------
