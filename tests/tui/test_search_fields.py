@@ -11,10 +11,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.commands.move_notes import nothing_has
+from dispatchviz.tui.commands.searching import meanwhile
 from dispatchviz.tui.cursor.search_fields import NAMING, tensors_in
 from dispatchviz.tui.cursor.search_query import FIELDS, Query, query_of
 from dispatchviz.tui.cursor.step_search import Search, all_hits, still_hits
 from dispatchviz.tui.cursor.unknown_names import unknown_name
+from dispatchviz.tui.session import Session
 from tests.explain.programs import traced
 from tests.steps import line, step, steps
 from truth.programs import PROGRAMS
@@ -185,6 +187,19 @@ def test_what_columns_tell_is_there_at_once_and_the_rest_in_slices() -> None:
     while search.go_on():
         pass
     assert search.between(0, len(trace)) == search.found == len(search.hits())
+
+
+def test_what_is_near_the_reader_is_searched_first() -> None:
+    trace = big(20_000)
+    session = Session(trace)
+    session.search.find("returns")
+    session.search.go_on()
+    session.cursor = session.cursor.goto(15_000)
+    assert not session.search.between(15_000, 15_100)
+    meanwhile(session, None)
+    assert session.search.between(15_000, 15_100) == sum(
+        15_000 <= at <= 15_100 for at in steps(trace, ev.KernelReturned)
+    )
 
 
 def test_hits_between_two_steps_are_counted() -> None:

@@ -52,6 +52,7 @@ def nearest(session: Session, origin: Cursor) -> Update:
 
 
 def meanwhile(session: Session, note: Line | None) -> Update:
-    """The next slice of a search while the reader does something else."""
+    """The next slice of a search while the reader does something else: first where the reader is."""
+    session.search.look_near(session.cursor.at)
     session.search.go_on()
     return Update(session.cursor, note)

@@ -53,6 +53,8 @@ class Search:
         self._order: Iterator[int] = iter(())
         """The stretches to search next."""
         self._left = 0
+        self._near = 0
+        """The stretch from which the search goes on."""
         self._begin = 0
         self.is_stopped = False
         """The reader wants no more of it."""
@@ -92,10 +94,15 @@ class Search:
 
     def look_from(self, step: int, forward: bool = True) -> None:
         """Goes on with what is near before or after a step."""
-        here = min(step // STRETCH, max(self._stretches - 1, 0))
+        here = self._near = min(step // STRETCH, max(self._stretches - 1, 0))
         ahead, behind = range(here, self._stretches), range(here)
         self._order = iter((*ahead, *behind) if forward else (*reversed((*behind, here)), *reversed(ahead)))
         self.is_stopped = False
+
+    def look_near(self, step: int) -> None:
+        """Goes on with what is near a step, unless that comes next anyway."""
+        if step // STRETCH != self._near:
+            self.look_from(step)
 
     def go_on(self) -> bool:
         """Searches a slice; returns whether there is more to search."""
