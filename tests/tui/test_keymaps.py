@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from string import ascii_letters
 
 import pytest
 
 from dispatchviz.cli.options import KEYMAPS as NAMES_IN_OPTIONS
+from dispatchviz.tui import keymap as keymap_module
 from dispatchviz.tui.bars.footer_bar import footer_row
-from dispatchviz.tui.keymap import DEFAULT, KEYMAP, Keymap, in_force, key_of, pane_key, use
+from dispatchviz.tui.keymap import DEFAULT, KEYMAP, Key, Keymap, in_force, key_of, pane_key, use
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.terminal.keymaps import GDB, KEYMAPS, VARIABLE, VIM, use_from_environment, use_named
 from tests.cli.command import dispatchviz
@@ -54,6 +56,22 @@ def test_a_key_that_is_taken_is_typed_behind_another_one(keymap: Keymap) -> None
         else:
             left = tuple(key for key in before.keys if key not in taken)
             assert entry.keys == (left or (f"{keymap.behind} {before.keys[0]}",))
+
+
+@pytest.mark.parametrize("keymap", OTHERS, ids=str)
+def test_whoever_adds_a_key_need_not_think_of_the_other_keymaps(
+    keymap: Keymap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = {key for entry in KEYMAP for key in entry.keys}
+    free = [letter for letter in ascii_letters if letter not in used and letter not in ("g", "z")]
+    more = tuple(Key(f"new({letter!r})", (letter,), "New", letter) for letter in free)
+    monkeypatch.setattr(keymap_module, "KEYMAP", (*KEYMAP, *more))
+    grown = Keymap(keymap.name, keymap.changes, keymap.behind)
+    keys = [key for entry in grown.entries for key in entry.keys]
+    assert len(keys) == len(set(keys))
+    assert not grown.prefixes.intersection(keys)
+    moved = {entry.keys for entry in grown.entries if entry.group == "New" and len(entry.keys[0]) > 1}
+    assert {("vim", ("g h",)), ("gdb", ("semicolon i",))} & {(keymap.name, keys) for keys in moved} or not free
 
 
 def test_keys_of_vim_and_of_gdb() -> None:
