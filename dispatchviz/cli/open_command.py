@@ -12,6 +12,7 @@ from dispatchviz.cli import options
 @click.command("open", cls=options.LogCommand)
 @options.step
 @options.view
+@options.keymap
 @options.plain
 @options.log_filters
 @options.trace

@@ -40,6 +40,27 @@ view = click.option(
     help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; log: the log from it on.",
 )
 
+KEYMAPS = ("default", "vim", "gdb")
+"""As in ``tui/terminal/keymaps.py``, which the command line does not load for its help."""
+
+
+def _use_keymap(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None and not context.resilient_parsing:
+        from dispatchviz.tui.terminal.keymaps import use_named
+
+        use_named(value)
+
+
+keymap = click.option(
+    "--keymap",
+    metavar="|".join(KEYMAPS),
+    type=click.Choice(KEYMAPS),
+    envvar="DISPATCHVIZ_KEYMAP",
+    expose_value=False,
+    callback=_use_keymap,
+    help="The keys of the stepper; the environment's DISPATCHVIZ_KEYMAP is the default of this.",
+)
+
 LEVELS = ("lines", "calls", "keys", "all")
 """As in ``explain/outline/levels.py``, which the command line does not load for its help."""
 

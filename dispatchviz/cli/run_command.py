@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @options.save
 @options.step
 @options.view
+@options.keymap
 @options.plain
 @options.log_filters
 @click.option(

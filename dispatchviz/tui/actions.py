@@ -84,6 +84,16 @@ def predict(session: Session) -> Reply:
     return Overlay(lambda view: GuessesScreen(session, view.palette))
 
 
+def breakpoints(session: Session) -> Reply:
+    """The list of breakpoints."""
+    if not session.cursor.breakpoints:
+        first = key_of("ask_breakpoint").first
+        return Update(session.cursor, line((f" No breakpoints yet: {first} sets one", "hint")))
+    from dispatchviz.tui.screens.breakpoints_screen import BreakpointsScreen
+
+    return Overlay(lambda view: BreakpointsScreen(session, view.palette))
+
+
 def help_of_pane(session: Session) -> Overlay:
     """The keys, and what the pane with the focus shows."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
@@ -110,6 +120,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "ask_filter": FilterQuestion,
     "toggle_mark": toggle_mark,
     "marks": marks,
+    "breakpoints": breakpoints,
     "whole": whole,
     "codegen": codegen,
     "predict": predict,

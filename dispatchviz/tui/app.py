@@ -7,7 +7,7 @@ in ``keymap.py``.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,18 +16,21 @@ from time import monotonic
 
 from textual import events
 from textual.actions import parse
+from textual.app import SystemCommand
+from textual.screen import Screen
 from textual.timer import Timer
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.terminal_output import print_lines
+from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
-from dispatchviz.tui.commands import autoplay, moves, predicting
+from dispatchviz.tui.commands import autoplay, moves, predicting, searching
 from dispatchviz.tui.commands.following import INTERVAL, Following
-from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.tui.keymap import in_force, pane_key
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_from_environment, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Goto
@@ -52,6 +55,8 @@ def show(
     if not len(trace):
         print_lines([f"{trace.header.program}: nothing was recorded, so there are no steps to show"])
         return
+    if wrong := use_from_environment():
+        complain(wrong)
     app = StepperApp(Session(trace, step, file, run_arguments, followed))
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
@@ -72,7 +77,7 @@ class StepperApp(TerminalApp[None]):
 
     def __init__(self, session: Session) -> None:
         view = StepperScreen(session.cursor)
-        super().__init__(view, KEYMAP)
+        super().__init__(view, in_force().entries)
         self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
         """The next slice of what is not done yet."""
@@ -92,6 +97,20 @@ class StepperApp(TerminalApp[None]):
         if self._following is not None:
             self._following.stop()
 
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield from super().get_system_commands(screen)
+        for name in KEYMAPS:
+            yield SystemCommand(f"Keys: the {name} keymap", "", partial(self.use_keymap, name))
+
+    def use_keymap(self, name: str) -> None:
+        """The reader wants other keys."""
+        use_named(name)
+        self.use_keys(in_force().entries)
+        for pane in self.view.panes.values():
+            pane.key = pane_key(pane.number)
+            pane.refresh()
+        self.show(Update(self.session.cursor, line((f" The keys are those of the {name} keymap", "hint"))))
+
     @property
     def what_failed(self) -> str:
         return f"the stepper failed at step {self.session.cursor.at}"
@@ -105,6 +124,7 @@ class StepperApp(TerminalApp[None]):
             if event.key in ("space", "escape"):
                 return True
         if self._stop_work() and isinstance(event, events.Key) and event.key == "escape":
+            self.session.search.stop()
             self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
             return True
         return False
@@ -140,7 +160,7 @@ class StepperApp(TerminalApp[None]):
             self._ask(update.asks)
         if (then := update.then) is not None:
             self.call_after_refresh(lambda: self.show(then()))
-        self._begin(update.goes_on)
+        self._begin(update.goes_on or self._search_on())
         if update.later is not None:
             Thread(target=self._work, args=[update.later], daemon=True).start()  # quitting does not wait for it
 
@@ -164,6 +184,18 @@ class StepperApp(TerminalApp[None]):
             self._begin(update.goes_on)
         else:
             self.show(update)
+
+    def _search_on(self) -> Callable[[], Update] | None:
+        """The next slice of a search that the reader has turned away from: its hits are marked, and counted."""
+        search = self.session.search
+        if search.complete or search.is_stopped:
+            return None
+
+        def slice_of_search() -> Update:
+            update = searching.meanwhile(self.session, self.view.scene.note)
+            return replace(update, goes_on=self._search_on())
+
+        return slice_of_search
 
     def _stop_work(self) -> bool:
         """Drops long work that nobody has asked for in the open question; returns whether there was some."""

@@ -2,12 +2,19 @@
 
 Shift plays the same step backwards. Keys that some terminals never deliver are never the only ones of an action.
 
-Not here: what the actions do (``actions.py``).
+A ``Keymap`` is this table with other keys for some actions. One is in force in a process, chosen as the stepper opens:
+hints are made by pure functions everywhere, which would all have to be handed it.
+
+Not here: what the actions do (``actions.py``), the keymaps beside the default one (``terminal/keymaps.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 FOOTER_KEYS = 7
 """A footer with more keys than this is not read."""
@@ -82,8 +89,9 @@ SHOWN = {
     "backspace": "Backspace",
     "pagedown": "PgDn",
     "pageup": "PgUp",
-    "ctrl+p": "Ctrl+P",
-    "ctrl+z": "Ctrl+Z",
+    "semicolon": ";",
+    "asterisk": "*",
+    "delete": "Del",
 }
 
 STEP = "Step"
@@ -94,8 +102,13 @@ TEACH = "Teach"
 
 
 def shown_key(key: str) -> str:
-    """A key, or a sequence of keys, as a person reads it: ``→``, ``]n``."""
-    return "".join(SHOWN.get(part, part) for part in key.split())
+    """A key, or a sequence of keys, as a person reads it: ``→``, ``]n``, ``Ctrl+P``."""
+    return "".join(_shown(part) for part in key.split())
+
+
+def _shown(key: str) -> str:
+    head, plus, last = key.rpartition("ctrl+")
+    return SHOWN.get(key) or (f"{head}Ctrl+{last.upper()}" if plus else key)
 
 
 KEYMAP = (
@@ -132,7 +145,8 @@ KEYMAP = (
     ),
     Key("toggle_mark", ("m",), "Go to", "set a mark here and name it, or remove it; continue stops at marks"),
     Key("marks", ("apostrophe",), "Go to", "list the marks and go to one"),
-    Key("ask_breakpoint", ("b",), "Go to", "breakpoint: continue stops at a step, an event, an operator or a key"),
+    Key("ask_breakpoint", ("b",), "Go to", "breakpoint: continue stops at a line, a variable, a Node, an operator ..."),
+    Key("breakpoints", ("B",), "Go to", "list the breakpoints: their stops, and which to remove"),
     Key("ask_search", ("slash",), "Search", "search the steps", "search"),
     Key("search(True)", ("full_stop",), "Search", "next hit"),
     Key("search(False)", ("comma",), "Search", "previous hit"),
@@ -172,6 +186,68 @@ KEYMAP = (
     Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
 )
 
+
+class Keymap:
+    """The table with other keys for some actions: ``changes`` has all keys of each.
+
+    A key that it takes from another action, of which no key is left, is typed behind the key ``behind`` for that one:
+    so every action has a key, those too that the table gets later.
+    """
+
+    def __init__(self, name: str, changes: Mapping[str, tuple[str, ...]], behind: str = "") -> None:
+        self.name, self.changes, self.behind = name, changes, behind
+        taken = {part for keys in changes.values() for key in keys for part in (key, key.partition(" ")[0])}
+        self.entries = tuple(_rekeyed(entry, changes, taken, behind) for entry in KEYMAP)
+        """The table as this keymap has it."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def prefixes(self) -> frozenset[str]:
+        """Keys that wait for a second one."""
+        return prefixes({key for entry in self.entries for key in entry.keys})
+
+    @cached_property
+    def by_action(self) -> Mapping[str, Key]:
+        """The entry of each action."""
+        return {entry.action: entry for entry in self.entries}
+
+
+def _rekeyed(entry: Key, changes: Mapping[str, tuple[str, ...]], taken: set[str], behind: str) -> Key:
+    if entry.action in changes:
+        return replace(entry, keys=changes[entry.action])
+    left = tuple(key for key in entry.keys if key not in taken)
+    return replace(entry, keys=left or (f"{behind} {entry.keys[0]}",))
+
+
+def prefixes(keys: set[str]) -> frozenset[str]:
+    """Those first keys of sequences that wait for a second one."""
+    return frozenset(key.partition(" ")[0] for key in keys if " " in key)
+
+
+DEFAULT = Keymap("default", {})
+
+
+class _Chosen:
+    keymap: Keymap | None = None
+
+
+def use(keymap: Keymap | None) -> None:
+    """Puts a keymap in force; None: the default one, as long as nobody chooses another."""
+    _Chosen.keymap = keymap
+
+
+def is_chosen() -> bool:
+    """Whether somebody has chosen a keymap."""
+    return _Chosen.keymap is not None
+
+
+def in_force() -> Keymap:
+    """The keymap that keys are answered by, and that hints tell."""
+    return _Chosen.keymap or DEFAULT
+
+
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
 
 
@@ -181,8 +257,5 @@ def pane_key(number: int) -> str:
 
 
 def key_of(action: str) -> Key:
-    """The entry of an action. KeyError if there is none."""
-    for key in KEYMAP:
-        if key.action == action:
-            return key
-    raise KeyError(action)
+    """The entry of an action in the keymap in force. KeyError if there is none."""
+    return in_force().by_action[action]

@@ -6,7 +6,7 @@ A command and an answered question return an ``Update``; the application stores 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dispatchviz.core.record.events import Dispatched, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
@@ -14,9 +14,10 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.tui.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
-from dispatchviz.tui.cursor.step_search import Search, more_hits
+from dispatchviz.tui.cursor.step_search import Search, still_hits
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.predictions.asking import Asking
@@ -82,9 +83,11 @@ class Session:
         going_on = self.followed is not None and not self.followed.over
         level = self.cursor.outline.level if self.cursor.outline else DEFAULT
         outline = Outline(trace, level)
+        carry_over(self.cursor.breakpoints, self.trace, trace)
         after = self.cursor.grown(outline, *_still_shown(self.cursor, outline), is_growing=going_on)
         query, self.search = self.search.query, Search(trace)
         self.search.find(query, after.at)
+        after = replace(after, search=self.search)
         if going_on:
             return Update(after, FOLLOWING if after.follows else None)
         key = key_of("jump('last')").first
@@ -102,6 +105,7 @@ class Session:
             shown=outline.steps,
             outline=outline,
             is_growing=self.followed is not None and not self.followed.over,
+            search=self.search,
         )
 
 
@@ -119,5 +123,4 @@ def _still_shown(cursor: Cursor, outline: Outline) -> tuple[Sequence[int], str]:
     """What the filter of a cursor lets through of a trace that has more events than its own."""
     if cursor.shown is None or not cursor.filter_text:
         return outline.steps, ""
-    more = more_hits(outline.trace, cursor.filter_text, range(len(cursor.trace), len(outline.trace)))
-    return [*cursor.shown, *more], cursor.filter_text
+    return still_hits(outline.trace, cursor.filter_text, cursor.shown, len(cursor.trace)), cursor.filter_text

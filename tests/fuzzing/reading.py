@@ -35,6 +35,14 @@ MOVES = (
     "unfold", "fold", "down", "up", "into", "over", "out", "out_back", "over_back", "resume", "resume_back", "caller",
     "callee", "last", "first",
 )  # fmt: skip
+QUERIES = (
+    "add", "t1", "n2", "SourceLine", "x", "backward", "\0", "autograd cpu", "key:CPU", "node:Add tensor:t1", "tensor:x",
+    "line:1", "file:script", "file:.cpp", "says:the", 'event:NodeCreated "a b"', "op:add nobody",
+)  # fmt: skip
+STOPS = (
+    "add", "12", "NodeCreated", "CPU", "?", "line 1", "variable x", "node AddBackward0", "torch.add", "if depth > 1",
+    "Dispatched if operator == aten::add.Tensor ignore 1", "if line == 1 and name != x",
+)  # fmt: skip
 LONGEST_COMPLAINT = 600
 MOST_LINES = 3000
 """Of a log: more would take a second."""
@@ -133,12 +141,10 @@ def _predict(session: Session, random: Random) -> None:
 
 def _ask(session: Session, random: Random) -> None:
     """The questions of the bottom line."""
-    query = random.choice(("add", "t1", "n2", "SourceLine", "x", "backward", "\0", "autograd cpu"))
+    query = random.choice(QUERIES)
     SearchQuestion(session).typed(query)
     session.cursor = FilterQuestion(session).answered(query).cursor
-    session.cursor = (
-        BreakpointQuestion(session).answered(random.choice(("add", "12", "NodeCreated", "CPU", "?"))).cursor
-    )
+    session.cursor = BreakpointQuestion(session).answered(random.choice(STOPS)).cursor
     session.cursor = move(session, random.choice(MOVES)).cursor
 
 

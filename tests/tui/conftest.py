@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+
+from dispatchviz.tui.keymap import use
+from dispatchviz.tui.terminal.keymaps import VARIABLE
 
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """What changes screens is taken out of the environment."""
-    for name in ("NO_COLOR", "TERM", "COLUMNS", "LINES", "COLORTERM", "TEXTUAL_THEME"):
+    for name in ("NO_COLOR", "TERM", "COLUMNS", "LINES", "COLORTERM", "TEXTUAL_THEME", VARIABLE):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def default_keys() -> Iterator[None]:
+    """A keymap that a test chooses is in force in that test."""
+    yield
+    use(None)

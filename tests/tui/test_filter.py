@@ -6,7 +6,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.testing import redispatch
-from dispatchviz.tui.cursor.breakpoints import Breakpoint
+from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.tui.cursor.cursor import Cursor
 from tests.steps import line, step, steps
 
@@ -60,7 +60,7 @@ def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
         await reader.press("f", *"nodecreated", "enter")
         for keys in (["s"], ["2"], ["enter"], ["escape"], ["g"], ["slash", "escape"]):
             await reader.press(*keys)
-            assert reader.sees(f"filter: nodecreated {NODES}/{len(forum())}"), (keys, reader.text)
+            assert reader.sees(f"filter: nodecreated  {NODES} of {len(forum())} · f Enter clears"), (keys, reader.text)
         await reader.press("f", "enter")
         assert not reader.sees("filter:")
 
@@ -79,7 +79,7 @@ def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
         assert reader.sees(
             "Hit 1 of 1  the filter hides this step",
             f"▶ {found} ",
-            f"filter: nodecreated {NODES}/{len(trace)}",
+            f"filter: nodecreated  {NODES} of {len(trace)}",
         )
         await reader.press("s")
         assert reader.at == after

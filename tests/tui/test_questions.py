@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import browser, sharing
-from dispatchviz.tui.cursor.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal
+from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import all_hits
@@ -32,61 +31,6 @@ def steps_of(*words: str) -> list[int]:
     return list(all_hits(forum(), " ".join(words)))
 
 
-def test_what_a_breakpoint_may_be() -> None:
-    trace = forum()
-    assert breakpoint_named("37", trace) == Breakpoint("step", "37")
-    assert breakpoint_named("nodecreated", trace) == Breakpoint("event", "NodeCreated")
-    assert breakpoint_named("AutogradCUDA", trace) == Breakpoint("key", "AutogradCUDA")
-    assert breakpoint_named("add", trace) == Breakpoint("operator", "aten::add")
-    assert breakpoint_named("aten::add.Tensor", trace) == Breakpoint("operator", "aten::add.Tensor")
-    assert breakpoint_named("9999", trace) is breakpoint_named("xlogy", trace) is breakpoint_named("", trace) is None
-
-
-NOBODY = "No step, event, operator or key of this trace is called"
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("9999", f"There is no step 9999: the last one is {END}"),
-        (f"{END + 1}", f"There is no step {END + 1}: the last one is {END}"),
-        ("AutocastChanged", "No step of this trace is of the kind AutocastChanged"),
-        (
-            "nodestarte",
-            f"{NOBODY} nodestarte. Near: NodeStarted, NodeCreated",
-        ),
-        ("xla", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
-        ("AutogradXLA", "No call in this trace is dispatched to AutogradXLA. Near: AutogradCUDA"),
-        ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
-        (
-            "aten::addd",
-            f"{NOBODY} aten::addd. Near: aten::add, aten::add.Tensor, aten::sum",
-        ),
-        ("::s", f"{NOBODY} ::s. Near: aten::sum"),
-    ],
-)
-def test_what_can_never_be_hit_is_refused_with_what_is_near(text: str, why: str) -> None:
-    assert breakpoint_named(text, forum()) is None
-    assert refusal(text, forum()) == why
-
-
-def test_every_breakpoint_that_is_taken_hits() -> None:
-    trace = forum()
-    for name in (
-        *KINDS,
-        *(key.name for key in DispatchKey),
-        "add",
-        "Add.Tensor",
-        "aten::sum",
-        "dispatchkey.cuda",
-        "007",
-    ):
-        found = breakpoint_named(name, trace)
-        assert found is None or any(found.hits(event) for event in trace), name
-    assert breakpoint_named("Add.tensor", trace) == Breakpoint("operator", "aten::add.Tensor")
-    assert breakpoint_named("DispatchKey.cuda", trace) == Breakpoint("key", "CUDA")
-
-
 def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     trace = forum()
     node = step(trace, ev.NodeCreated)
@@ -96,26 +40,6 @@ def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     assert cursor.goto(node + 1).resume_back().at == node
     by_key = Cursor(trace, breakpoints=(Breakpoint("key", "AutogradCUDA"),)).resume()
     assert trace[by_key.at].key == "AutogradCUDA"
-
-
-@pytest.mark.long
-def test_b_sets_and_removes_breakpoints() -> None:
-    async def story(reader: Reader) -> None:
-        await reader.press("b")
-        assert reader.sees("Stop at: 37, NodeCreated, add or AutogradCPU; again: off; nothing: all off")
-        await reader.press(*"NodeCreated", "enter")
-        assert reader.sees("c stops at event NodeCreated")
-        await reader.press("c")
-        assert isinstance(reader.app.session.cursor.trace[reader.at], ev.NodeCreated)
-        assert any("◉" in row for row in reader.screen)
-        await reader.press("b", *"nothing", "enter")
-        assert reader.sees(f"{NOBODY} nothing")
-        await reader.press("b", *"NodeCreated", "enter")
-        assert reader.sees("No breakpoints")
-        await reader.press("b", *"add", "enter", "b", "enter")
-        assert reader.app.session.cursor.breakpoints == ()
-
-    read(forum(), story)
 
 
 def test_moves_pass_over_what_a_filter_hides() -> None:

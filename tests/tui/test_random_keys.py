@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.tui.cursor.breakpoints import breakpoint_named, refusal
+from dispatchviz.tui.cursor.breakpoints.typed_breakpoints import breakpoint_named, refusal
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.questions.step_question import step_named
+from dispatchviz.tui.terminal.keymaps import use_named
 
 from . import random_home
 from .odd_answers import ODD_ANSWERS
@@ -21,6 +22,13 @@ from .synthetic import forum
 @pytest.mark.parametrize("name", TRACES)
 def test_nothing_that_is_pressed_ends_the_stepper(name: str, tmp_path: Path) -> None:
     assert tried(name, seed=1, keys=80, marks=str(tmp_path / "marks")) >= 80
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("keymap", ["vim", "gdb"])
+def test_nothing_that_is_pressed_with_other_keys_ends_the_stepper(keymap: str, tmp_path: Path) -> None:
+    use_named(keymap)
+    assert tried("forum", seed=2, keys=150, marks=str(tmp_path / "marks")) >= 150
 
 
 @pytest.mark.long

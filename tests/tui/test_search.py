@@ -125,6 +125,6 @@ def test_a_search_goes_round_the_end_and_has_no_next_without_a_hit() -> None:
     lines = steps(forum(), SourceLine)
     assert (search.next(lines[-1]), search.next(lines[-1], forward=False)) == (lines[0], lines[-2])
     assert search.next(lines[0], forward=False) == lines[-1]
-    finds(search, "no such thing")
+    finds(search, "no such step anywhere")
     assert search.next(3) is None
     assert search.certain(3, None)

@@ -7,6 +7,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.tui.bars.thread_state_text import short
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text.line_fitting import path_end, shorter
 from dispatchviz.tui.text.long_text import LONGEST, cut_text
 from dispatchviz.tui.text.styled_line import Line, Span, line
@@ -47,8 +48,9 @@ def _filter(cursor: Cursor) -> tuple[Span, ...]:
     """What is shown of how many steps, as long as a filter hides some."""
     if cursor.shown is None or not cursor.filter_text:
         return ()
-    shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)} {len(cursor.shown)}/{len(cursor.trace)}"
-    return (" filter: ", "dim"), (shown, "warning"), (" ", "")
+    shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)}  {len(cursor.shown):,} of {len(cursor.trace):,}"
+    clears = f" · {key_of('ask_filter').first} Enter clears "
+    return (" filter: ", "dim"), (shown, "warning"), (clears, "dim")
 
 
 def runs_backward(trace: Trace, at: int) -> bool:

@@ -1,10 +1,12 @@
-"""Going to the next or the previous Node, redispatch, guard ...: a sequence of two keys."""
+"""Sequences of two keys: what the second may be; going to the next or the previous Node, redispatch, guard ..."""
 
 from __future__ import annotations
 
+import re
+
 from dispatchviz.tui.commands.move_notes import jumped
 from dispatchviz.tui.cursor.targets import TARGETS
-from dispatchviz.tui.keymap import NEXT, shown_key
+from dispatchviz.tui.keymap import NEXT, PREVIOUS, in_force, shown_key
 from dispatchviz.tui.keymap import TARGETS as KEYS
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, line
@@ -35,6 +37,22 @@ def no_target(session: Session, prefix: str, key: str) -> Update:
 
 
 def _listed(prefix: str) -> Line:
-    side = "Next" if prefix == NEXT else "Previous"
-    choices = [part for key, name in KEYS.items() for part in ((f"  {key} ", "keycap"), (name, ""))]
+    side = SIDES.get(prefix, f"{shown_key(prefix)} and then")
+    choices = [part for key, name in _choices(prefix) for part in ((f"  {key} ", "keycap"), (name, ""))]
     return line((f" {side}:", "hint"), *choices)
+
+
+SIDES = {NEXT: "Next", PREVIOUS: "Previous"}
+
+
+def _choices(prefix: str) -> list[tuple[str, str]]:
+    """The second keys, and what each does."""
+    if prefix in SIDES:
+        return list(KEYS.items())
+    sequences = ((key.partition(" "), entry.help) for entry in in_force().entries for key in entry.keys)
+    return [(shown_key(second), BRIEF.split(text)[0]) for (first, _, second), text in sequences
+            if second and first == prefix]  # fmt: skip
+
+
+BRIEF = re.compile("[,:;]")
+"""Where the first words of a help end."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.step_search import Search
 from dispatchviz.tui.cursor.typed_text import repeated
+from dispatchviz.tui.cursor.unknown_names import unknown_name
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -45,6 +47,12 @@ def jumped(before: Cursor, after: Cursor) -> Line:
     return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))
 
 
+def nothing_has(trace: Trace, query: str) -> str:
+    """That no step has what is asked for, and why not if a name is unknown."""
+    unknown = unknown_name(trace, query)
+    return f"No step has {repeated(query)}{f': {unknown}' if unknown else ''}"
+
+
 def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
     """Which of how many hits this is; a search finds those that the filter hides, too."""
     number, count = search.position(cursor.at)
@@ -53,11 +61,17 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         return line()
     hits = f"{count} {'hit' if count == 1 else 'hits'}"
     if not search.complete:
-        found = f"{hits} so far" if count else f"No step with {repeated(search.query)} yet"
+        missing = (
+            f"No label has {repeated(search.query)}: looking in sentences"
+            if search.in_sentences
+            else (f"No step with {repeated(search.query)} yet")
+        )
+        found = f"{hits} so far" if count else missing
         text = f" {found}, {search.percent} % searched"
     elif not count:
-        return line((f" No step has {repeated(search.query)}", "warning"))
+        return line((f" {nothing_has(cursor.trace, search.query)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
+    deep = "in its sentence, no label has it" if search.in_sentences and is_hit else ""
     hidden = "the filter hides this step" if cursor.hidden and cursor.tree is None and is_hit else ""
-    return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))
+    return line((text, "hint"), (f"  {'  '.join(filter(None, (deep, hidden, more)))}", "dim"))

@@ -6,7 +6,7 @@ from dispatchviz.tui.commands.move_notes import hit_note
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.tui.text.styled_line import Line, line
 
 
 def search(session: Session, forward: bool) -> Update:
@@ -49,3 +49,10 @@ def nearest(session: Session, origin: Cursor) -> Update:
     hit = hits.next(origin.at)
     found = origin if hit is None else origin.goto(hit)
     return Update(found, hit_note(hits, found), goes_on=None if hits.complete else lambda: nearest(session, origin))
+
+
+def meanwhile(session: Session, note: Line | None) -> Update:
+    """The next slice of a search while the reader does something else: first where the reader is."""
+    session.search.look_near(session.cursor.at)
+    session.search.go_on()
+    return Update(session.cursor, note)

@@ -41,9 +41,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.visible_rows import Row, VisibleRows
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.tui.cursor.breakpoints import Breakpoint
+from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.tui.cursor.listed_steps import WithOne
 from dispatchviz.tui.cursor.near_steps import neighbour, next_of_kinds
+from dispatchviz.tui.cursor.step_search import Search
 
 FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)
 """Events that are calls: what ``caller`` and ``callee`` move between."""
@@ -73,6 +74,8 @@ class Cursor:
     """The steps that a filter lets through; moves pass over all others. None: every step."""
     filter_text: str = ""
     """The filter, as it was typed."""
+    search: Search | None = None
+    """Whose hits are marked in the list. It is no value: it finds more while the cursor stays."""
     outline: Outline | None = None
     """The tree that the steps are listed in as long as there is no filter; None: a flat list."""
     opened: frozenset[int] = frozenset()

@@ -6,10 +6,11 @@ Not here: the texts of a row (``explain/outline/row_texts.py``), the list that s
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from dispatchviz.core.record.events import AnyEvent, SourceLine
+from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.outline.levels import ALL
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import Outline
@@ -36,7 +37,8 @@ SHORTEST = 12
 def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Line:
     """A row of the list: signs, its place in the tree, what it is, what happened in it (``short``: less kernels)."""
     at, row = cursor.rows[number], cursor.row_at(number)
-    signs: tuple[Span, ...] = (("▶" if at == cursor.at else " ", "focus"), _mark(cursor, row))
+    hits = hits_in(cursor, row)
+    signs: tuple[Span, ...] = (("▶", "focus") if at == cursor.at else _hit(hits), _mark(cursor, row))
     if cursor.tree is None:
         return line(*signs, *_listed(cursor, at, width))
     number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
@@ -44,24 +46,53 @@ def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Li
         *signs,
         *number_of_step,
         *_indent(cursor, row.depth, width),
-        *_in_tree(cursor, cursor.tree, row, at, width, short),
+        *_in_tree(cursor, cursor.tree, row, at, width, _Extent(hits, short)),
     )
 
 
-def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, short: bool) -> list[Span]:
+class _Extent(NamedTuple):
+    """What a row tells besides its text."""
+
+    hits: int
+    short: bool
+    """Less of kernels."""
+
+
+HIT = "*"
+"""The sign of a hit of the search."""
+
+
+def hits_in(cursor: Cursor, row: Row) -> int:
+    """How many hits of the search a row stands for: those in it if it is folded."""
+    search, tree = cursor.search, cursor.tree
+    if search is None or not search.query:
+        return 0
+    begin = row.item if tree is None else tree.begin(row.item)
+    if tree is None or row.unfolded:
+        return int(search.matches(begin))
+    return search.between(begin, tree.end(row.item)) or int(search.matches(begin))
+
+
+def _hit(hits: int) -> Span:
+    return (HIT, "hit") if hits else (" ", "")
+
+
+def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, extent: _Extent) -> list[Span]:
     if cursor.hides(at) and row.item >= 0:
         return [HIDDEN]
     (text, role), happened = _texts(tree, row.item)
-    happened = (
-        [HIDDEN] if cursor.hides(tree.end(row.item)) else [each for each in happened if not short or each[1] != "dim"]
-    )
+    happened = [each for each in happened if not extent.short or each[1] != "dim"]
+    if cursor.hides(tree.end(row.item)):
+        happened = [HIDDEN]
+    elif extent.hits and not row.unfolded and tree.has_children(row.item):
+        happened = [(f"{extent.hits:,} {'hit' if extent.hits == 1 else 'hits'}", "hit"), *happened]
     fold = ("▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  ", "dim")
     heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
     number = (f"{_line_number(cursor, at):>2}  ", "dim") if tree.kind(row.item) is RowKind.STATEMENT else ("", "")
     event = cursor.trace[at]
     mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
-    if happened and happened != [HIDDEN] and not short and width < WIDE and row.item < 0:
+    if happened and happened != [HIDDEN] and not extent.short and width < WIDE and row.item < 0:
         text = shortened(text, max(width // 2 - begin, SHORTEST))
     what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
     used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)
@@ -112,16 +143,13 @@ def _step_number(cursor: Cursor, at: int) -> Span:
 
 
 def _mark(cursor: Cursor, row: Row) -> Span:
-    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops at its event."""
+    """The sign of a mark in what a row stands for, or of a breakpoint, if one stops there."""
     tree = cursor.tree
     begin = row.item if tree is None else tree.begin(row.item)
     end = begin if tree is None or row.unfolded else tree.end(row.item)
     marked = any(begin <= step <= end for step in cursor.marks)
-    return ("●", "warning") if marked else _stop(cursor, cursor.trace[begin])
-
-
-def _stop(cursor: Cursor, event: AnyEvent) -> Span:
-    return ("◉", "error") if any(each.hits(event) for each in cursor.breakpoints) else (" ", "")
+    stops = not marked and any(each.stops_between(cursor.trace, begin, end) for each in cursor.breakpoints)
+    return ("●", "warning") if marked else ("◉", "error") if stops else (" ", "")
 
 
 WEIGHT = {"program": "bold", "error": "error"}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from dispatchviz.tui.cursor.breakpoints import Breakpoint, breakpoint_named, refusal
-from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.commands.stopping import toggle, told
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.session import Update
 from dispatchviz.tui.text.styled_line import line
@@ -19,11 +17,13 @@ class BreakpointQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "37, NodeCreated, add or AutogradCPU; again: off; nothing: all off"
+        return "line 6, z, AddBackward0, torch.add, CUDA [if depth > 2] [ignore 3]"
 
     def opened(self) -> Update:
         now = self.session.cursor.breakpoints
-        return Update(self.session.cursor, line((_listed(now), "hint")) if now else None)
+        again = "the same again removes one, nothing removes all"
+        note = line((told(now), "hint"), (f"  {again}", "dim")) if now else None
+        return Update(self.session.cursor, note)
 
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
@@ -31,16 +31,4 @@ class BreakpointQuestion(Question):
             return Update(cursor)
         if not text.strip():
             return Update(replace(cursor, breakpoints=()), line((" No breakpoints", "hint")))
-        found = breakpoint_named(text, cursor.trace)
-        if found is None:
-            return Update(cursor, line((f" {refusal(text, cursor.trace)}", "warning")))
-        others = tuple(each for each in cursor.breakpoints if each != found)
-        now = others if found in cursor.breakpoints else (*others, found)
-        return Update(replace(cursor, breakpoints=now), line((_listed(now), "hint")))
-
-
-def _listed(breakpoints: Sequence[Breakpoint]) -> str:
-    if not breakpoints:
-        return " No breakpoints"
-    resume = key_of("move('resume')").first
-    return f" {resume} stops at {', '.join(map(str, breakpoints))}"
+        return toggle(cursor, text)

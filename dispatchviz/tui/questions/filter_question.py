@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.step_search import Search
 from dispatchviz.tui.cursor.typed_text import repeated
@@ -18,7 +19,7 @@ class FilterQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "words of the steps to show; nothing: all steps"
+        return "words, or key: op: node: tensor: line: file: event: says:; nothing: all"
 
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
@@ -39,7 +40,7 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
     hits = search.hits()
     if not hits:
         stays = "all steps stay" if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
-        return Update(cursor, line((f" No step has {repeated(search.query)}: {stays}", "warning")))
+        return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
     key = key_of("ask_filter").first
-    note = f" {len(hits)} steps with {repeated(search.query)}; {key} and Enter show all again"
+    note = f" {len(hits):,} steps with {repeated(search.query)}; {key} and Enter show all again"
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))

@@ -6,6 +6,7 @@ from dispatchviz.tui.commands.searching import counted, nearest, next_hit
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.styled_line import line
 
 
 class SearchQuestion(Question):
@@ -19,7 +20,7 @@ class SearchQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return "words of a step: redispatch, AutogradCUDA, NodeCreated ..."
+        return 'words, "a phrase", key: op: node: tensor: line: file: event: says:'
 
     def typed(self, text: str) -> Update:
         self.session.search.find(text, self._origin.at)
@@ -30,6 +31,9 @@ class SearchQuestion(Question):
         if text is None:
             search.find(self._query, self._origin.at)
             return Update(self._origin)
+        if not text.strip():
+            search.find("")
+            return Update(self._origin, line((" No search", "hint")))
         if search.matches(self.session.cursor.at):
             keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
             return counted(self.session, self.session.cursor, keys)

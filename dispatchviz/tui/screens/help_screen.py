@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP, key_of
+from dispatchviz.tui.keymap import GROUPS, STEP, in_force, key_of
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
     CELL,
@@ -29,8 +29,6 @@ from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
 
-FORWARD, BACK = key_of("move('into')").first, key_of("move('into_back')").first
-
 ABOUT = {
     STEPS: (
         "Every step of the program, indented by what it happened within. The highlighted one is where you stand: all "
@@ -40,9 +38,8 @@ ABOUT = {
         "How the call around this step came to its key: who wins, then a row per set. Read it from top to bottom: "
         "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
         "cell is a fallthrough, and the highest key that is left wins. Below: why, key by key, and a table of all "
-        f"keys and sets. While this pane has the focus, {FORWARD} and {BACK} at the step of a call walk through its "
-        "sets, one lit at a time. "
-        f"{key_of('whole').first} has the sets as numbers."
+        "keys and sets. While this pane has the focus, the steps forward and back walk through the sets of a call, "
+        "one lit at a time. The whole text of the step has the sets as numbers."
     ),
     CELL: (
         "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
@@ -86,7 +83,9 @@ ABOUT = {
 
 SIGNS_IN_ROW = 4
 
-LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint"
+LEGEND = (
+    "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint, * hit of the search (├ in the scroll bar)"
+)
 
 
 class HelpView(TextView):
@@ -124,6 +123,7 @@ def help_rows(pane: int) -> list[Line]:
         line((LEGEND, "")),
         *_signs(),
         line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
+        *_languages(),
         *(row for group in GROUPS for row in _group(group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
@@ -132,8 +132,26 @@ def help_rows(pane: int) -> list[Line]:
 
 def _twins() -> str:
     """``s and S, n and N``: the steps and the same steps backwards."""
-    steps = [key for key in KEYMAP if key.group == STEP]
+    steps = [key for key in in_force().entries if key.group == STEP]
     return ", ".join(f"{step.first} and {back.first}" for step, back in zip(steps[::2], steps[1::2], strict=True))
+
+
+def _languages() -> list[Line]:
+    """What may be typed for a search, a filter, a breakpoint."""
+    search, keep, stop = (key_of(f"ask_{what}").first for what in ("search", "filter", "breakpoint"))
+    terms = (
+        'words, "a phrase", key:CUDA op:add node:Mul tensor:z line:8 file:forum.py event:NodeCreated says:leaf; a step '
+        "must have all of them."
+    )
+    places = (
+        "37, line 6, forum.py:6, variable z, node AddBackward0, operator add, torch.add, key CUDA, event NodeCreated; "
+        "with if depth > 2 and key == CPU on its event; with ignore 3 the first three stops are passed over."
+    )
+    return [
+        line(),
+        line((f"  {f'{search} {keep}':<14}", "keycap"), terms, indent=16),
+        line((f"  {stop:<14}", "keycap"), places, indent=16),
+    ]
 
 
 def _signs() -> list[Line]:
@@ -143,7 +161,7 @@ def _signs() -> list[Line]:
 
 
 def _group(group: str) -> list[Line]:
-    keys = [key for key in KEYMAP if key.group == group]
+    keys = [key for key in in_force().entries if key.group == group]
     return [
         line(),
         line((group, "title")),

@@ -9,16 +9,17 @@ import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.console import RenderableType
 from textual import events
 from textual.app import App, ScreenStackError, SystemCommand
-from textual.command import CommandPalette
+from textual.command import CommandPalette, DiscoveryHit, Hits
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
+from textual.system_commands import SystemCommandsProvider
 from textual.theme import Theme
 from textual.worker import WorkerFailed
 
@@ -49,10 +50,19 @@ class View(Screen[None]):
         """Paints everything in the colours of the application's theme."""
 
 
+class InOrder(SystemCommandsProvider):
+    """The palette before anything is typed: the groups in the order of the keymap, not of the alphabet."""
+
+    async def discover(self) -> Hits:
+        for name, text, callback, _ in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(name, callback, help=text)
+
+
 class TerminalApp(App[Result]):
     """An application that shows one ``View``, and runs an action for each key of a keymap."""
 
     TITLE = "dispatchviz"
+    COMMANDS: ClassVar = {InOrder}
 
     def __init__(self, view: View, keymap: Iterable[Key]) -> None:
         super().__init__(driver_class=support.driver())
@@ -60,8 +70,7 @@ class TerminalApp(App[Result]):
         """Why the screen closed, if that was a mistake of ours."""
         self._view, self._entries = view, tuple(keymap)
         self._loop_of_keys: asyncio.AbstractEventLoop | None = None
-        actions: Mapping[str, str] = {key: entry.action for entry in self._entries for key in entry.keys}
-        self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, actions)
+        self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, actions_of(self._entries))
 
     @property
     def what_failed(self) -> str:
@@ -71,6 +80,11 @@ class TerminalApp(App[Result]):
     async def run_key_action(self, action: str) -> bool:
         """Runs an action of the keymap."""
         raise NotImplementedError
+
+    def use_keys(self, keymap: Iterable[Key]) -> None:
+        """Other keys for the actions."""
+        self._entries = tuple(keymap)
+        self._keys.bind(actions_of(self._entries))
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
         """Called before what is typed has its effect; True if there is nothing left to do."""
@@ -142,6 +156,11 @@ class TerminalApp(App[Result]):
         """Keys typed before the first screen was complete come before all that were typed later."""
         for event in self._keys.release():
             await self.on_event(event)
+
+
+def actions_of(keymap: Iterable[Key]) -> Mapping[str, str]:
+    """The action of each key."""
+    return {key: entry.action for entry in keymap for key in entry.keys}
 
 
 def palette_commands(keymap: Iterable[Key], run: Callable[[str], Awaitable[bool]]) -> Iterator[SystemCommand]:

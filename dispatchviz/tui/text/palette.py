@@ -37,6 +37,7 @@ ROLES: dict[str, tuple[str, str]] = {
     "removed": ("text-warning", ""),
     "good": ("text-success", ""),
     "warning": ("text-warning", "bold"),
+    "hit": ("text-warning", "bold"),
     "error": ("text-error", "bold"),
     "name": ("text-accent", ""),
     "program": ("", "bold"),

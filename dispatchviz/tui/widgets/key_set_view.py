@@ -23,7 +23,7 @@ class KeySetView(PaneView):
         title = f"{TITLE}  {self._stage_of(cursor)}".rstrip()
         if title != self.title:
             self.title = title
-            self.refresh()
+            self.refresh_title()
         super().show(cursor, width, height)
 
     def _stage_of(self, cursor: Cursor) -> str:

@@ -68,6 +68,10 @@ class RowsView(PaintedLines, can_focus=True):
         row = self.row(at, self.port.row_width)
         return from_cell(row, self.port.left) if row.cut or self.number == STEPS else row
 
+    def bar_cell(self, y: int) -> Line:
+        """The scroll bar in a row of the widget."""
+        return self.port.bar_cell(y)
+
     def row_base(self, at: int) -> Style:
         """The style under the text of a row."""
         return self.palette.base
@@ -117,7 +121,7 @@ class RowsView(PaintedLines, can_focus=True):
         at = port.row_at(y)
         row = Line() if at is None else self.row_from_left(at)
         text = palette.segments(row, port.row_width, self.row_base(port.top + y - 1))
-        return Strip([*text, *palette.segments(port.bar_cell(y), 1, palette.base)], port.row_width + 1)
+        return Strip([*text, *palette.segments(self.bar_cell(y), 1, palette.base)], port.row_width + 1)
 
     def on_click(self, event: events.Click) -> None:
         if (at := self.port.row_at(event.y)) is not None:
@@ -131,8 +135,12 @@ class RowsView(PaintedLines, can_focus=True):
         event.stop()
         self.scroll_rows(self.port.top - WHEEL)
 
-    def on_focus(self) -> None:
+    def refresh_title(self) -> None:
+        """Has the title painted again."""
         self.refresh(Region(0, 0, self.port.width, 1))
 
+    def on_focus(self) -> None:
+        self.refresh_title()
+
     def on_blur(self) -> None:
-        self.refresh(Region(0, 0, self.port.width, 1))
+        self.refresh_title()

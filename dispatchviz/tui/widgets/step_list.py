@@ -1,21 +1,25 @@
-"""The step list: what is unfolded of the trace; the row of the cursor is highlighted.
+"""The step list: what is unfolded of the trace; the row of the cursor is highlighted, hits of the search are marked.
 
 Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
-(``panes/step_rows.py``), moving (``cursor``).
+(``panes/step_rows.py``), that of the title (``bars/steps_title.py``), moving (``cursor``).
 """
 
 from __future__ import annotations
 
 from rich.style import Style
 
+from dispatchviz.tui.bars.steps_title import steps_title
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.panes.step_rows import cells_cut, step_row
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Goto, RowsView
 
 AROUND = 3
 """Steps kept in sight before and after the one of the cursor."""
+
+HITS = {"│": "├", "┃": "┣"}
+"""The scroll bar where there are hits."""
 
 
 class StepList(RowsView):
@@ -26,6 +30,8 @@ class StepList(RowsView):
         self._cursor = cursor
         self.short = False
         """Without the names of kernels."""
+        self._searched: tuple[str, int] = ("", 0)
+        """The query whose hits were painted last, and how many these were."""
         self.port.count = len(cursor.rows)
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
@@ -38,13 +44,36 @@ class StepList(RowsView):
         if before.ahead != cursor.ahead:
             self.refresh()
         self.reveal(cursor.row_number, AROUND)
+        self._show_hits(cursor)
         if cells_cut(before, self.port.row_width) == cells_cut(cursor, self.port.row_width):
             self.refresh_rows({before.row_number, cursor.row_number})
         else:
             self.refresh()
 
+    def _show_hits(self, cursor: Cursor) -> None:
+        """Paints the title, and the marks if there are others."""
+        searched = (cursor.search.query, cursor.search.found) if cursor.search else ("", 0)
+        if searched != self._searched:
+            self._searched = searched
+            self.refresh()
+        title = steps_title(cursor)
+        if title != self.title:
+            self.title = title
+            self.refresh_title()
+
     def row(self, at: int, width: int) -> Line:
         return step_row(self._cursor, at, width, self.short)
+
+    def bar_cell(self, y: int) -> Line:
+        """The scroll bar, with a sign where there are hits in the rows that a cell of it stands for."""
+        bar, search, port = self.port.bar_cell(y), self._cursor.search, self.port
+        if not bar.spans or search is None or not search.found:
+            return bar
+        first, last = (y - 1) * port.count // port.rows, y * port.count // port.rows
+        rows = self._cursor.rows
+        end = rows[last] - 1 if last < len(rows) else self._cursor.last_step
+        hits = first < last and search.between(rows[first], end)
+        return line((HITS[bar.plain], "hit")) if hits else bar
 
     def row_base(self, at: int) -> Style:
         here = at == self._cursor.row_number

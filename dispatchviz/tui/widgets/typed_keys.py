@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from dispatchviz.tui.keymap import prefixes
+
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
 
@@ -30,10 +32,13 @@ class TypedKeys:
         run: Callable[[str], Awaitable[bool]],
         actions: Mapping[str, str],
     ) -> None:
-        self._prompt, self._run, self._actions = prompt, run, actions
+        self._prompt, self._run = prompt, run
+        self.bind(actions)
         self._held: list[events.Key | events.Paste] = []
-        self._prefixes = frozenset(keys.partition(" ")[0] for keys in actions if " " in keys)
-        """Keys that wait for a second one."""
+
+    def bind(self, actions: Mapping[str, str]) -> None:
+        """Other keys for actions, or the first ones."""
+        self._actions, self._prefixes = actions, prefixes(set(actions))
         self._begun = ""
         """The first key of a sequence, until the next one comes."""
 

@@ -1,0 +1,71 @@
+"""Setting and removing breakpoints; where events must be read to know their stops, slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.tui.cursor.breakpoints.hunt import Hunt
+from dispatchviz.tui.cursor.breakpoints.typed_breakpoints import passes_over_all, typed
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.styled_line import line
+
+
+def toggle(cursor: Cursor, text: str) -> Update:
+    """Sets the breakpoint that a text means, or removes it if it is set."""
+    point = typed(text, cursor.trace, cursor.is_growing)
+    if isinstance(point, str):
+        return Update(cursor, line((f" {point}", "warning")))
+    if point in cursor.breakpoints:
+        return Update(removed(cursor, point), line((f" No longer stops at {point}", "hint")))
+    return _hunted(cursor, point, Hunt(point, cursor.trace)) if point.clauses else _set(cursor, point)
+
+
+def removed(cursor: Cursor, point: Breakpoint) -> Cursor:
+    """Without a breakpoint."""
+    return replace(cursor, breakpoints=tuple(each for each in cursor.breakpoints if each != point))
+
+
+def _hunted(cursor: Cursor, point: Breakpoint, hunt: Hunt) -> Update:
+    """The breakpoint once all events are read that it may stop at; until then how far that is."""
+    if hunt.go_on():
+        note = f" Looking for the stops at {point}: {hunt.percent} %"
+        return Update(cursor, line((note, "hint")), goes_on=lambda: _hunted(cursor, point, hunt))
+    if cursor.is_growing:
+        return _set(cursor, point)
+    stops = len(replace(point, ignored=0).steps(cursor.trace))
+    wrong = passes_over_all(point, stops) if stops else hunt.why_none()
+    return Update(cursor, line((f" {wrong}", "warning"))) if wrong else _set(cursor, point)
+
+
+def _set(cursor: Cursor, point: Breakpoint) -> Update:
+    others = tuple(each for each in cursor.breakpoints if each.place != point.place)
+    stops = point.steps(cursor.trace)
+    first = f", the first at step {stops[0]}" if stops else " so far"
+    note = f" Breakpoint at {point}: {counted(len(stops))}{first}"
+    keys = f"  {_way(cursor, point)}, {key_of('breakpoints').first} lists all"
+    return Update(replace(cursor, breakpoints=(*others, point)), line((note, "hint"), (keys, "dim")))
+
+
+def _way(cursor: Cursor, point: Breakpoint) -> str:
+    """Which key goes to a stop from here."""
+    stops = point.steps(cursor.trace)
+    back = bool(stops) and point.next(cursor.trace, cursor.at) is None
+    key = key_of("move('resume_back')" if back else "move('resume')").first
+    return f"{key} goes {'back to the last' if back else 'to the next'}"
+
+
+def counted(stops: int) -> str:
+    """``1 stop``, ``12 stops``."""
+    return f"{stops:,} {'stop' if stops == 1 else 'stops'}"
+
+
+def told(breakpoints: Sequence[Breakpoint]) -> str:
+    """Where ``continue`` stops."""
+    if not breakpoints:
+        return " No breakpoints"
+    resume = key_of("move('resume')").first
+    return f" {resume} stops at {', '.join(map(str, breakpoints))}"

@@ -1,0 +1,1 @@
+"""Where ``continue`` stops: at a line, a variable, a Node, a call, a key, a kind of event; under a condition."""

@@ -1,0 +1,48 @@
+"""What a reader searches for: words, "phrases" in quotes, fields as ``key:CUDA``; a step must have all of them.
+
+A field is one of ``FIELDS`` and a colon; every other text with a colon is a word, ``aten::add`` for one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FIELDS = ("key", "op", "node", "tensor", "line", "file", "event", "says")
+"""``says``: words of the sentence of a step; the others are in ``search_fields.py``."""
+
+TERM = re.compile(rf'(?:(?P<field>{"|".join(FIELDS)}):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What was typed, term by term, in lower case but for values of fields."""
+
+    texts: tuple[str, ...] = ()
+    """Words and phrases."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Name and value."""
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.fields)
+
+    def narrows(self, other: Query) -> bool:
+        """Whether a step that has not what another query asks for cannot have what this one does."""
+        return self.fields == other.fields and all(any(text in each for each in self.texts) for text in other.texts)
+
+
+def query_of(text: str) -> Query:
+    """The terms of a text. Of a field without a value, and of an empty phrase, nothing is asked yet."""
+    texts, fields = [], []
+    for term in TERM.finditer(text):
+        value = " ".join((term["phrase"] or term["word"] or "").split())
+        if term["field"] and value:
+            fields.append((term["field"].lower(), value))
+        elif value and not _is_begun(value):
+            texts.append(value.casefold())
+    return Query(tuple(texts), tuple(fields))
+
+
+def _is_begun(value: str) -> bool:
+    """Whether it is a field whose value is still to come."""
+    return value[-1] == ":" and value[:-1].lower() in FIELDS

@@ -1,0 +1,119 @@
+"""The list of breakpoints: how many stops each has and where, to go to the next one, or to remove one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from typing import ClassVar
+
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.tui.commands.stopping import counted, removed
+from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.widgets.rows_view import RowsView
+
+TITLE = "Breakpoints (Enter: next stop, d: remove, Esc: close)"
+
+
+class BreakpointsView(RowsView):
+    """A row per breakpoint, one of them chosen."""
+
+    BINDINGS: ClassVar = [
+        Binding("down,n,j,B", "choose(1)", show=False),
+        Binding("up,N,k", "choose(-1)", show=False),
+        Binding("enter,right,s,c", "go(True)", show=False),
+        Binding("left,S,C", "go(False)", show=False),
+        Binding("d,delete", "remove", show=False),
+    ]
+
+    def __init__(self, session: Session, palette: Palette) -> None:
+        super().__init__(0, TITLE)
+        self.cursor, self.palette = session.cursor, palette
+        """With the breakpoints that are left."""
+        self._chosen = 0
+        self.port.count = len(self.cursor.breakpoints)
+
+    def on_resize(self) -> None:
+        self.fit(*self.size)
+
+    def fitted(self) -> None:
+        self.reveal(self._chosen, 1)
+        self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        return breakpoint_row(self.cursor, self.cursor.breakpoints[at], at == self._chosen)
+
+    def row_base(self, at: int) -> Style:
+        return self.palette.base + self.palette.highlight if at == self._chosen else self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        self._chosen = at
+        self.action_go(True)
+
+    def action_choose(self, by: int) -> None:
+        self._chosen = (self._chosen + by) % self.port.count
+        self.fitted()
+
+    def action_remove(self) -> None:
+        self.cursor = removed(self.cursor, self.cursor.breakpoints[self._chosen])
+        self.port.count = len(self.cursor.breakpoints)
+        if not self.port.count:
+            self.screen.dismiss(Update(self.cursor, line((" No breakpoints", "hint"))))
+            return
+        self._chosen = min(self._chosen, self.port.count - 1)
+        self.fitted()
+
+    def action_go(self, forward: bool) -> None:
+        self.screen.dismiss(gone(self.cursor, self.cursor.breakpoints[self._chosen], forward))
+
+
+def breakpoint_row(cursor: Cursor, point: Breakpoint, here: bool) -> Line:
+    """A breakpoint, how many stops it has, how many are behind the reader and ahead."""
+    stops = point.steps(cursor.trace)
+    behind, ahead = bisect_left(stops, cursor.at), len(stops) - bisect_right(stops, cursor.at)
+    following = f" (step {stops[-ahead]})" if ahead else ""
+    here_too = "" if behind + ahead == len(stops) else ", one here"
+    where = f"{behind:,} behind{here_too}, {ahead:,} ahead{following}"
+    return line(
+        ("▶ " if here else "  ", "focus"), (f"{point}  ", "bold"), (f"{counted(len(stops))}: ", ""), (where, "dim")
+    )
+
+
+def gone(cursor: Cursor, point: Breakpoint, forward: bool) -> Update:
+    """To the next stop of a breakpoint, or the last one; round the end if need be."""
+    stops, trace = point.steps(cursor.trace), cursor.trace
+    found = point.next(trace, cursor.at, forward)
+    if not stops:
+        return Update(cursor, line((f" {point} has no stop so far", "hint")))
+    step = (stops[0] if forward else stops[-1]) if found is None else found
+    round_end = "  went round the end" if found is None and step != cursor.at else ""
+    number = bisect_left(stops, step) + 1
+    note = f" Stop {number:,} of {len(stops):,} at {point}"
+    return Update(cursor.goto(step), line((note, "hint"), (round_end, "dim")))
+
+
+class BreakpointsScreen(ModalScreen[Update | None]):
+    """The list over the stepper; closes with an update of the cursor."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,backspace", "close", show=False)]
+    DEFAULT_CSS = (
+        "BreakpointsScreen { align: center middle; } BreakpointsView { width: 90%; height: 60%; padding: 0 1; }"
+    )
+
+    def __init__(self, session: Session, palette: Palette) -> None:
+        super().__init__()
+        self._session, self._view = session, BreakpointsView(session, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view
+
+    def action_close(self) -> None:
+        now = replace(self._session.cursor, breakpoints=self._view.cursor.breakpoints)
+        self.dismiss(Update(now) if now != self._session.cursor else None)

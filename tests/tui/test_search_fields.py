@@ -1,0 +1,322 @@
+"""Each field of a search beside the events themselves; phrases, sentences, files; the marks of hits."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.tui.commands.move_notes import nothing_has
+from dispatchviz.tui.commands.searching import meanwhile
+from dispatchviz.tui.cursor.search_fields import NAMING, tensors_in
+from dispatchviz.tui.cursor.search_query import FIELDS, Query, query_of
+from dispatchviz.tui.cursor.step_search import Search, all_hits, still_hits
+from dispatchviz.tui.cursor.unknown_names import unknown_name
+from dispatchviz.tui.session import Session
+from tests.explain.programs import traced
+from tests.steps import line, step, steps
+from truth.programs import PROGRAMS
+
+from .screens import Reader, read
+from .synthetic import big, forum
+from .test_breakpoints import LOOP
+
+SAMPLE = [*PROGRAMS][40::80]
+
+
+@cache
+def program(name: str) -> Trace:
+    return traced(LOOP) if name == "loop" else traced(f"import torch\n{PROGRAMS[name]}")
+
+
+# -- what a text means -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("", Query()),
+        ("ADD tensor", Query(("add", "tensor"))),
+        ('"returns  Z" add', Query(("returns z", "add"))),
+        ('add"returns z', Query(("add", "returns z"))),
+        ('"not closed', Query(("not closed",))),
+        ("key:CUDA node:Mul", Query((), (("key", "CUDA"), ("node", "Mul")))),
+        ("KEY:CUDA x", Query(("x",), (("key", "CUDA"),))),
+        ('file:"my file.py" says:"a leaf"', Query((), (("file", "my file.py"), ("says", "a leaf")))),
+        ("op:aten::add.Tensor", Query((), (("op", "aten::add.Tensor"),))),
+        ("aten::add a:b", Query(("aten::add", "a:b"))),
+        ('key: "" says:""', Query()),
+        ("forum.py:6", Query(("forum.py:6",))),
+    ],
+)
+def test_terms(text: str, query: Query) -> None:
+    assert query_of(text) == query
+    assert bool(query_of(text)) == (text not in ("", 'key: "" says:""'))
+
+
+# -- fields ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_field_finds_what_the_events_say() -> None:
+    compared = 0
+    for name in (*SAMPLE, "loop"):
+        trace = program(name)
+        for text, found in wanted(trace).items():
+            assert list(all_hits(trace, text)) == sorted(found), (name, text)
+            compared += bool(found)
+    assert compared > 200
+
+
+def wanted(trace: Trace) -> dict[str, set[int]]:
+    """Queries of one field with the steps that an eye finds."""
+    found: dict[str, set[int]] = {}
+    for event in trace:
+        found.setdefault(f"event:{type(event).__name__}", set()).add(event.seq)
+        if (key := getattr(event, "key", "")) and isinstance(key, str):
+            found.setdefault(f"key:{key}", set()).add(event.seq)
+        if operator := getattr(event, "operator", ""):
+            found.setdefault(f"op:{operator.partition('.')[0]}", set()).add(event.seq)
+            if "." in operator:
+                found.setdefault(f"op:{operator.removeprefix('aten::')}", set()).add(event.seq)
+        if (number := getattr(event, "node", None)) is not None:
+            found.setdefault(f"node:n{number}", set()).add(event.seq)
+        for tensor in {*tensors_in(event), getattr(event, "result", None)} - {None}:
+            found.setdefault(f"tensor:t{tensor}", set()).add(event.seq)
+    return found | _of_names(trace, found) | _of_lines(trace)
+
+
+def _of_names(trace: Trace, found: dict[str, set[int]]) -> dict[str, set[int]]:
+    named: dict[str, set[int]] = {}
+    for event in trace:
+        if isinstance(event, ev.NodeCreated):
+            named.setdefault(f"node:{event.name.rpartition('::')[2]}", set()).update(found[f"node:n{event.node}"])
+        if isinstance(event, ev.NameBound) and "." not in event.name:
+            named.setdefault(f"tensor:{event.name}", set()).update(found[f"tensor:t{event.tensor}"])
+    return named
+
+
+def _of_lines(trace: Trace) -> dict[str, set[int]]:
+    """A step is on the line around it, and on those from which that was called."""
+    found: dict[str, set[int]] = {}
+    for event in trace:
+        last = trace.columns.lines[event.seq]
+        own = trace[last] if last >= 0 else None
+        while isinstance(own, ev.SourceLine):
+            found.setdefault(f"line:{own.line}", set()).add(event.seq)
+            found.setdefault(f"line:{own.file}:{own.line}", set()).add(event.seq)
+            found.setdefault(f"file:{own.file}", set()).add(event.seq)
+            own = None if own.caller is None else trace[own.caller]
+    return found
+
+
+def test_a_value_is_a_name_or_else_what_is_in_names() -> None:
+    trace = forum()
+    for value, key in (("cuda", "CUDA"), ("aut", "AutogradCUDA")):
+        assert list(all_hits(trace, f"key:{value}")) == [at for at in range(len(trace)) if _key(trace, at) == key] != []
+    sums = [e.seq for e in trace if getattr(e, "node", None) == 2]
+    assert list(all_hits(trace, "node:sum")) == list(all_hits(trace, "node:SumBackward0")) == sums != []
+    assert list(all_hits(trace, "op:add.Tensor")) == list(all_hits(trace, "op:aten::add")) != []
+    assert list(all_hits(trace, "key:XLA")) == []
+
+
+def _key(trace: Trace, at: int) -> str:
+    return getattr(trace[at], "key", "")
+
+
+def test_all_terms_are_required() -> None:
+    trace = program("loop")
+    both = set(all_hits(trace, "line:7")) & set(all_hits(trace, "key:CPU"))
+    assert list(all_hits(trace, "key:CPU line:7")) == sorted(both) != []
+    words = [at for at in both if "redispatch" in label(trace, at)]
+    assert list(all_hits(trace, "redispatch line:7 key:CPU")) == sorted(words) != []
+    assert list(all_hits(trace, "key:CPU key:AutogradCPU")) == []
+
+
+def test_a_phrase_is_its_words_one_behind_the_other() -> None:
+    trace = program("loop")
+    assert list(all_hits(trace, "aten::add_ redispatch")) == list(all_hits(trace, '"redispatch aten::add_"')) != []
+    assert list(all_hits(trace, '"aten::add_ redispatch"')) == []
+
+
+def test_words_of_sentences_are_found_where_no_label_has_them() -> None:
+    trace = forum()
+    said = [at for at in range(len(trace)) if "highest" in why_here(trace, at)]
+    assert not any("highest" in label(trace, at) for at in range(len(trace)))
+    search = Search(trace)
+    search.find("highest")
+    while search.go_on():
+        pass
+    assert search.in_sentences
+    assert set(said) <= set(search.hits())
+    assert list(all_hits(trace, "says:highest")) == said
+    assert list(all_hits(trace, "says:highest event:KernelSelected")) == [
+        at for at in said if isinstance(trace[at], ev.KernelSelected)
+    ]
+
+
+def test_files_of_the_program_and_of_pytorch() -> None:
+    trace = forum()
+    assert list(all_hits(trace, "forum.py:6")) == [line(trace, 6)]
+    assert list(all_hits(trace, "file:VariableType_2.cpp")) == steps(trace, ev.KernelEntered)[:1] + [
+        at for at in steps(trace, ev.KernelEntered)[1:] if "VariableType_2" in trace[at].pytorch_file
+    ]
+    assert list(all_hits(trace, "VariableFallbackKernel.cpp")) != []
+
+
+def test_every_field_that_tells_of_tensors_is_known() -> None:
+    for kind in ev.Event.__subclasses__():
+        told = {name for name, text in kind.__annotations__.items() if "TensorNumber" in text}
+        assert set(NAMING.get(kind.__name__, ())) == told, kind
+
+
+def test_what_columns_tell_is_there_at_once_and_the_rest_in_slices() -> None:
+    trace = big(20_000)
+    search = Search(trace)
+    search.find("key:CUDA")
+    assert search.complete
+    assert list(search.hits()) == [at for at in range(len(trace)) if _key(trace, at) == "CUDA"]
+    search.find("key:CUDA cell", 10_000)
+    assert not search.complete
+    search.go_on()
+    near = search.next(10_000)
+    assert near == min(at for at in steps(trace, ev.KernelSelected) if at > 10_000 and trace[at].key == "CUDA")
+    while search.go_on():
+        pass
+    assert search.between(0, len(trace)) == search.found == len(search.hits())
+
+
+def test_what_is_near_the_reader_is_searched_first() -> None:
+    trace = big(20_000)
+    session = Session(trace)
+    session.search.find("returns")
+    session.search.go_on()
+    session.cursor = session.cursor.goto(15_000)
+    assert not session.search.between(15_000, 15_100)
+    meanwhile(session, None)
+    assert session.search.between(15_000, 15_100) == sum(
+        15_000 <= at <= 15_100 for at in steps(trace, ev.KernelReturned)
+    )
+
+
+def test_hits_between_two_steps_are_counted() -> None:
+    search, trace = Search(big(3_000)), big(3_000)
+    search.find("event:KernelReturned")
+    returned = steps(trace, ev.KernelReturned)
+    for begin, end in ((0, 0), (returned[0], returned[0]), (returned[3], returned[90]), (128, 255), (500, 2_999)):
+        assert search.between(begin, end) == sum(begin <= at <= end for at in returned)
+
+
+@pytest.mark.parametrize("query", ["key:CUDA", "add", "highest", "line:6 add", "tensor:x"])
+def test_a_filter_of_a_trace_that_grows_shows_what_one_of_the_whole_would(query: str) -> None:
+    trace = forum()
+    part = Trace(trace.header, [trace[at] for at in range(len(trace) // 2)])
+    assert still_hits(trace, query, all_hits(part, query), len(part)) == list(all_hits(trace, query))
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("key:XLA", "key is one of AutogradCUDA, CUDA"),
+        ("node:MulBackward0", "node is one of SumBackward0, AddBackward0, AccumulateGrad"),
+        ("op:xlogy", "op is one of add, sum"),
+        ("tensor:w", "tensor is one of x, y, z"),
+        ("key:CUDA node:n99", ""),
+        ("key:CUDA add", ""),
+        ("words", ""),
+    ],
+)
+def test_a_name_that_is_nowhere_is_told_with_those_that_are(query: str, why: str) -> None:
+    assert unknown_name(forum(), query) == why
+    assert nothing_has(forum(), query) == f"No step has {query}{why and ': '}{why}"
+
+
+# -- the screen --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_hits_are_marked_in_the_list_and_in_its_scroll_bar() -> None:
+    trace = forum()
+    hits = list(all_hits(trace, "node:AddBackward0"))
+
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"node:AddBackward0", "enter")
+        assert reader.at == hits[0]
+        assert reader.sees(f"/node:AddBackward0: hit 1/{len(hits)}")
+        await reader.press("full_stop")
+        assert reader.sees(f"/node:AddBackward0: hit 2/{len(hits)}")
+        shown = {int(row[2:].split()[0]): row for row in reader.screen if row[2:].split()[:1][0:] and _numbered(row)}
+        assert {at for at, row in shown.items() if row[0] == "*"} == set(hits).intersection(shown) - {reader.at}
+        assert any("├" in row or "┣" in row for row in reader.screen)
+        await reader.press("s")
+        assert reader.sees(f"/node:AddBackward0: {len(hits)} hits") or reader.at in hits
+        await reader.press("slash", "enter")
+        assert reader.sees("No search")
+        assert not any(row.startswith("*") for row in reader.screen)
+        assert not reader.sees("/node:")
+
+    read(trace, story, (80, 24))
+
+
+def _numbered(row: str) -> bool:
+    return row[2:].split()[0].isdigit() and row[0] in " *▶"
+
+
+@pytest.mark.long
+def test_folded_rows_tell_of_the_hits_in_them() -> None:
+    trace = forum()
+    inside = [at for at in all_hits(trace, "event:NodeCreated") if line(trace, 7) <= at]
+
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"event:NodeCreated", "enter", "g")
+        row = next(row for row in reader.screen if "z.sum().backward()" in row)
+        assert row.startswith("*")
+        assert f"{len(inside)} hit" in row
+        assert next(row for row in reader.screen if "x.requires_grad_" in row).startswith(" ")
+
+    read(trace, story, (80, 24), level=1)
+
+
+@pytest.mark.long
+def test_a_search_goes_on_while_the_reader_walks() -> None:
+    trace = big(5_000)
+    found = len(steps(trace, ev.KernelReturned))
+
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"returns", "enter", "s", "s")
+        await reader.until(lambda: reader.sees(f"/returns: {found} hits"))
+        assert reader.app.session.search.complete
+
+    read(trace, story)
+
+
+@pytest.mark.long
+def test_a_filter_takes_the_same_language() -> None:
+    trace = forum()
+    hits = list(all_hits(trace, "key:CUDA"))
+
+    async def story(reader: Reader) -> None:
+        await reader.press("f", *"key:CUDA", "enter")
+        assert list(reader.app.session.cursor.rows) == hits
+        assert reader.sees(f"filter: key:CUDA  {len(hits)} of {len(trace)} · f Enter clears")
+        await reader.press("f", "enter")
+        assert not reader.sees("filter:")
+
+    read(trace, story, (80, 24))
+
+
+def test_the_hint_names_the_fields() -> None:
+    async def story(reader: Reader) -> None:
+        for key in ("slash", "f"):
+            await reader.press(key)
+            assert all(f"{field}:" in reader.screen[-1] for field in FIELDS)
+            await reader.press("escape")
+
+    read(forum(), story, (80, 24))
+
+
+def test_the_first_hit_of_a_step() -> None:
+    assert step(forum(), ev.NodeCreated) in all_hits(forum(), "event:NodeCreated")
