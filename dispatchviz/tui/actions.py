@@ -70,6 +70,18 @@ def marks(session: Session) -> Reply:
     return Overlay(lambda view: MarksScreen(session, view.palette))
 
 
+def ask_what_if(session: Session) -> Reply:
+    """The changes that may be tried at this step."""
+    from dispatchviz.tui.commands.what_if import offered
+
+    found = offered(session)
+    if isinstance(found, Update):
+        return found
+    from dispatchviz.tui.what_if.what_if_screen import WhatIfScreen
+
+    return Overlay(lambda view: WhatIfScreen(session, found, view.palette))
+
+
 def help_of_pane(session: Session) -> Overlay:
     """The keys, and what the pane with the focus shows."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
@@ -96,6 +108,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "ask_filter": FilterQuestion,
     "toggle_mark": toggle_mark,
     "marks": marks,
+    "what_if": ask_what_if,
     "whole": whole,
     "codegen": codegen,
     "help": help_of_pane,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.english import listed
@@ -134,7 +134,7 @@ def _expression(text: str, at: ast.stmt | ast.expr) -> ast.expr:
 def _moved(statements: Sequence[ast.stmt], change: Change, names: Sequence[str], target: str) -> list[ast.stmt]:
     """Statements that read ``x.to(target)`` where they read ``x``."""
     moved = _Moved(frozenset(names), target)
-    new = [moved.visit(statement) for statement in statements]
+    new: list[ast.stmt] = [moved.visit(statement) for statement in statements]
     if missing := [name for name in names if name not in moved.found]:
         reads = sorted({node.id for each in statements for node in ast.walk(each) if isinstance(node, ast.Name)})
         what = f"the line does not read {listed(missing, 'or')}"
@@ -149,7 +149,7 @@ class _Moved(ast.NodeTransformer):
         self._names, self._target = names, target
         self.found = set[str]()
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         """Names as the program writes them."""
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
             name = ast.unparse(node)

@@ -35,12 +35,16 @@ class Change(NamedTuple):
         """As it is typed."""
         return f"line {self.line}: {self.command}"
 
+    @property
+    def sentence(self) -> str:
+        """What the line then does: ``line 6 runs under torch.no_grad()``."""
+        return f"line {self.line} {_told(self)}"
+
 
 class Kind(NamedTuple):
     """A kind of change."""
 
     usage: str
-    told: str
     read: Callable[[Sequence[str]], tuple[str, ...] | None]
     """Words in their full form; None for those that are not of the usage. DispatchvizError if one names nothing."""
 
@@ -157,20 +161,35 @@ def _operator(word: str) -> str:
     return find_operator(word, pytorch_operators()).name
 
 
+def _told(change: Change) -> str:
+    match change.what, change.words:
+        case "autocast", words:
+            return f"runs under torch.autocast({', '.join(words)})"
+        case "requires_grad", (tensor, *off):
+            return f"begins with {tensor}.requires_grad_({not off})"
+        case "device", (device, *tensors):
+            return f"gets {', '.join(f'{tensor}.to({device!r})' for tensor in tensors)}"
+        case "dtype", (dtype, *tensors):
+            return f"gets {', '.join(f'{tensor}.to(torch.{dtype})' for tensor in tensors)}"
+        case "fallthrough", (key, operator):
+            return f"runs while {key} falls through for {operator}"
+        case "register", (key, operator):
+            return f"runs while a Python function is in the {key} cell of {operator}, and calls its kernel"
+        case "skip", _:
+            return "is left out"
+    return f"runs under torch.{change.what}()"
+
+
 KINDS = {
-    "no_grad": Kind("no_grad", "runs under torch.no_grad()", _nothing),
-    "enable_grad": Kind("enable_grad", "runs under torch.enable_grad()", _nothing),
-    "inference_mode": Kind("inference_mode", "runs under torch.inference_mode()", _nothing),
-    "autocast": Kind("autocast [DEVICE] [DTYPE]", "runs under torch.autocast(DEVICE)", _autocast),
-    "requires_grad": Kind("requires_grad TENSOR [off]", "begins with TENSOR.requires_grad_(True)", _requires_grad),
-    "device": Kind("device DEVICE TENSOR...", "gets TENSOR.to(DEVICE) in place of TENSOR", _device),
-    "dtype": Kind("dtype DTYPE TENSOR...", "gets TENSOR.to(DTYPE) in place of TENSOR", _dtypes),
-    "fallthrough": Kind("fallthrough KEY OP", "runs while KEY falls through for OP", _key_and_operator),
-    "register": Kind(
-        "register KEY OP",
-        "runs while a Python function, which calls the kernel that was there, is in KEY's cell of OP",
-        _key_and_operator,
-    ),
-    "skip": Kind("skip", "is left out: a statement; of a with its guard; a decorator", _nothing),
+    "no_grad": Kind("no_grad", _nothing),
+    "enable_grad": Kind("enable_grad", _nothing),
+    "inference_mode": Kind("inference_mode", _nothing),
+    "autocast": Kind("autocast [DEVICE] [DTYPE]", _autocast),
+    "requires_grad": Kind("requires_grad TENSOR [off]", _requires_grad),
+    "device": Kind("device DEVICE TENSOR...", _device),
+    "dtype": Kind("dtype DTYPE TENSOR...", _dtypes),
+    "fallthrough": Kind("fallthrough KEY OP", _key_and_operator),
+    "register": Kind("register KEY OP", _key_and_operator),
+    "skip": Kind("skip", _nothing),
 }
 """The kinds by their names."""
