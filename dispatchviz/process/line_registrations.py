@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from dispatchviz.torch import library
@@ -12,8 +14,7 @@ from dispatchviz.torch import library
 @contextmanager
 def falls_through(operator: str, key: str) -> Iterator[None]:
     """In the block calls of an operator pass a key by. Errors as of ``torch.library``."""
-    with library._scoped_library(operator.partition("::")[0], "IMPL") as registrations:
-        registrations.impl(operator.partition("::")[2], library.fallthrough_kernel, key)
+    with _registered(operator, key, library.fallthrough_kernel, False, sys._getframe(2)):
         yield
 
 
@@ -28,6 +29,19 @@ def registered(operator: str, key: str) -> Iterator[None]:
     def in_place_of_it(keys: Any, *args: Any, **kwargs: Any) -> Any:
         return before.call_boxed(keys, *args, **kwargs)
 
-    with library._scoped_library(operator.partition("::")[0], "IMPL") as registrations:
-        registrations.impl(operator.partition("::")[2], in_place_of_it, key, with_keyset=True)
+    with _registered(operator, key, in_place_of_it, True, sys._getframe(2)):
         yield
+
+
+@contextmanager
+def _registered(
+    operator: str, key: str, kernel: Callable[..., Any], with_keyset: bool, line: FrameType
+) -> Iterator[None]:
+    """A registration that the program makes on a line."""
+    namespace, _, name = operator.partition("::")
+    made = library.Library.made_at(f"{line.f_code.co_filename}:{line.f_lineno}", namespace, "IMPL")
+    try:
+        made.impl(name, kernel, key, with_keyset=with_keyset)
+        yield
+    finally:
+        made._destroy()

@@ -114,7 +114,7 @@ class AlignedRows:
 
     def _towards_counterpart(self, pair: Pair, below: tuple[int, int]) -> list[Pair]:
         """Below a layer: what the layer does, alone, down to the call whose counterpart is the other run's."""
-        deep = 0 if below[1] == pair.second or not pair.inside[1] else 1
+        deep = 1 if pair.first is None or (pair.first == below[0] and pair.second is not None) else 0
         outer, inner, tree = pair.inside[deep][0], below[deep], self.trees[deep]
         if outer == inner:
             ours, theirs = (tree.children(seq) for tree, seq in zip(self.trees, below, strict=True))

@@ -63,7 +63,8 @@ class ComparisonApp(TerminalApp[Opened]):
         if namespace:
             return await self.run_action(action, self.view)
         if name == "page":
-            self.view.show(self.state.move(arguments[0] * self.view.page))
+            down = arguments[0] == 1
+            self.view.show(self.state.move(self.view.page if down else -self.view.page))
         elif name in COMPARISON_ACTIONS:
             self.carry_out(COMPARISON_ACTIONS[name](self.state, *arguments))
         return True

@@ -91,9 +91,8 @@ class WhatIfScreen(ModalScreen[Update | None]):
 
     def __init__(self, session: Session, offered: Sequence[Offered], palette: Palette) -> None:
         super().__init__()
-        self._session, self._process = session, None
-        self._view = WhatIfView(offered, palette, self._begin)
-        self._process: ChangedProcess | None
+        self._session, self._view = session, WhatIfView(offered, palette, self._begin)
+        self._process: ChangedProcess | None = None
 
     def compose(self) -> ComposeResult:
         yield self._view
