@@ -51,11 +51,48 @@ class AlignedRows:
         self._shown = [frozenset(pair[side] for pair in shown) for side in (0, 1)]
         self.children = cache(self._children)
         """The rows directly below one, at this level."""
+        self._numbers = cache(self._numbered)
 
     @property
     def top(self) -> Sequence[Pair]:
         """The outermost rows."""
         return self.children(TOP)
+
+    def path(self, first: int | None, second: int | None) -> tuple[tuple[int, Pair], ...]:
+        """The way to the row of a step, or to the nearest one around it: rows with their numbers below one another.
+        Without their rows such ways are ordered as the rows are."""
+        side, step = (0, first) if first is not None else (1, second)
+        steps = [] if step is None else list(self._outwards(side, step))
+        path: list[tuple[int, Pair]] = []
+        at = TOP
+        while at.step(side) != step or at is TOP:
+            number = next((n for each in steps if (n := self._numbers(at).get((side, each))) is not None), None)
+            if number is None:
+                break
+            at = self.children(at)[number]
+            path.append((number, at))
+        return tuple(path)
+
+    def _outwards(self, side: int, step: int) -> Iterator[int]:
+        """A step and what it is within."""
+        while step != ROOT:
+            yield step
+            step = self.trees[side].parents[step]
+
+    def _numbered(self, pair: Pair) -> dict[tuple[int, int], int]:
+        """Which row below one leads to a step of a run."""
+        found: dict[tuple[int, int], int] = {}
+        for number, each in enumerate(self.children(pair)):
+            for side, steps in enumerate(each.inside):
+                found.update(((side, step), number) for step in steps)
+        for number, each in enumerate(self.children(pair)):
+            own = (each.step(side) for side in (0, 1))
+            for side, (step, deep) in enumerate(zip(own, each.below or (None, None), strict=True)):
+                if step is not None:
+                    found[side, step] = number
+                if deep is not None:
+                    found.setdefault((side, deep), number)
+        return found
 
     # -- one row -------------------------------------------------------------------------------------------------------
 

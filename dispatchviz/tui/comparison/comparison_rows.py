@@ -70,13 +70,13 @@ def header(state: Compared, width: int, height: int) -> list[Line]:
         return wrap(line((text, "warning")), max(width, 1))
     many = len(state.two.stops)
     told = f"they part at {counted(many, 'place')}" if many else "they do not part"
-    return [line((" dispatchviz diff", "bold"), f"  two runs side by side, {told}  ", *_choices(state))]
+    return [line((" dispatchviz diff", "bold"), *_choices(state), f"  two runs side by side, {told}")]
 
 
 def _choices(state: Compared) -> Iterator[Span]:
     if len(state.choices) > 1:
         for at, each in enumerate(state.choices):
-            yield f" {at + 1} ", "keycap"
+            yield f"  {at + 1} ", "keycap"
             yield each.name, "bold" if at == state.which else "dim"
 
 
@@ -108,7 +108,7 @@ def below(state: Compared, width: int, most: int) -> list[Line]:
     if row is None:
         return [line((" Nothing was recorded in either run", "hint"))]
     about = _about(state, row)
-    return paragraphs([line(f" {text}", indent=1) for text in about] + _after(state, row), width - 1, most)
+    return paragraphs([line(f" {text}", indent=1) for text in about] + _after(state), width - 1, most)
 
 
 def _about(state: Compared, row: Row) -> list[str]:
@@ -157,12 +157,11 @@ def _first_within(state: Compared, pair: Pair) -> Divergence | None:
     return None
 
 
-def _after(state: Compared, row: Row) -> list[Line]:
+def _after(state: Compared) -> list[Line]:
     """What differs after the row, in short."""
     two = state.two
-    following = [stop for stop in two.stops if two.is_beyond(stop, row.pair)]
     rows = []
-    for at, stop in enumerate(following):
+    for at, stop in enumerate(state.stops_after):
         head = " What differs after that: " if at == 0 else " " * 26
         times = f" ({stop.times} times)" if stop.times > 1 else ""
         where = "; ".join(lines_of(*two.runs, stop.lines))

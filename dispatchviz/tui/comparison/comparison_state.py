@@ -16,7 +16,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.aligned_rows import AlignedRows, Pair
 from dispatchviz.explain.comparison.divergences import Divergence
 from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
-from dispatchviz.tui.comparison.two_runs import TwoRuns
+from dispatchviz.tui.comparison.two_runs import Place, TwoRuns
 from dispatchviz.tui.text.styled_line import Line, line
 
 FEWEST = 3
@@ -80,8 +80,19 @@ class Compared:
         """Where the runs part at the row of the cursor; None if they do not part in it."""
         if self.row is None or isinstance(self.row.item, Several):
             return None
-        pair = self.row.item
-        return next((stop for stop in self.two.stops if self.two.is_beyond(stop, pair) is None), None)
+        return next((stop for place, stop in self.two.in_order(self.level) if place == self.place), None)
+
+    @property
+    def place(self) -> Place:
+        """Of the row of the cursor."""
+        pair = self.row.pair if self.row is not None else None
+        return () if pair is None else self.two.place(self.level, pair.first, pair.second)
+
+    @property
+    def stops_after(self) -> list[Divergence]:
+        """Where the runs part after the row of the cursor."""
+        here = self.place
+        return [stop for place, stop in self.two.in_order(self.level) if place > here]
 
     # -- moves ---------------------------------------------------------------------------------------------------------
 
@@ -127,9 +138,10 @@ class Compared:
         """At the next place where the runs part, or the one before."""
         if self.row is None or not self.two.stops:
             return self.noted("The runs do not part")
-        pair = self.row.pair
-        stops = self.two.stops if direction > 0 else self.two.stops[::-1]
-        beyond = next((stop for stop in stops if self.two.is_beyond(stop, pair) is (direction > 0)), None)
+        here, stops = self.place, self.two.in_order(self.level)
+        after = (stop for place, stop in stops if place > here)
+        before = (stop for place, stop in reversed(stops) if place < here)
+        beyond = next(after if direction > 0 else before, None)
         if beyond is None:
             return self.noted(f"The runs part nowhere {'after' if direction > 0 else 'before'} this row")
         return self.reveal(beyond.main.first, beyond.main.second)
@@ -157,22 +169,16 @@ class Compared:
 
     def reveal(self, first: int | None, second: int | None) -> Compared:
         """With the cursor on the row of a step, or on the nearest one around it."""
-        paths = [_path(self.tree, side, step) for side, step in enumerate((first, second))]
-        shown, begin, end, at = self, 0, len(self.rows), self.at
-        while True:
-            found = next((n for n in range(begin, end) if _leads_to(shown.rows[n].item, first, second, paths)), None)
-            if found is None:
-                return shown.goto(at)
-            row, before = shown.rows[found], len(shown.rows)
-            if isinstance(row.item, Several):
+        shown, begin, at = self, 0, self.at
+        for _, pair in self.tree.path(first, second):
+            found = _row_of(shown.rows, pair, begin)
+            if isinstance(shown.rows[found].item, Several):
                 shown = unfolded(shown, found)
-                end += len(shown.rows) - before
-                continue
-            at = found
-            if _is_there(row.item, first, second):
-                return shown.goto(at)
-            shown = shown if row.unfolded else unfolded(shown, found)
-            begin, end = found + 1, _end(shown.rows, found)
+                found = _row_of(shown.rows, pair, found)
+            at, begin = found, found + 1
+            if pair.first != first or pair.second != second:
+                shown = shown if shown.rows[found].unfolded else unfolded(shown, found)
+        return shown.goto(at)
 
 
 def opened(state: Compared) -> Compared:
@@ -233,25 +239,10 @@ def _end(rows: Sequence[Row], at: int) -> int:
     return next((n for n in range(at + 1, len(rows)) if rows[n].depth <= rows[at].depth), len(rows))
 
 
-def _path(tree: AlignedRows, side: int, step: int | None) -> frozenset[int]:
-    """A step and all that it is within."""
-    parents, path = tree.trees[side].parents, []
-    while step is not None and step >= 0:
-        path.append(step)
-        step = parents[step]
-    return frozenset(path)
-
-
-def _is_there(pair: Pair, first: int | None, second: int | None) -> bool:
-    return pair.first == first if first is not None else pair.second == second
-
-
-def _leads_to(item: Pair | Several, first: int | None, second: int | None, paths: Sequence[frozenset[int]]) -> bool:
-    """Whether the row of a step is an item, or below it."""
-    if isinstance(item, Several):
-        return any(_leads_to(pair, first, second, paths) for pair in item.pairs)
-    if _is_there(item, first, second):
-        return True
-    below = item.below or (None, None)
-    return any(not path.isdisjoint(steps) or deep in path
-               for path, steps, deep in zip(paths, item.inside, below, strict=True))  # fmt: skip
+def _row_of(rows: Sequence[Row], pair: Pair, begin: int) -> int:
+    """The row that a pair is, or is folded in."""
+    for at in range(begin, len(rows)):
+        item = rows[at].item
+        if pair in item.pairs if isinstance(item, Several) else item == pair:
+            return at
+    raise LookupError(pair)

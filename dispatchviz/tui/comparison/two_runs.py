@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dispatchviz.explain.comparison.aligned_rows import AlignedRows, Pair
+from dispatchviz.explain.comparison.aligned_rows import AlignedRows
 from dispatchviz.explain.comparison.difference_sentences import Run
-from dispatchviz.explain.comparison.divergences import Comparison, Divergence, Lines
+from dispatchviz.explain.comparison.divergences import Comparison, Divergence
+
+Place = tuple[int, ...]
+"""Of a row the number among those beside it, behind those of the rows around it: ordered as rows are."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class TwoRuns:
     command: str = ""
     """The command line that compares the same; empty if none does."""
     _rows: dict[int, AlignedRows] = field(default_factory=dict, compare=False, repr=False)
+    _orders: dict[int, list[tuple[Place, Divergence]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def runs(self) -> tuple[Run, Run]:
@@ -43,16 +47,12 @@ class TwoRuns:
 
     @cached_property
     def stops(self) -> tuple[Divergence, ...]:
-        """The places where the runs part, in the order of happening; the first other number is one."""
-        found, number = list(self.comparison.divergences), self.comparison.numbers
-        if number is not None:
-            lines = [self._line(side, step) for side, step in enumerate((number.first, number.second))]
-            stop = Divergence((lines[0], lines[1]), number)
-            at = 0 if self.comparison.numbers_first else len(found)
-            while at > 0 and is_after(found[at - 1].main.first, found[at - 1].main.second, *_steps(stop)):
-                at -= 1
-            found.insert(at, stop)
-        return tuple(found)
+        """The places where the runs part, the first one first; the first other number is one of them."""
+        found, number = self.comparison.divergences, self.comparison.numbers
+        if number is None:
+            return found
+        stop = Divergence((self._line(0, number.first), self._line(1, number.second)), number)
+        return (stop, *found) if self.comparison.numbers_first else (*found, stop)
 
     def aligned(self, level: int) -> AlignedRows:
         """The rows at a level of detail, with those where the runs part."""
@@ -61,17 +61,17 @@ class TwoRuns:
             known = self._rows[level] = AlignedRows(self.comparison, level, [_steps(stop) for stop in self.stops])
         return known
 
-    def is_beyond(self, stop: Divergence, pair: Pair) -> bool | None:
-        """Whether a stop comes after a row (False: before it); None if it is that row."""
-        steps = _steps(stop)
-        if steps == (pair.first, pair.second):
-            return None
-        if any(a is not None and b is not None for a, b in zip(steps, (pair.first, pair.second), strict=True)):
-            return is_after(*steps, pair.first, pair.second)
-        return is_after(*stop.lines, *self._lines(pair))
+    def in_order(self, level: int) -> list[tuple[Place, Divergence]]:
+        """Where the runs part in the order of the rows, with the place of each."""
+        known = self._orders.get(level)
+        if known is None:
+            places = ((self.place(level, *_steps(stop)), stop) for stop in self.stops)
+            known = self._orders[level] = sorted(places, key=lambda found: found[0])
+        return known
 
-    def _lines(self, pair: Pair) -> Lines:
-        return self._line(0, pair.first), self._line(1, pair.second)
+    def place(self, level: int, first: int | None, second: int | None) -> Place:
+        """The place of a step's row among all rows."""
+        return tuple(number for number, _ in self.aligned(level).path(first, second))
 
     def _line(self, side: int, step: int | None) -> int | None:
         if step is None:
@@ -82,11 +82,3 @@ class TwoRuns:
 
 def _steps(stop: Divergence) -> tuple[int | None, int | None]:
     return stop.main.first, stop.main.second
-
-
-def is_after(first: int | None, second: int | None, other_first: int | None, other_second: int | None) -> bool:
-    """Whether two steps of the runs come after two others, by the first run in which both are there."""
-    for one, other in ((first, other_first), (second, other_second)):
-        if one is not None and other is not None and one != other:
-            return one > other
-    return False

@@ -142,7 +142,7 @@ def test_the_trace_has_the_text_of_the_program() -> None:
         (FORUM, "6: device cuda w", "the line does not read w; names on it are torch, x, y and z"),
         (FORUM, "6: device cuda z", "the line does not read z; names on it are torch, x, y and z"),
         (WITH, "6: no_grad", "6: no_grad: the line defines the function f; name a line within it"),
-        (WITH, "6: skip", "line 6: skip: skip leaves out a statement, a with or a decorator, no function with its body"),
+        (WITH, "6: skip", "skip leaves out a statement, a with or a decorator, no function with its body"),
         ("for i in range(2):\n    pass\n", "1: skip", "no for with its body"),
         ("from __future__ import annotations\n", "1: no_grad", "an import from __future__ stays as it is"),
     ],
