@@ -225,7 +225,7 @@ def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("g")
         assert "import torch" in at_row(reader)
-        await reader.press("d", "left", "left", "left", "left")
+        await reader.press("d", "d", "left", "left", "left", "left")
         assert reader.sees("▸  4  z = torch.add(x, y)")
         await reader.press("right")
         assert reader.sees("▾  4  z = torch.add(x, y)")
