@@ -1,7 +1,7 @@
 """Runs a program with lines of it changed, in a process of its own: ``python -m dispatchviz.cli.changed_run REQUEST``.
 
-The stepper begins it (``tui/what_if/changed_process.py``), since the terminal is the stepper's. The trace goes to a
-file; errors of the program are in it, and only if there is no trace the exit status is not 0.
+The stepper begins it (``tui/comparison/what_if``), since the terminal is the stepper's. The trace goes to a file;
+errors of the program are in it, and only if there is no trace the exit status is not 0.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import sys
 
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.what_if.changed_program import changed_program
-from dispatchviz.explain.what_if.changed_request import ChangedRequest
-from dispatchviz.explain.what_if.changes import read_change
+from dispatchviz.explain.comparison.what_if.changed_program import changed_program
+from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest
+from dispatchviz.explain.comparison.what_if.changes import read_change
 from dispatchviz.program_source import Code, Module, Script
 from dispatchviz.terminal_output import complain
 

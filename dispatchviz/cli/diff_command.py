@@ -79,8 +79,7 @@ def command(
       dispatchviz diff examples/mlp.py examples/no_grad.py   two scripts, which are run
       dispatchviz diff forum.dvtrace examples/broadcast.py   a saved trace and a script
       dispatchviz diff --classics examples/classics.py       one script, in four ways
-      dispatchviz diff --what-if 'line 6: no_grad' examples/forum.py
-                                                             one script, and with line 6 changed
+      dispatchviz diff --what-if '6: no_grad' examples/forum.py   one script, as it is and with line 6 changed
     """
     from dispatchviz.cli.diff_runs import compared, four_ways, what_if_run
     from dispatchviz.errors import DispatchvizError

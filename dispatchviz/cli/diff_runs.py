@@ -15,8 +15,8 @@ from dispatchviz.cli.script_run import run_script
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, compare
-from dispatchviz.explain.what_if.changed_program import changed_program
-from dispatchviz.explain.what_if.changes import device_of, for_device, read_change
+from dispatchviz.explain.comparison.what_if.changed_program import changed_program
+from dispatchviz.explain.comparison.what_if.changes import device_of, for_device, read_change
 from dispatchviz.instrumented_source import Changed
 from dispatchviz.program_source import read_source
 from dispatchviz.render.cards.diff_text import diff_lines
@@ -146,7 +146,8 @@ def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: 
     if source == STANDARD_INPUT or not os.path.exists(located(source)):
         text = "- is read once" if source == STANDARD_INPUT else f"there is no file {source}"
         raise DispatchvizError(f"{text}: --what-if runs a SCRIPT as it is and changed")
-    changed_program(ast.parse(_text(source)), changes)  # what cannot be changed is said before anything runs
+    if (program := _parsed(source)) is not None:  # what cannot be changed is said before anything runs
+        changed_program(program, changes)
     plain = _run(source, args, cuda)
     changes = [for_device(change, device_of(plain)) for change in changes]
     other = _run(source, args, cuda, changed=lambda tree: changed_program(tree, changes))
@@ -164,13 +165,12 @@ def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: 
     return 0 if found.same else DIFFERENT
 
 
-def _text(source: str) -> str:
-    text = read_source(source).text or ""
+def _parsed(source: str) -> ast.Module | None:
+    """A script's syntax tree; None if it has none: running it says what is wrong with it."""
     try:
-        ast.parse(text)
+        return ast.parse(read_source(source).text or "")
     except (SyntaxError, ValueError):
-        return ""  # running it says what is wrong with it
-    return text
+        return None
 
 
 def _check_script(source: str, what: str) -> None:

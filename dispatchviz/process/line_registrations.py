@@ -1,4 +1,7 @@
-"""Registrations that hold while a line of a program runs: what is tried by changing the line (``explain/what_if``)."""
+"""Registrations that hold while a line of a program runs: what is tried by changing the line.
+
+Not here: the changed program (``explain/comparison/what_if``).
+"""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def ask_what_if(session: Session) -> Reply:
     found = offered(session)
     if isinstance(found, Update):
         return found
-    from dispatchviz.tui.what_if.what_if_screen import WhatIfScreen
+    from dispatchviz.tui.comparison.what_if.what_if_screen import WhatIfScreen
 
     return Overlay(lambda view: WhatIfScreen(session, found, view.palette))
 

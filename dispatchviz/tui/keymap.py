@@ -157,7 +157,7 @@ KEYMAP = (
     Key("app.page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
     Key("app.page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
     Key("zoom(False)", ("escape",), "Panes", "all panes again"),
-    Key("what_if", ("W",), "Compare", "what if: run the program again with a line changed, see both runs side by side"),
+    Key("what_if", ("W",), "Compare", "what if: run again with this line changed, and compare"),
     Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
     Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
     Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),

@@ -10,8 +10,8 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.divergences import compare
-from dispatchviz.explain.what_if.changes import read_change
-from dispatchviz.explain.what_if.offered_changes import offered_changes
+from dispatchviz.explain.comparison.what_if.changes import read_change
+from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
 from dispatchviz.testing import redispatch
@@ -19,11 +19,11 @@ from dispatchviz.trace import Trace
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.comparison.comparison_rows import list_row, why
 from dispatchviz.tui.comparison.comparison_state import Compared, opened
+from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
+from dispatchviz.tui.comparison.what_if.what_if_screen import compared
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.what_if.changed_process import ChangedProcess
-from dispatchviz.tui.what_if.what_if_screen import compared
-from tests.explain.what_if.programs import FORUM, changed, written
-from tests.explain.what_if.test_changed_program import WITH
+from tests.explain.comparison.what_if.programs import FORUM, changed, written
+from tests.explain.comparison.what_if.test_changed_program import WITH
 from tests.steps import line, step
 
 from .screens import Reader, read, read_session

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.what_if.changed_request import changed_request
-from dispatchviz.explain.what_if.offered_changes import Offered, offered_changes
+from dispatchviz.explain.comparison.what_if.changed_request import changed_request
+from dispatchviz.explain.comparison.what_if.offered_changes import Offered, offered_changes
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import line
 

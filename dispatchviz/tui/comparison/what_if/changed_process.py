@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.what_if.changed_request import changed_request
-from dispatchviz.explain.what_if.changes import Change
+from dispatchviz.explain.comparison.what_if.changed_request import changed_request
+from dispatchviz.explain.comparison.what_if.changes import Change
 
 RUNNER = "dispatchviz.cli.changed_run"
 """The module that such a process runs."""

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.comparison.what_if.changed_program import DEFINITIONS, WITHS, changed_program
+from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, source_line, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
-from dispatchviz.explain.what_if.changed_program import DEFINITIONS, WITHS, changed_program
-from dispatchviz.explain.what_if.changes import Change
 
 MOST_TENSORS = 3
 """So many tensors of a line are asked about."""
@@ -39,8 +39,12 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
         raise DispatchvizError(f"the text of {program} is not in this trace")
     if line is None:
         raise DispatchvizError(f"no line of {program} runs at this step")
+    try:
+        parsed = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        raise DispatchvizError(f"the text of {program} in this trace is not Python") from None
     lines = source.splitlines()
-    found = dict.fromkeys(_changes(trace, at, line, ast.parse(source)))
+    found = dict.fromkeys(_changes(trace, at, line, parsed))
     return [Offered(each, lines[each.line - 1].strip()) for each in found if _can_be_made(source, each)]
 
 

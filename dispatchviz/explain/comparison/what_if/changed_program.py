@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.sentences.english import listed
-from dispatchviz.explain.what_if.changes import Change
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITHS = ast.With | ast.AsyncWith

@@ -6,8 +6,8 @@ import io
 import textwrap
 from collections.abc import Sequence
 
-from dispatchviz.explain.what_if.changed_program import changed_program
-from dispatchviz.explain.what_if.changes import read_change
+from dispatchviz.explain.comparison.what_if.changed_program import changed_program
+from dispatchviz.explain.comparison.what_if.changes import read_change
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
 

@@ -12,7 +12,7 @@ import msgspec
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.what_if.changes import Change
+from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.shipped_examples import located
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.what_if.changes import KINDS, Change, for_device, read_change
+from dispatchviz.explain.comparison.what_if.changes import KINDS, Change, for_device, read_change
 
 
 @pytest.mark.parametrize(

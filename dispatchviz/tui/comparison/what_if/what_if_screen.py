@@ -14,13 +14,13 @@ from textual.screen import ModalScreen
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.what_if.changes import Change
-from dispatchviz.explain.what_if.offered_changes import Offered
+from dispatchviz.explain.comparison.what_if.changes import Change
+from dispatchviz.explain.comparison.what_if.offered_changes import Offered
+from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.line_fitting import columns
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
-from dispatchviz.tui.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.widgets.rows_view import RowsView
 
 TITLE = "What if (Enter runs the program again so, Esc or q closes)"

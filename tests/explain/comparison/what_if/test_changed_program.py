@@ -9,8 +9,8 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.divergences import compare
-from dispatchviz.explain.what_if.changed_program import changed_program
-from dispatchviz.explain.what_if.changes import read_change
+from dispatchviz.explain.comparison.what_if.changed_program import changed_program
+from dispatchviz.explain.comparison.what_if.changes import read_change
 
 from .programs import FORUM, changed, written
 
