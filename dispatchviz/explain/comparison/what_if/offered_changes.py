@@ -41,7 +41,7 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
         raise DispatchvizError(f"no line of {program} runs at this step")
     try:
         parsed = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last one is what the parser calls its limits
         raise DispatchvizError(f"the text of {program} in this trace is not Python") from None
     lines = source.splitlines()
     found = dict.fromkeys(_changes(trace, at, line, parsed))
