@@ -28,10 +28,11 @@ print(x.grad, y.grad)
 """
 
 CHANGES = (
-    "4: no_grad", "4: enable_grad", "4: inference_mode", "4: autocast cpu", "4: autocast cpu float16",
-    "4: requires_grad y", "4: requires_grad x off", "4: dtype float64 x", "4: dtype float64 x y", "4: dtype int64 x", "6: requires_grad z off", "6: dtype float64 y", "8: no_grad", "8: skip",
-    "4: skip", "2: inference_mode", "2: no_grad",
-)  # fmt: skip
+    *("4: no_grad", "4: enable_grad", "4: inference_mode", "4: autocast cpu", "4: autocast cpu float16"),
+    *("4: requires_grad y", "4: requires_grad x off", "4: dtype float64 x", "4: dtype float64 x y", "4: dtype int64 x"),
+    *("6: requires_grad z off", "6: dtype float64 y", "8: no_grad", "8: skip", "4: skip", "2: inference_mode"),
+    *("2: no_grad", "4: device cpu x"),
+)
 
 BY_HAND = {
     "6: fallthrough AutogradCPU add": 'with torch.library._scoped_library("aten", "IMPL") as L: '
