@@ -56,8 +56,12 @@ class Watcher(Protocol):
         ends; if an error ends it, it is dropped."""
 
 
-def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
-    """Code of a whole program that reports to the watcher where it is.
+Changed = Callable[[ast.Module], ast.Module]
+"""Makes of a program's syntax tree the one that runs; statements keep their positions."""
+
+
+def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Changed = lambda tree: tree) -> CodeType:
+    """Code of a whole program, possibly ``changed``, that reports to the watcher where it is.
 
     Raises SyntaxError as ``compile`` does.
     """
@@ -65,9 +69,9 @@ def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
         try:
-            code = _compiled(source, file, _Watched())
+            code = _compiled(source, file, _Watched(), changed)
         except SyntaxError:  # too many blocks within each other, with ours: then without ours
-            code = _compiled(source, file, _Watched(blocks=False))
+            code = _compiled(source, file, _Watched(blocks=False), changed)
     called: dict[str, Any] = {
         _LINE: watcher.line_reached,
         _NAME: watcher.variable_bound,
@@ -81,8 +85,8 @@ def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
     return _with_constants(code, called)
 
 
-def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
-    tree = ast.parse(source, file)
+def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
+    tree = changed(ast.parse(source, file))
     watched.in_turns = names_bound_in_turns(tree)
     tree = watched.visit(_Frames().visit(tree))
     code: CodeType = compile(tree, file, "exec", dont_inherit=True)

@@ -24,7 +24,7 @@ from dispatchviz.core.record.event_filter import Only
 from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.import_hook import modules_forgotten, torch_is_the_model
-from dispatchviz.instrumented_source import compile_instrumented
+from dispatchviz.instrumented_source import Changed, compile_instrumented
 from dispatchviz.process.children import Family, in_family
 from dispatchviz.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
 from dispatchviz.process.interpreter_state import put_back_afterwards
@@ -103,14 +103,15 @@ def run(
     hashes: bool = False,
     values: int = 0,
     rewritten: Callable[[str], str] = str,
+    changed: Changed = lambda tree: tree,
 ) -> Outcome:
     """Runs a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
 
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
     leaves it, Ctrl+C included, ends the trace and is in the result; ``shows_errors`` prints it as Python would. ``-``
     as the script means the program ``stdin_source``; ``only`` selects what is kept, ``hashes`` adds hashes of results,
-    ``values`` the numbers of tensors of so many elements at most, and ``rewritten`` makes of the file's text the one
-    that runs.
+    ``values`` the numbers of tensors of so many elements at most; ``rewritten`` makes of the file's text the one that
+    runs, ``changed`` of its syntax tree, whose text stays in the trace.
     A child that the program forks does not return from here: it ends.
     Raises DispatchvizError if the file cannot be read or is not Python.
     """
@@ -121,7 +122,7 @@ def run(
     watcher.hashes, watcher.numbers = hashes, values
     watcher.base = id(sys._getframe()), sys._getframe().f_code
     trace = Recording(source.shown, watcher, args, only)
-    code = _compiled(source, watcher)
+    code = _compiled(source, watcher, changed)
     importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
     keeper = keeping(trace) if keeping is not None else NoKeeper()
     program = _Program(source, [source.argument, *args], code, output, shows_errors)
@@ -138,7 +139,7 @@ def run(
 def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes = b"") -> End:
     """The same without a recording: nothing is compiled in, what the program prints is the same."""
     source = read_source(script, stdin_source)
-    code = _compiled(source, None)
+    code = _compiled(source, None, lambda tree: tree)
     importlib.import_module("dispatchviz.torch")
     family = Family(lambda: None, lambda number: None)
     program = _Program(source, [source.argument, *args], code, None, shows_errors=True)
@@ -196,11 +197,11 @@ def _end_child(family: Family, end: End) -> None:
         raise SystemExit(end.status)
 
 
-def _compiled(source: Source, watcher: ProgramRecorder | None) -> CodeType | None:
+def _compiled(source: Source, watcher: ProgramRecorder | None, changed: Changed) -> CodeType | None:
     """The program's code, which tells the watcher where it is, if there is one; None where Python's own has to do."""
     if source.text is None:
         return None
-    code = _compile(source.text, source.path, source.shown, watcher)
+    code = _compile(source.text, source.path, source.shown, watcher, changed)
     if watcher is not None:
         watcher.announced[source.path] = source.shown
         watcher.sources[source.shown] = source.text
@@ -208,11 +209,11 @@ def _compiled(source: Source, watcher: ProgramRecorder | None) -> CodeType | Non
     return code
 
 
-def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None) -> CodeType:
+def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, changed: Changed) -> CodeType:
     try:
         if watcher is None:
             return compile(text, path, "exec", dont_inherit=True)
-        return compile_instrumented(text, path, watcher)
+        return compile_instrumented(text, path, watcher, changed)
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None

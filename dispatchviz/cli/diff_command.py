@@ -26,19 +26,47 @@ class Diff(click.Command):
     "autocast and vmap, and compare each with the plain run.",
 )
 @click.option("--function", metavar="NAME", help="With --classics: which function, if the script defines several.")
+@click.option(
+    "--what-if",
+    "what_if",
+    metavar="CHANGE",
+    multiple=True,
+    help="Of one SCRIPT: run it as it is, then with a line changed: 'line 6: no_grad'. The file stays as it is. May be "
+    "given several times.",
+)
 @click.option("--all", "every", is_flag=True, help="Show all lines that differ, not only the first ones.")
+@click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
 @options.cuda
 @click.argument("sources", metavar="A B", nargs=-1, required=True, shell_complete=completion.programs)
 def command(
-    classics: bool, function: str | None, every: bool, cuda: str, sources: tuple[str, ...], args: tuple[str, ...]
+    classics: bool,
+    function: str | None,
+    what_if: tuple[str, ...],
+    every: bool,
+    plain: bool,
+    cuda: str,
+    sources: tuple[str, ...],
+    args: tuple[str, ...],
 ) -> int:
     """Compare two runs: where they part first and why, and what differs after that.
 
-    A and B are scripts or traces. What comes after -- is given to each script. What they print goes to stderr.
+    A and B are scripts or traces. What comes after -- is given to each script. What they print goes to stderr. In a
+    terminal the two runs open side by side; without one, or with --plain, text is printed.
 
     Compared is what PyTorch does: calls, key sets, kernels, Nodes, the engine's steps; then the numbers of all results,
     by their hashes. Numbers that only count (of tensors, Nodes, lines) do not matter, and neither do the programs' own
     texts, what they print, and how a tensor is formatted.
+
+    \b
+    What --what-if changes on a line, each time that it runs:
+      no_grad, enable_grad, inference_mode    it runs under that
+      autocast [DEVICE] [DTYPE]               the same
+      requires_grad TENSOR [off]              it begins with TENSOR.requires_grad_(True)
+      device DEVICE TENSOR..., dtype DTYPE TENSOR...
+                                              it gets TENSOR.to(DEVICE) in place of TENSOR
+      fallthrough KEY OP                      meanwhile KEY falls through for OP
+      register KEY OP                         meanwhile a Python function is in KEY's cell, and calls its kernel
+      skip                                    it is left out: a statement; of a with the guard; a decorator
 
     \b
     Exit status, as of diff:
@@ -51,19 +79,25 @@ def command(
       dispatchviz diff examples/mlp.py examples/no_grad.py   two scripts, which are run
       dispatchviz diff forum.dvtrace examples/broadcast.py   a saved trace and a script
       dispatchviz diff --classics examples/classics.py       one script, in four ways
+      dispatchviz diff --what-if '6: no_grad' examples/forum.py   one script, as it is and with line 6 changed
     """
-    from dispatchviz.cli.diff_runs import compared, four_ways
+    from dispatchviz.cli.diff_runs import compared, four_ways, what_if_run
     from dispatchviz.errors import DispatchvizError
 
+    if what_if:
+        if len(sources) != 1 or classics:
+            other = "--classics" if classics else f"given are {len(sources)}"
+            raise DispatchvizError(f"--what-if runs one SCRIPT, as it is and changed; {other}")
+        return what_if_run(sources[0], what_if, args, cuda, every, plain)
     if classics:
         if len(sources) != 1:
             raise DispatchvizError(f"--classics runs one SCRIPT, in four ways; given are {len(sources)}")
-        return four_ways(sources[0], function, args, cuda, every)
+        return four_ways(sources[0], function, args, cuda, every, plain)
     if function is not None:
         raise DispatchvizError("--function names what --classics runs in four ways: it means nothing without it")
     if len(sources) != 2:
         raise DispatchvizError(f"diff compares two scripts or traces, A and B; given {_are(len(sources))}")
-    return compared((sources[0], sources[1]), args, cuda, every)
+    return compared((sources[0], sources[1]), args, cuda, every, plain)
 
 
 def _are(many: int) -> str:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import ModuleType
 
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
 from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
 from dispatchviz.cli.script_run import run_script
-from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, compare
+from dispatchviz.explain.comparison.what_if.changed_program import changed_program
+from dispatchviz.explain.comparison.what_if.changes import device_of, for_device, read_change
+from dispatchviz.instrumented_source import Changed
+from dispatchviz.program_source import read_source
 from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import terminal
+from dispatchviz.shipped_examples import located
 from dispatchviz.trace import Trace
+from dispatchviz.tui.terminal.support import can_run
 
 DIFFERENT = 1
 """The exit status if two runs differ, as of ``diff``."""
 
 
-def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: bool) -> int:
-    """Prints where two runs part; gives the exit status."""
+def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: bool, plain: bool) -> int:
+    """Shows where two runs part; gives the exit status."""
     if sources == (STANDARD_INPUT, STANDARD_INPUT):
         raise DispatchvizError("standard input can be one of the two only: - and - are the same")
     opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
@@ -34,15 +42,30 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     first, second = (
         _run(source, args, cuda) if known is None else known for source, known in zip(sources, opened, strict=True)
     )
-    found, console = compare(first, second), terminal()
-    console.print(diff_lines(found, _wheres(*sources), console, every))
-    console.print(_commands(found, sources, opened, cuda, args))
+    found, wheres = compare(first, second), _wheres(*sources)
+    if (choice := _screen(plain)) is not None:
+        sides = [
+            choice.side(source, run, known is not None, cuda, args)
+            for source, known, run in zip(sources, opened, (Run(first, wheres[0]), Run(second, wheres[1])), strict=True)
+        ]
+        words = () if STANDARD_INPUT in sources else (*sources, *(("--", *args) if args else ()))
+        choice.show([choice.two(found, sides, words, cuda)])
+    else:
+        console = terminal()
+        console.print(diff_lines(found, wheres, console, every))
+        console.print(_commands(found, sources, opened, cuda, args))
     return 0 if found.same else DIFFERENT
 
 
-def _run(source: str, args: tuple[str, ...], cuda: str, rewritten: Callable[[str], str] = str) -> Trace:
+def _run(
+    source: str,
+    args: tuple[str, ...],
+    cuda: str,
+    rewritten: Callable[[str], str] = str,
+    changed: Changed = lambda tree: tree,
+) -> Trace:
     """The trace of a script, with hashes of results."""
-    outcome = run_script(source, args, cuda, None, to_stderr=True, hashes=True, rewritten=rewritten)
+    outcome = run_script(source, args, cuda, None, to_stderr=True, hashes=True, rewritten=rewritten, changed=changed)
     if isinstance(outcome.error, KeyboardInterrupt):
         raise outcome.error
     if outcome.signal:
@@ -81,10 +104,9 @@ def _called(name: str) -> str:
     return "standard input" if name == STANDARD_INPUT else name
 
 
-def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: str, every: bool) -> int:
-    """Prints what changes if a function of a script runs otherwise than plain."""
-    if trace_in(source) is not None:
-        raise DispatchvizError(f"--classics runs a SCRIPT in four ways, and {source} is a saved trace")
+def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
+    """Shows what changes if a function of a script runs otherwise than plain."""
+    _check_script(source, "--classics runs a SCRIPT in four ways")
     chosen = ""
 
     def plainly(text: str) -> str:
@@ -92,18 +114,75 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
         chosen = chosen_function(source, text, function)
         return text
 
-    plain, console, status = _run(source, args, cuda, plainly), terminal(), 0
-    device = "cuda" if _uses_cuda(plain) else "cpu"
+    plain = _run(source, args, cuda, plainly)
+    device = device_of(plain)
+    choice, console, status, choices = _screen(as_text), terminal(), 0, []
     for number, (name, decorator) in enumerate(WAYS):
         line = decorator.format(device=device)
         other = _run(source, args, cuda, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
-        console.print([*[""] * bool(number), console.heading(f"{name}: @{line} above def {chosen}"), ""])
         found = replace(compare(plain, other), edit=None)  # the one line that was changed stands above
-        console.print(diff_lines(found, ("in the plain run", f"under {name}"), console, every))
         status = status if found.same else DIFFERENT
+        runs = Run(plain, "in the plain run"), Run(other, f"under {name}")
+        if choice is not None:
+            sides = [
+                choice.side(source, runs[0], False, cuda, args),
+                choice.changed(runs[1], f"@{line} above def {chosen}"),
+            ]
+            choices.append(
+                choice.two(found, sides, ("--classics", source, *(("--", *args) if args else ())), cuda, name)
+            )
+            continue
+        console.print([*[""] * bool(number), console.heading(f"{name}: @{line} above def {chosen}"), ""])
+        console.print(diff_lines(found, (runs[0].where, runs[1].where), console, every))
+    if choice is not None:
+        choice.show(choices)
     return status
 
 
-def _uses_cuda(trace: Trace) -> bool:
-    made = (trace[step] for step in trace.steps_of(ev.TensorCreated))
-    return any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
+def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: str, every: bool, as_text: bool) -> int:
+    """Shows what changes if lines of a script are changed, as ``--what-if`` says."""
+    changes = [read_change(text) for text in typed]
+    _check_script(source, "--what-if runs a SCRIPT as it is and changed")
+    if source == STANDARD_INPUT or not os.path.exists(located(source)):
+        text = "- is read once" if source == STANDARD_INPUT else f"there is no file {source}"
+        raise DispatchvizError(f"{text}: --what-if runs a SCRIPT as it is and changed")
+    if (program := _parsed(source)) is not None:  # what cannot be changed is said before anything runs
+        changed_program(program, changes)
+    plain = _run(source, args, cuda)
+    changes = [for_device(change, device_of(plain)) for change in changes]
+    other = _run(source, args, cuda, changed=lambda tree: changed_program(tree, changes))
+    found = compare(plain, other)
+    runs = Run(plain, "in the plain run"), Run(other, "in the changed run")
+    told = "; ".join(change.text for change in changes)
+    if (choice := _screen(as_text)) is not None:
+        sides = [choice.side(source, runs[0], False, cuda, args), choice.changed(runs[1], told)]
+        options_typed = [word for change in changes for word in ("--what-if", change.text)]
+        choice.show([choice.two(found, sides, (*options_typed, source, *(("--", *args) if args else ())), cuda)])
+    else:
+        console = terminal()
+        console.print([console.heading(f"What if {told}"), ""])
+        console.print(diff_lines(found, (runs[0].where, runs[1].where), console, every))
+    return 0 if found.same else DIFFERENT
+
+
+def _parsed(source: str) -> ast.Module | None:
+    """A script's syntax tree; None if it has none: running it says what is wrong with it."""
+    try:
+        return ast.parse(read_source(source).text or "")
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _check_script(source: str, what: str) -> None:
+    """DispatchvizError if a source is no program."""
+    if trace_in(source) is not None:
+        raise DispatchvizError(f"{what}, and {source} is a saved trace")
+
+
+def _screen(as_text: bool) -> ModuleType | None:
+    """What shows comparisons on a screen; None where text is printed."""
+    if as_text or can_run() is not None:
+        return None
+    from dispatchviz.cli import diff_screen
+
+    return diff_screen

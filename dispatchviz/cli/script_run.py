@@ -13,6 +13,7 @@ from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
 from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.instrumented_source import Changed
 from dispatchviz.output import save_trace
 from dispatchviz.process.early_end import Keeper, NoKeeper, finished_first
 from dispatchviz.process.standard_output import on_stderr
@@ -37,12 +38,13 @@ def run_script(
     hashes: bool = False,
     values: bool = False,
     rewritten: Callable[[str], str] = str,
+    changed: Changed = lambda tree: tree,
 ) -> Outcome:
     """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``hashes`` adds
-    hashes of results, ``values`` the numbers of small tensors, ``rewritten`` makes of the script's text the one that
-    runs.
+    hashes of results, ``values`` the numbers of small tensors; ``rewritten`` makes of the script's text the one that
+    runs, ``changed`` of its syntax tree.
 
     Raises DispatchvizError for what is the user's to mend.
     """
@@ -69,6 +71,7 @@ def run_script(
             hashes=hashes,
             values=FEW if values else 0,
             rewritten=rewritten,
+            changed=changed,
         )
     for keeper in keepers:
         _conclude_file(keeper, outcome, save)

@@ -94,6 +94,18 @@ def breakpoints(session: Session) -> Reply:
     return Overlay(lambda view: BreakpointsScreen(session, view.palette))
 
 
+def ask_what_if(session: Session) -> Reply:
+    """The changes that may be tried at this step."""
+    from dispatchviz.tui.commands.what_if import offered
+
+    found = offered(session)
+    if isinstance(found, Update):
+        return found
+    from dispatchviz.tui.comparison.what_if.what_if_screen import WhatIfScreen
+
+    return Overlay(lambda view: WhatIfScreen(session, found, view.palette))
+
+
 def help_of_pane(session: Session) -> Overlay:
     """The keys, and what the pane with the focus shows."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
@@ -121,6 +133,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "toggle_mark": toggle_mark,
     "marks": marks,
     "breakpoints": breakpoints,
+    "what_if": ask_what_if,
     "whole": whole,
     "codegen": codegen,
     "predict": predict,

@@ -28,6 +28,7 @@ from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
 from dispatchviz.tui.commands import autoplay, moves, predicting, searching
 from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import in_force, pane_key
+from dispatchviz.tui.layout.pane_choice import PaneChoice
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_from_environment, use_named
@@ -57,10 +58,16 @@ def show(
         return
     if wrong := use_from_environment():
         complain(wrong)
-    app = StepperApp(Session(trace, step, file, run_arguments, followed))
+    session, choice = Session(trace, step, file, run_arguments, followed), None
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
-        run_to_its_end(app)
+        while True:
+            app = StepperApp(session, choice)
+            run_to_its_end(app)
+            if app.return_value is None:
+                return
+            app.return_value()
+            choice = app.view.scene.choice
     finally:
         gc.unfreeze()
 
@@ -72,11 +79,13 @@ REPORTED = 0.1
 """Seconds between two looks of the reader at how far long work is."""
 
 
-class StepperApp(TerminalApp[None]):
-    """The stepper on one trace, which has at least one event."""
+class StepperApp(TerminalApp[Callable[[], None]]):
+    """The stepper on one trace, which has at least one event. It ends with what has the terminal before it is there
+    again, or with None."""
 
-    def __init__(self, session: Session) -> None:
-        view = StepperScreen(session.cursor)
+    def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
+        """``choice``: the panes that the reader has chosen by now."""
+        view = StepperScreen(session.cursor, choice)
         super().__init__(view, in_force().entries)
         self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
@@ -150,6 +159,9 @@ class StepperApp(TerminalApp[None]):
     def show(self, update: Update | None) -> None:
         """Makes a cursor the current one and shows it; None: nothing has changed."""
         if update is None:
+            return
+        if update.opens is not None:
+            self.exit(update.opens)
             return
         cursor = predicting.masked(self.session, update.cursor)
         self.session.cursor, self._shown = cursor, monotonic()

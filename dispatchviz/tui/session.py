@@ -44,6 +44,8 @@ class Update:
     to show."""
     later: Callable[[], Line] | None = None
     """What is done in the background while the reader goes on; the line that it gives is shown when it is done."""
+    opens: Callable[[], None] | None = None
+    """What has the terminal before the stepper is there again: another screen."""
 
 
 class Session:

@@ -155,3 +155,59 @@ def test_autocast_is_that_of_the_device(tmp_path: Path) -> None:
     name = script(tmp_path, FUNCTION.replace("requires_grad=True", 'device="cuda"'))
     ended = dispatchviz("diff", "--classics", name, cwd=tmp_path)
     assert 'autocast: @torch.autocast("cuda") above def f' in ended.out
+
+
+# -- what if ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_if_runs_a_script_as_it_is_and_changed(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    ended = dispatchviz("diff", "--what-if", "line 5: no_grad", name, cwd=tmp_path)
+    assert ended.status == 1
+    assert ended.out.startswith(
+        "What if line 5: no_grad\n\nThe ways part first at line 5: z = torch.add(x, y)\n"
+        "  Only in the changed run: torch.no_grad() switches grad mode off"
+    )
+    assert "In the changed run it makes none: grad mode is off" in " ".join(ended.out.split())
+    assert ended.err == "torch.Size([2])\n" * 2
+    assert Path(tmp_path, name).read_text() == PLAIN, "the file stays as it is"
+    ended = dispatchviz("diff", "--what-if", "5: enable_grad", "--what-if", "6: skip", name, cwd=tmp_path)
+    assert ended.out.startswith("What if line 5: enable_grad; line 6: skip\n")
+    assert ended.err == "torch.Size([2])\n"
+
+
+def test_what_if_an_error_is_the_answer(tmp_path: Path) -> None:
+    name = script(tmp_path, "import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).sum().backward()\n")
+    ended = dispatchviz("diff", "--what-if", "3: no_grad", name, cwd=tmp_path)
+    assert ended.status == 1
+    assert "An error ends the run in the changed run\n" in ended.out
+    assert "element 0 of tensors does not require grad and does not have a grad_fn" in " ".join(ended.out.split())
+
+
+def test_what_if_autocast_is_that_of_the_device(tmp_path: Path) -> None:
+    name = script(tmp_path, FUNCTION.replace("requires_grad=True", 'device="cuda"'))
+    ended = dispatchviz("diff", "--what-if", "8: autocast", name, cwd=tmp_path)
+    assert ended.out.startswith("What if line 8: autocast cuda\n")
+
+
+def test_what_if_bad_input_is_one_line(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN)
+    for change, says in (
+        ("no_grad", "'no_grad' is no change: write LINE: CHANGE, for example 'line 6: no_grad'"),
+        ("5: nograd", "there is no change 'nograd'; there are no_grad, enable_grad"),
+        ("2: no_grad", "line 2: no_grad: that line has no statement"),
+        ("5: device cuda w", "the line does not read w; names on it are torch, x, y and z"),
+    ):
+        ended = dispatchviz("diff", "--what-if", change, name, cwd=tmp_path)
+        assert says in one_line(ended)
+        assert ended.err.count("\n") == 1, "nothing ran"
+    assert "runs one SCRIPT" in one_line(dispatchviz("diff", "--what-if", "5: skip", name, name, cwd=tmp_path))
+    assert "runs one SCRIPT" in one_line(dispatchviz("diff", "--classics", "--what-if", "5: skip", name, cwd=tmp_path))
+    assert "- is read once" in one_line(dispatchviz("diff", "--what-if", "5: skip", "-", cwd=tmp_path))
+    assert "there is no file none.py" in one_line(dispatchviz("diff", "--what-if", "5: skip", "none.py", cwd=tmp_path))
+    assert dispatchviz("trace", "--save", "t.dvtrace", name, cwd=tmp_path).status == 0
+    assert "is a saved trace" in one_line(dispatchviz("diff", "--what-if", "5: skip", "t.dvtrace", cwd=tmp_path))
+    broken = script(tmp_path, "import torch\nx = (\n", "broken.py")
+    assert "broken.py, line 2: SyntaxError" in one_line(
+        dispatchviz("diff", "--what-if", "2: skip", broken, cwd=tmp_path)
+    )

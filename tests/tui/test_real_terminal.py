@@ -114,3 +114,25 @@ def test_a_terminal_that_is_too_small_gets_the_log_and_why(start: Callable[..., 
     small.wait_for("the log instead of the stepper: the terminal is 50x14, the stepper needs 60x15")
     small.wait_for("line 6  z = torch.add(x, y)")
     assert small.ended() == 0
+
+
+def test_two_runs_stand_side_by_side_and_the_stepper_opens_on_one(start: Callable[..., Terminal]) -> None:
+    both = start("diff", "--what-if", "6: no_grad", FORUM)
+    both.wait_for("they part at two places")
+    both.type("\t\r")
+    both.wait_for("1 Steps")
+    both.type("q")
+    both.wait_for("side by side")
+    both.type("q")
+    assert both.ended() == 1
+
+
+def test_what_if_comes_back_to_the_stepper(start: Callable[..., Terminal]) -> None:
+    stepper = start("run", FORUM)
+    stepper.type(":line 6\rW\r")
+    stepper.wait_for("Running with line 6: no_grad")
+    stepper.wait_for("they part at two places")
+    stepper.type("q")
+    stepper.wait_for("1 Steps")
+    stepper.type("q")
+    assert stepper.ended() == 0

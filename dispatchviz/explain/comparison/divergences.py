@@ -63,6 +63,8 @@ class Comparison:
     """The first text that only one printed."""
     hashed: bool
     """Both traces have hashes of results; without them numbers are not compared."""
+    alignment: Alignment = field(compare=False, repr=False)
+    """Which steps are counterparts."""
 
     @property
     def part(self) -> Difference | None:
@@ -85,14 +87,13 @@ class Comparison:
 def compare(first: Trace, second: Trace) -> Comparison:
     """Compares two runs, in time that grows with their length."""
     hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
-    gathered = _Gathered(first, second)
-    for difference in Alignment(RunTree(first), RunTree(second)).differences():
+    gathered, alignment = _Gathered(first, second), Alignment(RunTree(first), RunTree(second))
+    for difference in alignment.differences():
         if hashed or difference.sort != "numbers":
             gathered.add(difference)
     found = tuple(gathered.divergences())
-    return Comparison(
-        first, second, found, gathered.numbers, gathered.numbers_first, gathered.edit, gathered.output, hashed
-    )
+    numbers, texts = (gathered.numbers, gathered.numbers_first), (gathered.edit, gathered.output)
+    return Comparison(first, second, found, *numbers, *texts, hashed, alignment)
 
 
 class _Gathered:

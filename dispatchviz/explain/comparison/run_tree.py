@@ -1,7 +1,7 @@
 """The events of a run as a tree that can be compared: the program's lines, and below each what it made happen.
 
 A trace nests an event in what it happened during, and that may be a guard that the program holds over many lines
-(``with torch.inference_mode():``): here such a guard is one event of its line, and the lines within it stand beside it.
+(``with torch.inference_mode():``): here such a guard is one event of its line, and what is within it stands beside it.
 
 Every event has three hashes: ``pairs`` says whose counterpart it may be, ``ways`` what PyTorch did in it and within it,
 ``wholes`` that, the values and the program's texts. What is equal in ``wholes`` needs no second look. They are made in
@@ -11,7 +11,7 @@ one pass over the events, and mean nothing in another process.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -151,12 +151,15 @@ def _steps(trace: Trace, kind: type[ev.Event]) -> frozenset[int]:
     return frozenset(step for step in trace.steps_of(kind) if 0 <= step < len(trace))
 
 
-def _held_guards(parents: Sequence[int], lines: Iterable[int], guards: frozenset[int]) -> set[int]:
-    """The guards that have lines of the program within them."""
+def _held_guards(parents: Sequence[int], lines: Collection[int], guards: frozenset[int]) -> set[int]:
+    """The guards that the program holds: those that it enters on a line itself, and all that have lines within them."""
     held = set[int]()
     for line in lines:
         parent = parents[line]
         while parent in guards and parent not in held:
             held.add(parent)
             parent = parents[parent]
+    for guard in sorted(guards):
+        if (parent := parents[guard]) in lines or parent in held or parent < 0:
+            held.add(guard)
     return held

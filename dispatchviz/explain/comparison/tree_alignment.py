@@ -71,16 +71,22 @@ class Alignment:
     def _pair(self, a: int, b: int) -> Iterator[Difference | tuple[int, int]]:
         """Of two counterparts that differ somewhere: their facts, then what is within them."""
         one, other = self.first.trace[a], self.second.trace[b]
-        if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched) and one.key != other.key:
-            below = self._below_layer(one, other)
-            yield Difference("way", a, b, below)
-            if below is not None:
-                yield from self._children((below[0],), (below[1],), redone=True)
+        found = self.own_difference(a, b)
+        if found is not None:
+            yield found
+            if found.below is not None:
+                yield from self._children((found.below[0],), (found.below[1],), redone=True)
                 return
-        elif sort := self._sort(one, other):
-            yield Difference(sort, a, b)
         if type(one) is type(other) and self._goes_on(one, other):
             yield from self._children((a,), (b,))
+
+    def own_difference(self, a: int, b: int) -> Difference | None:
+        """What differs in the facts of two counterparts themselves, whatever is within them; None if nothing does."""
+        one, other = self.first.trace[a], self.second.trace[b]
+        if isinstance(one, ev.Dispatched) and isinstance(other, ev.Dispatched) and one.key != other.key:
+            return Difference("way", a, b, self._below_layer(one, other))
+        sort = self._sort(one, other)
+        return Difference(sort, a, b) if sort else None
 
     def _sort(self, one: ev.AnyEvent, other: ev.AnyEvent) -> Sort | None:
         """What differs between the facts of two events."""

@@ -33,7 +33,7 @@ def row_texts(outline: Outline, item: int) -> Texts:
     if item >= MANY:
         return (heading(outline, item), "registration"), facts(trace, begin, end)
     if kind is None:
-        return _event_texts(trace, item)
+        return event_texts(trace, item)
     if kind is RowKind.STATEMENT:
         return (_statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
     return (heading(outline, item), "program"), facts(trace, begin, end)
@@ -81,7 +81,8 @@ def _is_of(outline: Outline, step: int, item: int) -> bool:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def _event_texts(trace: Trace, seq: int) -> Texts:
+def event_texts(trace: Trace, seq: int) -> Texts:
+    """The texts of an event's row."""
     event = trace[seq]
     if isinstance(event, ev.Dispatched):
         return (_call(event), "dispatch"), _call_facts(trace, event)

@@ -7,25 +7,22 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run, said
+from dispatchviz.explain.comparison.divergence_sentences import WIDTH, lines_of, raised, sameness, steps_of, texts
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence, Lines
-from dispatchviz.explain.comparison.tree_alignment import Difference
 from dispatchviz.explain.sentences.english import capital, counted, shortened
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.render.console import Console
 
 SHOWN = 12
 """So many further divergences are shown unless all are asked for."""
-
-WIDTH = 64
-"""A line of the program is cut at this length."""
 
 
 def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
     """The comparison of two runs that are called ``in plain.py`` and ``in no_grad.py``."""
     first, second = Run(found.first, wheres[0]), Run(found.second, wheres[1])
     if found.same:
-        yield from console.wrapped(_sameness(found), 0)
+        yield from console.wrapped(sameness(found), 0)
     elif found.numbers is not None and found.numbers_first:
         yield from _numbers(first, second, found, console)
         yield from _ways(first, second, found, console, every)
@@ -43,13 +40,6 @@ def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, eve
         )
 
 
-def _sameness(found: Comparison) -> str:
-    ways = "Both runs go the same way: the same calls, on the same keys, to the same kernels, with the same Nodes."
-    if found.hashed:
-        return f"{ways} Every result has the same numbers."
-    return f"{ways} Their numbers were not compared: a trace has hashes of results if it is recorded with --hashes."
-
-
 # -- ways -------------------------------------------------------------------------------------------------------------
 
 
@@ -65,9 +55,9 @@ def _ways(first: Run, second: Run, found: Comparison, console: Console, every: b
     what = "The values passed" if found.same_way else "The ways"
     yield from _heading(f"{what} part first at", first, second, begin.lines, console)
     yield from _edit(first, second, found, begin.lines, console)
-    for text in _texts(first, second, begin):
+    for text in texts(first, second, begin):
         yield from console.wrapped(text)
-    yield console.styled(f"  {_steps(first, second, begin.main)}", "dim")
+    yield console.styled(f"  {steps_of(first, second, begin.main)}", "dim")
     if not further:
         return
     yield ""
@@ -86,37 +76,18 @@ def _edit(first: Run, second: Run, found: Comparison, lines: Lines, console: Con
     )
     if edit is not None and before:
         yield "  Before that a line is another one:"
-        for line in _lines(first, second, (edit.first, edit.second)):
+        for line in lines_of(first, second, (edit.first, edit.second)):
             yield from console.wrapped(line, 4, 6)
-
-
-def _texts(first: Run, second: Run, divergence: Divergence) -> Iterator[str]:
-    """What is said of a line at length: the cause, and what it leads to on the line itself."""
-    yield said(first, second, divergence.main).text
-    effect = next((found for found in divergence.further if _is_effect(first, second, found)), None)
-    if effect is not None and not _is_effect(first, second, divergence.main):
-        yield said(first, second, effect).text
-
-
-def _is_effect(first: Run, second: Run, found: Difference) -> bool:
-    """Whether a difference tells what became of a call: its operator, its key, its Node."""
-    if found.first is None or found.second is None:
-        return False
-    kinds = {type(first.trace[found.first]), type(second.trace[found.second])}
-    return kinds <= EFFECTS and kinds != {ev.NoNodeMade}
-
-
-EFFECTS = {ev.Dispatched, ev.NodeCreated, ev.NoNodeMade}
 
 
 def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_length: bool) -> Iterator[str]:
     """``at_length``: in whole sentences, as what follows first from where the ways part is."""
     times = f"  ({divergence.times} times)" if divergence.times > 1 else ""
-    *before, last = _lines(first, second, divergence.lines)
+    *before, last = lines_of(first, second, divergence.lines)
     for line in (*before, last + times):
         yield from console.wrapped(line, 2, 6)
     if at_length:
-        for text in _texts(first, second, divergence):
+        for text in texts(first, second, divergence):
             yield from console.wrapped(text, 6)
     else:
         yield from console.wrapped(said(first, second, divergence.main).short, 6, 8)
@@ -124,37 +95,13 @@ def _row(first: Run, second: Run, divergence: Divergence, console: Console, at_l
 
 def _heading(begin: str, first: Run, second: Run, lines: Lines, console: Console) -> Iterator[str]:
     """What begins a part: with one line of the program, or with two under it."""
-    found = _lines(first, second, lines)
+    found = lines_of(first, second, lines)
     if len(found) == 1:
         yield from (console.heading(line) for line in console.wrapped(f"{begin} {found[0]}", 0, 2))
         return
     yield console.heading(begin)
     for line in found:
         yield from (console.heading(each) for each in console.wrapped(line, 4, 6))
-
-
-def _lines(first: Run, second: Run, lines: Lines) -> list[str]:
-    """``line 5, z = x + y``; where the runs differ in its text, the line of each."""
-    ours, theirs = (_of_line(run.trace, line) for run, line in zip((first, second), lines, strict=True))
-    known = [(each, run) for each, run in ((ours, first), (theirs, second)) if each is not None]
-    if ours is not None and ours == theirs:
-        return [f"line {ours[0]}: {ours[1]}"]
-    if ours is not None and theirs is not None and ours[1] == theirs[1]:
-        return [f"line {ours[0]} {first.where}, line {theirs[0]} {second.where}: {ours[1]}"]
-    return [f"line {number} {run.where}: {text}" for (number, text), run in known] or ["the beginning"]
-
-
-def _of_line(trace: Trace, line: int | None) -> tuple[int, str] | None:
-    event = trace[line] if line is not None else None
-    if not isinstance(event, ev.SourceLine):
-        return None
-    return event.line, shortened(source_text(trace, event) or event.file, WIDTH)
-
-
-def _steps(first: Run, second: Run, found: Difference) -> str:
-    """Where to look on: ``step 71 in plain.py, step 73 in no_grad.py``."""
-    steps = ((found.first, first), (found.second, second))
-    return capital(", ".join(f"step {step} {run.where}" for step, run in steps if step is not None))
 
 
 # -- numbers, output, ends --------------------------------------------------------------------------------------------
@@ -172,7 +119,7 @@ def _numbers(first: Run, second: Run, comparison: Comparison, console: Console) 
     if comparison.numbers_first:
         yield from _edit(first, second, comparison, (lines[0], lines[1]), console)
     yield from console.wrapped(said(first, second, found).text)
-    yield console.styled(f"  {_steps(first, second, found)}", "dim")
+    yield console.styled(f"  {steps_of(first, second, found)}", "dim")
 
 
 def _output(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
@@ -196,16 +143,11 @@ def _printed(trace: Trace, step: int | None) -> list[str]:
 
 def _ends(first: Run, second: Run, found: Comparison, console: Console) -> Iterator[str]:
     """How the runs end, if only one of them raises."""
-    raised = [_raised(run.trace) for run in (first, second)]
-    if (raised[0] is None) == (raised[1] is None):
+    ends = [raised(run.trace) for run in (first, second)]
+    if (ends[0] is None) == (ends[1] is None):
         return
-    failed, step, other = (first, raised[0], second) if raised[0] is not None else (second, raised[1], first)
+    failed, step, other = (first, ends[0], second) if ends[0] is not None else (second, ends[1], first)
     assert step is not None
     yield ""
     yield from (console.heading(line) for line in console.wrapped(f"An error ends the run {failed.where}", 0))
     yield from console.wrapped(f"{why_here(failed.trace, step)} {capital(other.where)} the program runs to its end.")
-
-
-def _raised(trace: Trace) -> int | None:
-    last = len(trace) - 1
-    return last if last >= 0 and isinstance(trace[last], ev.ProgramRaised) else None

@@ -17,7 +17,9 @@ def copy_link(session: Session) -> Update:
     """A command line for the clipboard."""
     command = link(session)
     if not command:
-        reason = " No command line shows it again: it came from standard input. --save keeps a trace"
+        reason = (
+            " No command line shows it again: it came from standard input, or is a changed run. --save keeps a trace"
+        )
         return Update(session.cursor, line((reason, "hint")))
     return Update(session.cursor, line((" Copied: ", "hint"), command), clipboard=command)
 

@@ -37,9 +37,9 @@ class Unfold(Message):
 class StepperScreen(View):
     """Shows one cursor, in the panes that its step needs or the reader has chosen."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, choice: PaneChoice | None = None) -> None:
         super().__init__()
-        self.scene = Scene(cursor, opened_at=cursor.at, choice=PaneChoice(kept=read_layouts()))
+        self.scene = Scene(cursor, opened_at=cursor.at, choice=choice or PaneChoice(kept=read_layouts()))
         self._widgets, self._complete = StepperWidgets(cursor), False
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)

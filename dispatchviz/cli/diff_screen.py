@@ -1,0 +1,41 @@
+"""The two runs of ``diff`` side by side on a screen, each with what opens it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from dispatchviz.cli.input_source import STANDARD_INPUT
+from dispatchviz.explain.comparison.difference_sentences import Run
+from dispatchviz.explain.comparison.divergences import Comparison
+from dispatchviz.garbage_collection import collector_waits
+from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
+
+
+def side(source: str, run: Run, is_trace: bool, cuda: str, args: Sequence[str]) -> Side:
+    """The run of a script, or a saved trace."""
+    if is_trace:
+        return Side(source, run, file="" if source == STANDARD_INPUT else source)
+    device = () if cuda == "auto" else ("--cuda", cuda)
+    again = () if source == STANDARD_INPUT else ("--hashes", *device, source, *args)
+    return Side("standard input" if source == STANDARD_INPUT else source, run, run_arguments=again)
+
+
+def changed(run: Run, title: str) -> Side:
+    """The run of a program that is in no file."""
+    return Side(title, run)
+
+
+def two(found: Comparison, sides: Sequence[Side], words: Sequence[str], cuda: str, name: str = "") -> TwoRuns:
+    """A comparison; ``words`` are what compares the same, behind ``dispatchviz diff``, empty if nothing does."""
+    device = () if cuda == "auto" else ("--cuda", cuda)
+    command = f"dispatchviz diff {shlex.join([*device, *words])}" if words else ""
+    return TwoRuns(found, (sides[0], sides[1]), name, command)
+
+
+def show(choices: Sequence[TwoRuns]) -> None:
+    """Opens the screen until its reader goes back."""
+    with collector_waits():
+        from dispatchviz.tui.comparison.comparison_app import show as open_screen
+
+    open_screen(choices)

@@ -1,0 +1,258 @@
+"""Two runs as one tree of rows: beside each step of one run its counterpart in the other, or nothing.
+
+Every step of each run is in one row, but what formats a tensor. Rows are made when what is around them is unfolded.
+What is paired here is paired by ``tree_alignment.py`` too; besides, rows have what that leaves out: names of variables,
+key sets below a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from typing import Literal, NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.divergences import Comparison
+from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
+from dispatchviz.explain.comparison.sequence_alignment import Pairs, aligned
+from dispatchviz.explain.comparison.tree_alignment import KEY_SETS, SAID, Difference
+from dispatchviz.explain.outline.levels import LEVELS
+
+Likeness = Literal["same", "values", "changed", "first", "second"]
+"""How the two sides of a row compare: the same; the same way with other values, numbers or texts; another way; only in
+the first run; only in the second."""
+
+
+class Pair(NamedTuple):
+    """A row: a step of each run, or of one of them. Rows of the program that were changed together share what is in
+    them: the last of them has it."""
+
+    first: int | None
+    second: int | None
+    inside: tuple[tuple[int, ...], tuple[int, ...]]
+    """The steps whose insides are aligned below the row."""
+    below: tuple[int, int] | None = None
+    """Of a call that goes through a layer more in one run, and of what is between: the calls that are counterparts."""
+
+    def step(self, side: int) -> int | None:
+        """The step of a run, 0 or 1."""
+        return self.first if side == 0 else self.second
+
+
+class AlignedRows:
+    """The rows of a comparison at a level of detail, and what is below each."""
+
+    def __init__(self, comparison: Comparison, level: int, shown: Collection[tuple[int | None, int | None]]) -> None:
+        """``shown``: steps that are rows at every level."""
+        self.comparison, self.level = comparison, level
+        self.alignment = comparison.alignment
+        self.trees = self.alignment.first, self.alignment.second
+        self._listed = [_listed(tree, level) for tree in self.trees]
+        self._shown = [frozenset(pair[side] for pair in shown) for side in (0, 1)]
+        self.children = cache(self._children)
+        """The rows directly below one, at this level."""
+        self._numbers = cache(self._numbered)
+
+    @property
+    def top(self) -> Sequence[Pair]:
+        """The outermost rows."""
+        return self.children(TOP)
+
+    def path(self, first: int | None, second: int | None) -> tuple[tuple[int, Pair], ...]:
+        """The way to the row of a step, or to the nearest one around it: rows with their numbers below one another.
+        Without their rows such ways are ordered as the rows are."""
+        side, step = (0, first) if first is not None else (1, second)
+        steps = [] if step is None else list(self._outwards(side, step))
+        path: list[tuple[int, Pair]] = []
+        at = TOP
+        while at.step(side) != step or at is TOP:
+            number = next((n for each in steps if (n := self._numbers(at).get((side, each))) is not None), None)
+            if number is None:
+                break
+            at = self.children(at)[number]
+            path.append((number, at))
+        return tuple(path)
+
+    def _outwards(self, side: int, step: int) -> Iterator[int]:
+        """A step and what it is within."""
+        while step != ROOT:
+            yield step
+            step = self.trees[side].parents[step]
+
+    def _numbered(self, pair: Pair) -> dict[tuple[int, int], int]:
+        """Which row below one leads to a step of a run."""
+        found: dict[tuple[int, int], int] = {}
+        for number, each in enumerate(self.children(pair)):
+            for side, steps in enumerate(each.inside):
+                found.update(((side, step), number) for step in steps)
+        for number, each in enumerate(self.children(pair)):
+            own = (each.step(side) for side in (0, 1))
+            for side, (step, deep) in enumerate(zip(own, each.below or (None, None), strict=True)):
+                if step is not None:
+                    found[side, step] = number
+                if deep is not None:
+                    found.setdefault((side, deep), number)
+        return found
+
+    # -- one row -------------------------------------------------------------------------------------------------------
+
+    def likeness(self, pair: Pair) -> Likeness:
+        """How its sides compare, with all that is below them."""
+        if pair.first is None or pair.second is None:
+            return "second" if pair.first is None else "first"
+        one, other = self.trees
+        if one.wholes[pair.first] == other.wholes[pair.second]:
+            return "same"
+        return "values" if one.ways[pair.first] == other.ways[pair.second] else "changed"
+
+    def difference(self, pair: Pair) -> Difference | None:
+        """What differs in the facts of its steps themselves; None if that is nothing."""
+        if pair.first is None or pair.second is None:
+            return Difference("way", pair.first, pair.second)
+        if self.likeness(pair) == "same":
+            return None
+        return self.alignment.own_difference(pair.first, pair.second)
+
+    def is_equal(self, pair: Pair) -> bool:
+        """Whether nothing differs in a row, and below it."""
+        return self.likeness(pair) == "same"
+
+    def kind(self, side: int, seq: int) -> str:
+        """The name of the kind of a run's step."""
+        columns = self.trees[side].trace.columns
+        return columns.kind_names[columns.kinds[seq]]
+
+    # -- below a row ---------------------------------------------------------------------------------------------------
+
+    def _children(self, pair: Pair) -> Sequence[Pair]:
+        found: list[Pair] = []
+        waiting = list(reversed(self._directly_below(pair)))
+        while waiting:
+            each = waiting.pop()
+            if self._is_row(each):
+                found.append(each)
+            else:
+                waiting.extend(reversed(self._directly_below(each)))
+        return found
+
+    def _is_row(self, pair: Pair) -> bool:
+        return any(
+            (seq := pair.step(side)) is not None
+            and (self.trees[side].trace.columns.kinds[seq] in self._listed[side] or seq in self._shown[side])
+            for side in (0, 1)
+        )
+
+    def _directly_below(self, pair: Pair) -> list[Pair]:
+        if pair.below is not None:
+            return self._towards_counterpart(pair, pair.below)
+        ours, theirs = ([seq for parent in side for seq in tree.children(parent)]
+                        for side, tree in zip(pair.inside, self.trees, strict=True))  # fmt: skip
+        return list(self._paired(ours, theirs))
+
+    def _towards_counterpart(self, pair: Pair, below: tuple[int, int]) -> list[Pair]:
+        """Below a layer: what the layer does, alone, down to the call whose counterpart is the other run's."""
+        deep = 1 if pair.first is None or (pair.first == below[0] and pair.second is not None) else 0
+        outer, inner, tree = pair.inside[deep][0], below[deep], self.trees[deep]
+        if outer == inner:
+            ours, theirs = (tree.children(seq) for tree, seq in zip(self.trees, below, strict=True))
+            return list(self._paired(ours, theirs, redone=True))
+        way = inner
+        while tree.parents[way] != outer:
+            way = tree.parents[way]
+        rows = []
+        for seq in tree.children(outer):
+            alone = _alone(seq, deep)
+            rows.append(alone._replace(below=below) if seq == way else alone)
+        return rows
+
+    def _paired(self, ours: Sequence[int], theirs: Sequence[int], redone: bool = False) -> Iterator[Pair]:
+        """Siblings of both runs side by side, in order."""
+        i = j = 0
+        for next_i, next_j in (*self._matches(ours, theirs, redone), (len(ours), len(theirs))):
+            yield from self._between(ours[i:next_i], theirs[j:next_j])
+            if next_i < len(ours):
+                yield self._pair(ours[next_i], theirs[next_j])
+            i, j = next_i + 1, next_j + 1
+
+    def _matches(self, ours: Sequence[int], theirs: Sequence[int], redone: bool) -> Pairs:
+        """The places of counterparts: those of calls first, then names and prints between them."""
+        one, other = self.trees
+        apart = (*SAID, *KEY_SETS) if redone else SAID
+        a, b = _without(one, ours, apart), _without(other, theirs, apart)
+        same = aligned([one.pairs[ours[i]] for i in a], [other.pairs[theirs[j]] for j in b])
+        found = [(a[i], b[j]) for i, j in same]
+        found = self._more(found, ours, theirs, set(a), set(b))
+        return self._more(found, ours, theirs, set(range(len(ours))), set(range(len(theirs))))
+
+    def _more(self, known: Pairs, ours: Sequence[int], theirs: Sequence[int], a: set[int], b: set[int]) -> Pairs:
+        """Pairs, and between each two of them those of a kind, if they are no lines of the program."""
+        found: Pairs = []
+        i = j = 0
+        for next_i, next_j in (*known, (len(ours), len(theirs))):
+            left = [at for at in range(j, next_j) if at in b]
+            for at in range(i, next_i):
+                other = next((n for n in left if at in a and self._replaces(ours[at], theirs[n])), None)
+                if other is not None:
+                    found.append((at, other))
+                    left = [n for n in left if n > other]
+            found.append((next_i, next_j))
+            i, j = next_i + 1, next_j + 1
+        return found[:-1]
+
+    def _replaces(self, a: int, b: int) -> bool:
+        one, other = self.kind(0, a), self.kind(1, b)
+        if LINE in (one, other):
+            return False
+        return one == other or {one, other} == NODE_OR_NONE
+
+    def _between(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]:
+        """What has no counterpart by itself: lines of the program that were changed stand side by side."""
+        kinds = {self.kind(0, seq) for seq in ours} | {self.kind(1, seq) for seq in theirs}
+        if ours and theirs and kinds == {LINE}:
+            yield from _changed_lines(ours, theirs)
+            return
+        yield from (_alone(seq, 0) for seq in ours)
+        yield from (_alone(seq, 1) for seq in theirs)
+
+    def _pair(self, a: int, b: int) -> Pair:
+        one, other = self.trees
+        pair = Pair(a, b, ((a,), (b,)))
+        if one.wholes[a] == other.wholes[b]:
+            return pair
+        found = self.alignment.own_difference(a, b)
+        return pair if found is None else pair._replace(below=found.below)
+
+
+LINE = ev.SourceLine.__name__
+NODE_OR_NONE = {ev.NodeCreated.__name__, ev.NoNodeMade.__name__}
+
+TOP = Pair(None, None, ((ROOT,), (ROOT,)))
+"""What the outermost rows are below."""
+
+
+def _alone(seq: int, side: int) -> Pair:
+    return Pair(seq, None, ((seq,), ())) if side == 0 else Pair(None, seq, ((), (seq,)))
+
+
+def _changed_lines(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]:
+    """Lines that read otherwise: beside each other if they are as many, else what is in them is below the last."""
+    if len(ours) == len(theirs):
+        yield from (Pair(a, b, ((a,), (b,))) for a, b in zip(ours, theirs, strict=True))
+        return
+    many = max(len(ours), len(theirs))
+    for at in range(many):
+        a, b = (side[at] if at < len(side) else None for side in (ours, theirs))
+        inside = (tuple(ours), tuple(theirs)) if at == many - 1 else ((), ())
+        yield Pair(a, b, inside)
+
+
+def _listed(tree: RunTree, level: int) -> frozenset[int]:
+    """The codes of the kinds that are rows at a level."""
+    kinds, columns = LEVELS[level].kinds, tree.trace.columns
+    return frozenset(map(columns.code, kinds)) if kinds is not None else frozenset(columns.kinds)
+
+
+def _without(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:
+    """The places of those of other kinds."""
+    codes, of_steps = set(map(tree.trace.columns.code, kinds)), tree.trace.columns.kinds
+    return [at for at, seq in enumerate(steps) if of_steps[seq] not in codes]

@@ -1,0 +1,195 @@
+"""Changes to a line of a program, as they are typed: ``line 6: no_grad``, ``line 6: device cuda x``.
+
+Not here: what becomes of the program (``changed_program.py``), which make sense at a step (``offered_changes.py``).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.english import listed
+
+
+class Change(NamedTuple):
+    """What is changed on a line, each time that it runs."""
+
+    line: int
+    what: str
+    """A name of ``KINDS``."""
+    words: tuple[str, ...] = ()
+    """What is typed behind it."""
+
+    @property
+    def command(self) -> str:
+        """The change without its line: ``device cuda x``."""
+        return " ".join((self.what, *self.words))
+
+    @property
+    def text(self) -> str:
+        """As it is typed."""
+        return f"line {self.line}: {self.command}"
+
+    @property
+    def sentence(self) -> str:
+        """What the line then does: ``line 6 runs under torch.no_grad()``."""
+        return f"line {self.line} {_told(self)}"
+
+
+class Kind(NamedTuple):
+    """A kind of change."""
+
+    usage: str
+    read: Callable[[Sequence[str]], tuple[str, ...] | None]
+    """Words in their full form; None for those that are not of the usage. DispatchvizError if one names nothing."""
+
+
+def read_change(text: str) -> Change:
+    """The change that is typed. DispatchvizError if it is none: what was asked, what there is."""
+    found = TYPED.fullmatch(text.strip())
+    if found is None:
+        raise DispatchvizError(f"{text!r} is no change: write LINE: CHANGE, for example 'line 6: no_grad'")
+    what, *words = found["change"].split()
+    kind = KINDS.get(what)
+    if kind is None:
+        raise DispatchvizError(f"{text!r}: there is no change {what!r}; there are {listed(list(KINDS))}")
+    read = kind.read(words)
+    if read is None:
+        raise DispatchvizError(f"{text!r}: after the line comes {kind.usage}")
+    return Change(int(found["line"]), what, read)
+
+
+def for_device(change: Change, device: str) -> Change:
+    """With the device of a run where the change leaves it open."""
+    if change.what == "autocast" and not any(map(_is_device, change.words)):
+        return change._replace(words=(device, *change.words))
+    return change
+
+
+def device_of(trace: Trace) -> str:
+    """The device of a run: cuda if a tensor of it is there."""
+    made = (trace[step] for step in trace.steps_of(ev.TensorCreated))
+    return (
+        "cuda"
+        if any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
+        else "cpu"
+    )
+
+
+TYPED = re.compile(r"(?:line\s*)?(?P<line>[0-9]{1,9})\s*:\s*(?P<change>\S.*)", re.DOTALL)
+
+
+# -- what is typed behind each kind -----------------------------------------------------------------------------------
+
+
+def _nothing(words: Sequence[str]) -> tuple[str, ...] | None:
+    return None if words else ()
+
+
+def _autocast(words: Sequence[str]) -> tuple[str, ...] | None:
+    if len(words) > 2:
+        return None
+    devices, dtypes = [w for w in words if _is_device(w)], [w for w in words if not _is_device(w)]
+    if len(devices) > 1 or len(dtypes) > 1:
+        return None
+    return (*devices, *map(_dtype, dtypes))
+
+
+def _requires_grad(words: Sequence[str]) -> tuple[str, ...] | None:
+    name, *rest = words or [""]
+    return (_tensor(name), *rest) if name and rest in ([], ["off"]) else None
+
+
+def _device(words: Sequence[str]) -> tuple[str, ...] | None:
+    if len(words) < 2:
+        return None
+    if not _is_device(words[0]):
+        raise DispatchvizError(f"there is no device {words[0]!r}: write cpu, cuda, cuda:1 or meta")
+    return (words[0], *map(_tensor, words[1:]))
+
+
+def _dtypes(words: Sequence[str]) -> tuple[str, ...] | None:
+    return (_dtype(words[0]), *map(_tensor, words[1:])) if len(words) > 1 else None
+
+
+def _key_and_operator(words: Sequence[str]) -> tuple[str, ...] | None:
+    from dispatchviz.explain.keys.key_names import find_key
+
+    return (find_key(words[0]).name, _operator(words[1])) if len(words) == 2 else None
+
+
+def _is_device(word: str) -> bool:
+    return re.fullmatch(r"(cpu|cuda|meta)(:[0-9]{1,3})?", word) is not None
+
+
+def _dtype(word: str) -> str:
+    name = word.removeprefix("torch.")
+    if name not in DTYPES:
+        raise DispatchvizError(f"there is no dtype {word!r}: write one of {listed(DTYPES, 'or')}")
+    return name
+
+
+DTYPES = (
+    "float32", "float64", "float16", "bfloat16", "complex64", "complex128", "int64", "int32", "int16", "int8", "uint8",
+    "bool",
+)  # fmt: skip
+
+
+def _tensor(word: str) -> str:
+    """What a tensor is called in the program: ``x``, ``net.weight``, ``ws[0]``."""
+    try:
+        read = ast.parse(word, mode="eval").body
+    except (SyntaxError, ValueError):
+        read = ast.Constant(None)
+    if not isinstance(read, ast.Name | ast.Attribute | ast.Subscript):
+        raise DispatchvizError(f"{word!r} names no tensor: write it as the line does, x or net.weight")
+    return ast.unparse(read)
+
+
+def _operator(word: str) -> str:
+    """The full name of an operator of PyTorch; one of another namespace is the program's own."""
+    from dispatchviz.core.table.pytorch_registrations import pytorch_operators
+    from dispatchviz.explain.operators.operator_names import find_operator
+
+    if "::" in word and not word.startswith("aten::"):
+        return word
+    return find_operator(word, pytorch_operators()).name
+
+
+def _told(change: Change) -> str:
+    match change.what, change.words:
+        case "autocast", words:
+            return f"runs under torch.autocast({', '.join(words)})"
+        case "requires_grad", (tensor, *off):
+            return f"begins with {tensor}.requires_grad_({not off})"
+        case "device", (device, *tensors):
+            return f"gets {', '.join(f'{tensor}.to({device!r})' for tensor in tensors)}"
+        case "dtype", (dtype, *tensors):
+            return f"gets {', '.join(f'{tensor}.to(torch.{dtype})' for tensor in tensors)}"
+        case "fallthrough", (key, operator):
+            return f"runs while {key} falls through for {operator}"
+        case "register", (key, operator):
+            return f"runs while a Python function is in the {key} cell of {operator}, and calls its kernel"
+        case "skip", _:
+            return "is left out"
+    return f"runs under torch.{change.what}()"
+
+
+KINDS = {
+    "no_grad": Kind("no_grad", _nothing),
+    "enable_grad": Kind("enable_grad", _nothing),
+    "inference_mode": Kind("inference_mode", _nothing),
+    "autocast": Kind("autocast [DEVICE] [DTYPE]", _autocast),
+    "requires_grad": Kind("requires_grad TENSOR [off]", _requires_grad),
+    "device": Kind("device DEVICE TENSOR...", _device),
+    "dtype": Kind("dtype DTYPE TENSOR...", _dtypes),
+    "fallthrough": Kind("fallthrough KEY OP", _key_and_operator),
+    "register": Kind("register KEY OP", _key_and_operator),
+    "skip": Kind("skip", _nothing),
+}
+"""The kinds by their names."""

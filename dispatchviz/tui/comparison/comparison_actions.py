@@ -1,0 +1,87 @@
+"""What runs for each action of the screen of two runs: a function of its value, which returns what comes of it.
+
+Not here: what must know how high the list is (``comparison_app.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dispatchviz.tui.comparison import comparison_rows
+from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
+from dispatchviz.tui.comparison.comparison_state import Compared
+from dispatchviz.tui.comparison.two_runs import Side
+from dispatchviz.tui.text.styled_line import Line
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Another moment of the screen."""
+
+    state: Compared
+    clipboard: str = ""
+    """Text to copy."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that opens over the screen."""
+
+    title: str
+    rows: Callable[[int], list[Line]]
+    """Its rows, for a width."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The screen closes: its reader wants to step through one of the runs."""
+
+    side: Side
+    step: int
+
+
+Reply = Shown | Text | Opened
+
+
+def open_step(state: Compared) -> Reply:
+    """The stepper at the row of the cursor, in the run of the side."""
+    step = state.row.pair.step(state.side) if state.row is not None else None
+    if step is None:
+        side = state.two.sides[state.side]
+        return Shown(state.noted(f"This row is not {side.run.where}: {_key('side')} chooses the other side"))
+    return Opened(state.two.sides[state.side], step)
+
+
+def copy(state: Compared) -> Reply:
+    """The command line that compares the same."""
+    command = state.two.command
+    if not command:
+        return Shown(state.noted("No command line compares these two again"))
+    return Shown(state.noted(f"Copied: {command}"), command)
+
+
+def how_to_quit(state: Compared) -> Compared:
+    """The answer to Ctrl+C."""
+    return state.noted(f"{_key('app.quit')} goes back")
+
+
+def _key(action: str) -> str:
+    return next(key.first for key in COMPARISON_KEYMAP if key.action == action)
+
+
+COMPARISON_ACTIONS: Mapping[str, Callable[..., Reply]] = {
+    "stop": lambda state, direction: Shown(state.to_stop(direction)),
+    "move": lambda state, by: Shown(state.move(by)),
+    "goto": lambda state, at: Shown(state.goto(at)),
+    "unfold": lambda state: Shown(state.unfold()),
+    "fold": lambda state: Shown(state.fold()),
+    "detail": lambda state, by: Shown(state.detail(by)),
+    "side": lambda state: Shown(state.other_side()),
+    "choose": lambda state, which: Shown(state.choose(which)),
+    "open": open_step,
+    "whole": lambda state: Text("Where the runs part", lambda width: comparison_rows.whole(state, width)),
+    "copy": copy,
+    "help": lambda state: Text("Help", lambda width: comparison_rows.help_rows()),
+}
+"""By the name in the keymap. Arguments in the keymap follow."""

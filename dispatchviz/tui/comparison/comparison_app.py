@@ -1,0 +1,93 @@
+"""The screen of two runs as a Textual application. It ends when its reader goes back, or has chosen a run to step
+through, which who opened this screen shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.actions import parse
+
+from dispatchviz.tui.app import show as open_stepper
+from dispatchviz.tui.comparison.comparison_actions import (
+    COMPARISON_ACTIONS,
+    Opened,
+    Reply,
+    Shown,
+    how_to_quit,
+    open_step,
+)
+from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
+from dispatchviz.tui.comparison.comparison_screen import ComparisonScreen, Pointed
+from dispatchviz.tui.comparison.comparison_state import Compared, opened
+from dispatchviz.tui.comparison.two_runs import TwoRuns
+from dispatchviz.tui.home.text_screen import TextScreen
+from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
+
+
+def show(choices: Sequence[TwoRuns]) -> None:
+    """Opens the screen until its reader goes back; the stepper on a run, whenever one is chosen.
+
+    Raises StepperError if a screen fails, EndedBySignal if a signal ends it.
+    """
+    state = opened(Compared(tuple(choices)))
+    while True:
+        app = ComparisonApp(state)
+        run_to_its_end(app)
+        chosen, state = app.return_value, app.state
+        if chosen is None:
+            return
+        side = chosen.side
+        open_stepper(side.run.trace, chosen.step, side.file, side.run_arguments)
+
+
+class ComparisonApp(TerminalApp[Opened]):
+    """The screen of two runs."""
+
+    def __init__(self, state: Compared) -> None:
+        view = ComparisonScreen(state)
+        super().__init__(view, COMPARISON_KEYMAP)
+        self.view = view
+
+    @property
+    def state(self) -> Compared:
+        """What is shown."""
+        return self.view.state
+
+    @property
+    def what_failed(self) -> str:
+        return "the screen of two runs failed"
+
+    async def run_key_action(self, action: str) -> bool:
+        """Runs an action of the keymap: one of ``COMPARISON_ACTIONS``, else of the application."""
+        namespace, name, arguments = parse(action)
+        if namespace:
+            return await self.run_action(action, self.view)
+        if name == "page":
+            down = arguments[0] == 1
+            self.view.show(self.state.move(self.view.page if down else -self.view.page))
+        elif name in COMPARISON_ACTIONS:
+            self.carry_out(COMPARISON_ACTIONS[name](self.state, *arguments))
+        return True
+
+    def carry_out(self, reply: Reply) -> None:
+        """Does what an action returned."""
+        if isinstance(reply, Opened):
+            self.exit(reply)
+        elif isinstance(reply, Shown):
+            self.view.show(reply.state)
+            if reply.clipboard:
+                self.copy_to_clipboard(reply.clipboard)
+        else:
+            self.push_screen(TextScreen(reply.title, reply.rows, self.view.palette))
+
+    def on_pointed(self, message: Pointed) -> None:
+        """A click goes to a row; on the row of the cursor it is as Enter."""
+        if self.screen is not self.view:
+            return
+        if message.at == self.state.at:
+            self.carry_out(open_step(self.state))
+        else:
+            self.view.show(self.state.goto(message.at))
+
+    def action_help_quit(self) -> None:
+        self.view.show(how_to_quit(self.state))

@@ -1,0 +1,315 @@
+"""The screen of two runs as rows of text, for any width. Knows no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+from rich.cells import cell_len
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.aligned_rows import Likeness, Pair
+from dispatchviz.explain.comparison.difference_sentences import said
+from dispatchviz.explain.comparison.divergence_sentences import lines_of, sameness, texts
+from dispatchviz.explain.comparison.divergences import Divergence
+from dispatchviz.explain.outline.facts import facts
+from dispatchviz.explain.outline.row_texts import event_texts
+from dispatchviz.explain.sentences.english import capital, counted
+from dispatchviz.explain.sentences.event_groups import sign
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.enclosing_steps import source_text
+from dispatchviz.render.cards.diff_text import diff_lines
+from dispatchviz.render.console import Console
+from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_GROUPS, COMPARISON_KEYMAP
+from dispatchviz.tui.comparison.comparison_state import Compared, Row, Several
+from dispatchviz.tui.keymap import FOOTER_KEYS, Key
+from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
+from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
+from dispatchviz.tui.text.styled_line import Line, Span, line
+
+SIGNS: dict[Likeness, Span] = {
+    "same": ("  ", ""),
+    "values": ("≈ ", "key"),
+    "changed": ("~ ", "warning"),
+    "first": ("< ", "error"),
+    "second": ("> ", "new"),
+}
+"""What stands before a row, by how its sides compare."""
+
+NARROW = 78
+"""With fewer columns there is room for one run at a time."""
+
+ROOMY = 50
+"""Cells of a side from which it is said, too, what happened in a row."""
+
+GAP = "   "
+TALL = 30
+"""Rows of a terminal from which the sentences have more room."""
+
+
+def boxes(width: int, height: int, label: int = 0) -> dict[str, Box]:
+    """Where everything is, by the ids of the widgets."""
+    if (width, height) < SMALLEST or height < SMALLEST[1]:
+        return {"header": Box(0, 0, width, height)}
+    above, below = (5, 8) if height >= TALL else (4, 5) if height >= 20 else (3, 3)
+    return {
+        "header": Box(0, 0, width, 1),
+        "why": Box(0, 1, width, above),
+        "pane1": Box(0, 1 + above, width, height - 2 - above - below),
+        "below": Box(0, height - 1 - below, width, below),
+        "footer": Box(0, height - 1, label or width, 1),
+        "prompt": Box(label, height - 1, width - label, 1),
+    }
+
+
+def header(state: Compared, width: int, height: int) -> list[Line]:
+    """The row at the top: how many places there are where the runs part, and which comparison this is."""
+    if len(boxes(width, height)) == 1:
+        text = f"The terminal is {width}x{height}, dispatchviz needs {SMALLEST[0]}x{SMALLEST[1]}"
+        return wrap(line((text, "warning")), max(width, 1))
+    many = len(state.two.stops)
+    told = f"they part at {counted(many, 'place')}" if many else "they do not part"
+    return [line((" dispatchviz diff", "bold"), *_choices(state), f"  two runs side by side, {told}")]
+
+
+def _choices(state: Compared) -> Iterator[Span]:
+    if len(state.choices) > 1:
+        for at, each in enumerate(state.choices):
+            yield f"  {at + 1} ", "keycap"
+            yield each.name, "bold" if at == state.which else "dim"
+
+
+# -- sentences --------------------------------------------------------------------------------------------------------
+
+
+def why(state: Compared, width: int, most: int) -> list[Line]:
+    """Above the rows: a remark, where the runs part first and why."""
+    rows = wrap(state.note, width - 1) if state.note else []
+    two = state.two
+    if not two.stops:
+        return paragraphs([*rows, line(f" {sameness(two.comparison)}", indent=1)], width - 1, most)
+    begin = two.stops[0]
+    where = f" The {_what(state, begin)} part first at {'; '.join(lines_of(*two.runs, begin.lines))}"
+    text = " ".join(texts(*two.runs, begin))
+    said_first = [line((where, "title"), indent=1), line(f" {text}", indent=1)]
+    return paragraphs([*rows, *said_first], width - 1, most)
+
+
+def _what(state: Compared, stop: Divergence) -> str:
+    if stop.main is state.two.comparison.numbers:
+        return "numbers"
+    return "values passed" if state.two.comparison.same_way else "ways"
+
+
+def below(state: Compared, width: int, most: int) -> list[Line]:
+    """Below the rows: what the row of the cursor says, and what follows from it."""
+    row = state.row
+    if row is None:
+        return [line((" Nothing was recorded in either run", "hint"))]
+    about = _about(state, row)
+    return paragraphs([line(f" {text}", indent=1) for text in about] + _after(state), width - 1, most)
+
+
+def _about(state: Compared, row: Row) -> list[str]:
+    """Of the row itself."""
+    first, second = state.two.runs
+    if isinstance(row.item, Several):
+        many, likeness = len(row.item.pairs), state.tree.likeness(row.pair)
+        where = state.two.runs[likeness == "second"].where
+        if likeness != "same":
+            return [f"{capital(counted(many, 'registration'))}, only {where}."]
+        return [f"In {counted(many, 'row')} both runs do the same."]
+    stop, pair = state.stop, row.item
+    if stop is not None:
+        return [] if stop is state.two.stops[0] else list(texts(first, second, stop))  # the first one stands above
+    likeness, difference = state.tree.likeness(pair), state.tree.difference(pair)
+    if difference is not None and not _is_same_line(state, pair):
+        return [said(first, second, difference).text]
+    if likeness == "same" and pair.first is not None:
+        return [f"The same in both runs: {why_here(first.trace, pair.first)}"]
+    inner = _first_within(state, pair)
+    return [
+        f"What differs is within it: {said(first, second, inner.main).short}."
+        if inner
+        else "What differs is within it."
+    ]
+
+
+def _is_same_line(state: Compared, pair: Pair) -> bool:
+    """Whether both sides are the same line of the program: what differs then is below it."""
+    if pair.first is None or pair.second is None:
+        return False
+    one, other = (run.trace[step] for run, step in zip(state.two.runs, (pair.first, pair.second), strict=True))
+    same = isinstance(one, ev.SourceLine) and isinstance(other, ev.SourceLine)
+    return same and state.tree.trees[0].pairs[pair.first] == state.tree.trees[1].pairs[pair.second]
+
+
+def _first_within(state: Compared, pair: Pair) -> Divergence | None:
+    """The first place within a row where the runs part."""
+    for stop in state.two.stops:
+        for side, steps in enumerate(pair.inside):
+            parents, step = state.tree.trees[side].parents, stop.main.first if side == 0 else stop.main.second
+            while step is not None and step >= 0:
+                if step in steps:
+                    return stop
+                step = parents[step]
+    return None
+
+
+def _after(state: Compared) -> list[Line]:
+    """What differs after the row, in short."""
+    two = state.two
+    rows = []
+    for at, stop in enumerate(state.stops_after):
+        head = " What differs after that: " if at == 0 else " " * 26
+        times = f" ({stop.times} times)" if stop.times > 1 else ""
+        where = "; ".join(lines_of(*two.runs, stop.lines))
+        rows.append(line((head, "dim"), (f"{where}{times}", "bold"), GAP, said(*two.runs, stop.main).short, cut=True))
+    if not rows and state.stop is not None:
+        rows.append(line((" Nothing differs after that.", "dim")))
+    return rows
+
+
+def whole(state: Compared, width: int) -> list[Line]:
+    """All of it, as without a terminal."""
+    wheres = tuple(run.where for run in state.two.runs)
+    lines = diff_lines(state.two.comparison, (wheres[0], wheres[1]), Console(width, colours=False), every=True)
+    return [line(text) for text in lines]
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def list_title(state: Compared, width: int) -> str:
+    """The names of the runs, each above its column; of a narrow terminal that of the side that is seen."""
+    names = [_name(state, side) for side in (0, 1)]
+    if width < NARROW:
+        return names[state.side]
+    left, _ = _widths(width)
+    room = max(left - cell_len("─ "), 1)
+    return f"{_padded(line(names[0]), room).plain} {names[1]} "
+
+
+def _name(state: Compared, side: int) -> str:
+    return f"{state.two.sides[side].title}{' ◂ Enter' if side == state.side else ''}"
+
+
+def _widths(width: int) -> tuple[int, int]:
+    """The cells of the left and of the right column, behind the signs and on both sides of a bar."""
+    left = (width - 5) // 2
+    return left, width - 5 - left
+
+
+def list_row(state: Compared, at: int, width: int) -> Line:
+    """A row of the list."""
+    row = state.rows[at]
+    cursor: Span = ("▶" if at == state.at else " ", "focus")
+    if isinstance(row.item, Several):
+        sign_of_all = SIGNS[state.tree.likeness(row.pair)]
+        return line(cursor, sign_of_all, *_indent(row), ("▸ ", "dim"), (f"… {_many(state, row.item)}", "dim"), cut=True)
+    likeness = state.tree.likeness(row.item)
+    if width < NARROW:
+        side = state.side if row.item.step(state.side) is not None else 1 - state.side
+        return line(cursor, SIGNS[likeness], *_cell(state, row, side, width - 3), cut=True)
+    left, right = _widths(width)
+    cells = [_padded(line(*_cell(state, row, side, room)), room) for side, room in enumerate((left, right))]
+    spans = (cursor, SIGNS[likeness], *cells[0].spans, ("│ ", "rule"), *cells[1].spans)
+    return Line(spans=spans, cut=True)
+
+
+def _many(state: Compared, several: Several) -> str:
+    """What rows that are folded into one are."""
+    side = 0 if several.pairs[0].first is not None else 1
+    number, likeness = len(several.pairs), state.tree.likeness(several.pairs[0])
+    if likeness != "same":
+        return counted(number, "registration")
+    step = several.pairs[0].step(side)
+    is_line = step is not None and state.tree.kind(side, step) == ev.SourceLine.__name__
+    return counted(number, "equal line" if is_line else "equal row")
+
+
+def _indent(row: Row) -> tuple[Span]:
+    return ((" " * row.depth, ""),)
+
+
+def _padded(text: Line, width: int) -> Line:
+    """Text in exactly so many cells."""
+    short = fit(text, width)
+    return replace(short, spans=(*short.spans, (" " * (width - short.width), "")))
+
+
+def _cell(state: Compared, row: Row, side: int, width: int) -> list[Span]:
+    """One side of a row; nothing if that run has no such step."""
+    assert isinstance(row.item, Pair)
+    step = row.item.step(side)
+    if step is None:
+        return []
+    fold = "▾ " if row.unfolded else "▸ " if state.tree.children(row.item) else "  "
+    return [*_indent(row), (fold, "dim"), *_text(state.two.runs[side].trace, step, width >= ROOMY)]
+
+
+def _text(trace: Trace, step: int, roomy: bool) -> Iterator[Span]:
+    """What a step is and, where there is room, what happened in it."""
+    event = trace[step]
+    if isinstance(event, ev.SourceLine):
+        number = f"{event.line:>2}  " if event.file == trace.header.program else f"{event.file} {event.line}  "
+        yield number, "dim"
+        yield source_text(trace, event) or f"line {event.line} of {event.file}", "bold"
+        happened = facts(trace, step, trace.ends[step]) if roomy else []
+    else:
+        (text, role), happened = event_texts(trace, step)
+        yield f"{sign(event)} ", role
+        yield text, "error" if role == "error" else ""
+    if roomy:
+        for fact in happened:
+            yield GAP, ""
+            yield fact
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def footer(width: int) -> Line:
+    """The keys that matter most, as many as fit, help and back always."""
+    parts = [_keycap(key) for key in [key for key in COMPARISON_KEYMAP if key.footer][:FOOTER_KEYS]]
+    while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
+        del parts[-3]
+    return line(" ", *(span for part in parts for span in part))
+
+
+def _keycap(key: Key) -> tuple[Span, ...]:
+    return (key.first, "keycap"), (f" {key.footer}   ", "")
+
+
+INTRODUCTION = """\
+Each row is a step of the left run beside its counterpart in the right one: lines of the program, within them calls, \
+redispatches, Nodes. Several rows are folded. At the top stands where the runs part first and why; below, what differs \
+in the row of the cursor, and what differs after that.
+"""
+
+MEANINGS: Sequence[tuple[Likeness, str]] = (
+    ("changed", "PyTorch does something else in this row, or within it"),
+    ("values", "PyTorch does the same, with other values, numbers or texts"),
+    ("first", "only in the left run"),
+    ("second", "only in the right run"),
+)
+
+
+def help_rows() -> list[Line]:
+    """The text of the help."""
+    return [
+        *map(line, INTRODUCTION.splitlines()),
+        line(),
+        *(line(SIGNS[likeness], f" {meaning}", indent=3) for likeness, meaning in MEANINGS),
+        line("   ", "no sign: the same in both, with all that is within"),
+        *(row for group in COMPARISON_GROUPS for row in _group(group)),
+        line(),
+        line(("Esc or q closes this help.", "dim")),
+    ]
+
+
+def _group(group: str) -> list[Line]:
+    keys = [key for key in COMPARISON_KEYMAP if key.group == group]
+    rows = (line((f"  {key.shown:<17}", "keycap"), (key.help, ""), indent=19) for key in keys)
+    return [line(), line((group, "title")), *rows]

@@ -1,0 +1,134 @@
+"""The screen of two runs as widgets: bars with sentences above and below the rows, the footer, the input line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.layout import Layout
+from textual.message import Message
+from textual.theme import Theme
+
+from dispatchviz.tui.comparison import comparison_rows
+from dispatchviz.tui.comparison.comparison_state import Compared
+from dispatchviz.tui.layout.pane_layout import Box
+from dispatchviz.tui.terminal.terminal_app import Ready, View
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.rows_view import RowsView
+
+AROUND = 2
+"""Rows kept in sight before and after that of the cursor."""
+
+
+class Pointed(Message):
+    """The reader clicked on a row."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+
+class ComparedList(RowsView):
+    """The rows of both runs."""
+
+    def __init__(self, state: Compared) -> None:
+        super().__init__(1, "")
+        self.number, self.key = 0, ""  # the only pane needs none
+        self._state = state
+
+    def show_state(self, state: Compared) -> None:
+        """Shows another moment."""
+        self._state = state
+        self.port.count = len(state.rows)
+        self.fitted()
+        self.refresh()
+
+    def fitted(self) -> None:
+        self.title = comparison_rows.list_title(self._state, self.port.row_width)
+        self.reveal(self._state.at, AROUND)
+
+    def row(self, at: int, width: int) -> Line:
+        return comparison_rows.list_row(self._state, at, width)
+
+    def row_base(self, at: int) -> Style:
+        here = at == self._state.at and self._state.rows
+        return self.palette.base + self.palette.highlight if here else self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        self.post_message(Pointed(at))
+
+
+class ComparisonScreen(View):
+    """Shows one moment of a comparison."""
+
+    def __init__(self, state: Compared) -> None:
+        super().__init__()
+        self.state, self._label = state, ""
+        self._bars = {name: Bar(name) for name in ("header", "why", "below", "footer")}
+        self.list = ComparedList(state)
+        self._layout_of_boxes = BoxLayout(self._boxes)
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout_of_boxes
+
+    def _boxes(self, size: Size) -> dict[str, Box]:
+        return comparison_rows.boxes(size.width, size.height, len(self._label))
+
+    def _widgets(self) -> Iterator[Bar | RowsView]:
+        yield from (self._bars["header"], self._bars["why"], self.list, self._bars["below"], self._bars["footer"])
+
+    def compose(self) -> ComposeResult:
+        self.use_theme()
+        self.show(self.state)  # before the first layout, so that the first paint has it all
+        yield from self._widgets()
+
+    def on_mount(self) -> None:
+        self.list.focus()
+        self.call_after_refresh(self._make_prompt)
+
+    async def _make_prompt(self) -> None:
+        """From now on keys are answered."""
+        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+
+        prompt = Prompt(self.list)
+        await self.mount(prompt)
+        self.prompt = prompt
+        self.post_message(Ready())
+
+    def use_theme(self, theme: Theme | None = None) -> None:
+        """Paints everything in the colours of the application's theme."""
+        self.palette = Palette(self.app.theme_variables, self.app.no_color)
+        for widget in self._widgets():
+            widget.palette = self.palette
+            widget.refresh()
+
+    def show(self, state: Compared) -> None:
+        """Shows another moment, in the size that the terminal has now."""
+        self.state = state
+        width, height = self.app.size
+        boxes = self._boxes(self.app.size)
+        for widget in self._widgets():
+            widget.display = widget.id in boxes
+        self._bars["header"].show(comparison_rows.header(state, width, height))
+        self._bars["footer"].show([comparison_rows.footer(width)])
+        if len(boxes) == 1:
+            return
+        self._bars["why"].show(comparison_rows.why(state, width, boxes["why"].height))
+        self._bars["below"].show(comparison_rows.below(state, width, boxes["below"].height))
+        self.list.fit(boxes["pane1"].width, boxes["pane1"].height)
+        self.list.show_state(state)
+
+    def on_resize(self) -> None:
+        self.show(replace(self.state))
+
+    @property
+    def page(self) -> int:
+        """The rows of a page."""
+        return self.list.port.page

@@ -1,0 +1,248 @@
+"""The screen of two runs at a moment: which rows are unfolded, the cursor, the side that Enter opens, a remark.
+
+Equal rows one after the other are one row, until they are unfolded, and so are registrations that one run has more.
+
+Not here: how it looks (``comparison_rows.py``), Textual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.aligned_rows import AlignedRows, Pair
+from dispatchviz.explain.comparison.divergences import Divergence
+from dispatchviz.explain.outline.levels import DEFAULT, LEVELS
+from dispatchviz.tui.comparison.two_runs import Place, TwoRuns
+from dispatchviz.tui.text.styled_line import Line, line
+
+FEWEST = 3
+"""So many rows one after the other that say the same are folded into one."""
+
+
+REGISTRATIONS = frozenset(kind.__name__ for kind in (ev.OperatorDefined, ev.KernelRegistered, ev.CellsRecomputed))
+
+
+class Several(NamedTuple):
+    """Rows one after the other as one row: equal ones, or registrations of one run."""
+
+    pairs: tuple[Pair, ...]
+
+
+class Row(NamedTuple):
+    """A row that is seen."""
+
+    item: Pair | Several
+    depth: int
+    unfolded: bool = False
+
+    @property
+    def pair(self) -> Pair:
+        """What it stands for: of equal ones the first."""
+        return self.item.pairs[0] if isinstance(self.item, Several) else self.item
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The screen at a moment."""
+
+    choices: tuple[TwoRuns, ...]
+    """The comparisons that can be shown."""
+    which: int = 0
+    level: int = DEFAULT
+    rows: tuple[Row, ...] = ()
+    at: int = 0
+    side: int = 0
+    """The run that Enter opens: 0 is left, 1 right."""
+    note: Line | None = None
+    """One remark, shown until the next key."""
+
+    @property
+    def two(self) -> TwoRuns:
+        """The comparison that is shown."""
+        return self.choices[self.which]
+
+    @property
+    def tree(self) -> AlignedRows:
+        """All its rows."""
+        return self.two.aligned(self.level)
+
+    @property
+    def row(self) -> Row | None:
+        """The one of the cursor; None if there is none at all."""
+        return self.rows[self.at] if self.rows else None
+
+    @property
+    def stop(self) -> Divergence | None:
+        """Where the runs part at the row of the cursor; None if they do not part in it."""
+        if self.row is None or isinstance(self.row.item, Several):
+            return None
+        return next((stop for place, stop in self.two.in_order(self.level) if place == self.place), None)
+
+    @property
+    def place(self) -> Place:
+        """Of the row of the cursor."""
+        pair = self.row.pair if self.row is not None else None
+        return () if pair is None else self.two.place(self.level, pair.first, pair.second)
+
+    @property
+    def stops_after(self) -> list[Divergence]:
+        """Where the runs part after the row of the cursor."""
+        here = self.place
+        return [stop for place, stop in self.two.in_order(self.level) if place > here]
+
+    # -- moves ---------------------------------------------------------------------------------------------------------
+
+    def noted(self, text: str) -> Compared:
+        """With a remark."""
+        return replace(self, note=line((f" {text}", "hint"), indent=1))
+
+    def goto(self, at: int) -> Compared:
+        """With the cursor on another row, as near as there is one."""
+        return replace(self, at=max(0, min(at, len(self.rows) - 1)), note=None)
+
+    def move(self, by: int) -> Compared:
+        """Some rows on."""
+        return self.goto(self.at + by)
+
+    def unfold(self) -> Compared:
+        """What is in the row of the cursor; where that is seen already, goes in."""
+        if self.row is None:
+            return self
+        if self.row.unfolded:
+            return self.move(1)
+        shown = unfolded(self, self.at)
+        if shown is self:
+            return self.noted("Nothing is in this row at this level")
+        return shown if isinstance(self.row.item, Several) else shown.goto(self.at)
+
+    def fold(self) -> Compared:
+        """Without what is in the row of the cursor; where that is not seen, back to the row around it."""
+        if self.row is None:
+            return self
+        if not self.row.unfolded:
+            return self.goto(self._around())
+        end = _end(self.rows, self.at)
+        return replace(
+            self, rows=(*self.rows[: self.at], self.row._replace(unfolded=False), *self.rows[end:]), note=None
+        )
+
+    def _around(self) -> int:
+        depth = self.rows[self.at].depth
+        return next((at for at in range(self.at - 1, -1, -1) if self.rows[at].depth < depth), self.at)
+
+    def to_stop(self, direction: int) -> Compared:
+        """At the next place where the runs part, or the one before."""
+        if self.row is None or not self.two.stops:
+            return self.noted("The runs do not part")
+        here, stops = self.place, self.two.in_order(self.level)
+        after = (stop for place, stop in stops if place > here)
+        before = (stop for place, stop in reversed(stops) if place < here)
+        beyond = next(after if direction > 0 else before, None)
+        if beyond is None:
+            return self.noted(f"The runs part nowhere {'after' if direction > 0 else 'before'} this row")
+        return self.reveal(beyond.main.first, beyond.main.second)
+
+    def detail(self, by: int) -> Compared:
+        """With more kinds of steps as rows, or fewer."""
+        level = max(0, min(self.level + by, len(LEVELS) - 1))
+        if level == self.level:
+            return self.noted("There is no more detail" if by > 0 else "There is no less detail")
+        pair = self.row.pair if self.row is not None else None
+        shown = opened(replace(self, level=level))
+        shown = shown.reveal(pair.first, pair.second) if pair is not None else shown
+        return shown.noted(LEVELS[level].told)
+
+    def other_side(self) -> Compared:
+        """With the other run as the one that Enter opens."""
+        return replace(self, side=1 - self.side, note=None)
+
+    def choose(self, which: int) -> Compared:
+        """Another comparison, at the place where its runs part first."""
+        if not 0 <= which < len(self.choices):
+            many = len(self.choices)
+            return self.noted("There is one comparison" if many == 1 else f"There are {many} comparisons")
+        return opened(replace(self, which=which, note=None))
+
+    def reveal(self, first: int | None, second: int | None) -> Compared:
+        """With the cursor on the row of a step, or on the nearest one around it."""
+        shown, begin, at = self, 0, self.at
+        for _, pair in self.tree.path(first, second):
+            found = _row_of(shown.rows, pair, begin)
+            if isinstance(shown.rows[found].item, Several):
+                shown = unfolded(shown, found)
+                found = _row_of(shown.rows, pair, found)
+            at, begin = found, found + 1
+            if pair.first != first or pair.second != second:
+                shown = shown if shown.rows[found].unfolded else unfolded(shown, found)
+        return shown.goto(at)
+
+
+def opened(state: Compared) -> Compared:
+    """The screen as it opens: at the place where the runs part first."""
+    rows = tuple(Row(item, 0) for item in _items(state.tree, state.tree.top))
+    shown = replace(state, rows=rows, at=0)
+    stops = state.two.stops
+    return shown.reveal(stops[0].main.first, stops[0].main.second) if stops else shown
+
+
+def unfolded(state: Compared, at: int) -> Compared:
+    """With what is in a row below it; of equal rows each. The same if there is nothing in it."""
+    row = state.rows[at]
+    if isinstance(row.item, Several):
+        inner = tuple(Row(pair, row.depth) for pair in row.item.pairs)
+        return replace(state, rows=(*state.rows[:at], *inner, *state.rows[at + 1 :]), note=None)
+    inner = tuple(Row(item, row.depth + 1) for item in _items(state.tree, state.tree.children(row.item)))
+    if not inner:
+        return state
+    rows = (*state.rows[:at], row._replace(unfolded=True), *inner, *state.rows[at + 1 :])
+    return replace(state, rows=rows, note=None)
+
+
+def _items(tree: AlignedRows, pairs: Sequence[Pair]) -> list[Pair | Several]:
+    """Rows, folded: of equal ones beside others one stays in sight on each side of a difference."""
+    kinds = [_folded_as(tree, pair) for pair in pairs]
+    if all(kind == "same" for kind in kinds):
+        return list(pairs)
+    items: list[Pair | Several] = []
+    for kind, numbers in groupby(range(len(pairs)), key=kinds.__getitem__):
+        begin, end = _ends(numbers)
+        first, last = (begin + (begin > 0), end - (end < len(pairs))) if kind == "same" else (begin, end)
+        if kind and last - first >= FEWEST:
+            items += [*pairs[begin:first], Several(tuple(pairs[first:last])), *pairs[last:end]]
+        else:
+            items += pairs[begin:end]
+    return items
+
+
+def _ends(numbers: Iterable[int]) -> tuple[int, int]:
+    found = list(numbers)
+    return found[0], found[-1] + 1
+
+
+def _folded_as(tree: AlignedRows, pair: Pair) -> str:
+    """What rows beside each other must have in common to be one row; empty of one that stays by itself."""
+    likeness = tree.likeness(pair)
+    if likeness == "same":
+        return likeness
+    if pair.first is not None and pair.second is not None:
+        return ""
+    side, step = (0, pair.first) if pair.first is not None else (1, pair.second)
+    return likeness if step is not None and tree.kind(side, step) in REGISTRATIONS else ""
+
+
+def _end(rows: Sequence[Row], at: int) -> int:
+    """The row after all that is below one."""
+    return next((n for n in range(at + 1, len(rows)) if rows[n].depth <= rows[at].depth), len(rows))
+
+
+def _row_of(rows: Sequence[Row], pair: Pair, begin: int) -> int:
+    """The row that a pair is, or is folded in."""
+    for at in range(begin, len(rows)):
+        item = rows[at].item
+        if pair in item.pairs if isinstance(item, Several) else item == pair:
+            return at
+    raise LookupError(pair)

@@ -1,0 +1,332 @@
+"""The screen of two runs: its rows as a value, its keys, its sizes."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.outline.levels import LEVELS
+from dispatchviz.shown_text import shown
+from dispatchviz.trace import Trace
+from dispatchviz.tui.comparison import comparison_rows
+from dispatchviz.tui.comparison.comparison_actions import COMPARISON_ACTIONS
+from dispatchviz.tui.comparison.comparison_app import ComparisonApp
+from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
+from dispatchviz.tui.comparison.comparison_state import Compared, Several, opened
+from dispatchviz.tui.keymap import FOOTER_KEYS
+from tests.explain.comparison.runs import traced
+from tests.explain.comparison.test_aligned_rows import LOOP, PAIRS
+from tests.explain.comparison.test_pairs import PLAIN
+from tests.hostile_texts import HOSTILE
+from truth.programs import PROGRAMS
+
+from .comparison_reader import read_comparison, state_of, two_runs
+from .screens import SIZES, Reader
+
+NO_GRAD = PAIRS["no_grad"][1]
+
+
+def pair_of(name: str) -> tuple[Trace, Trace]:
+    first, second = PAIRS[name]
+    return traced(first), traced(second)
+
+
+def texts(state: Compared, width: int = 119) -> list[str]:
+    return [comparison_rows.list_row(state, at, width).plain for at in range(len(state.rows))]
+
+
+def row(state: Compared, *words: str) -> str:
+    """The row that has some words."""
+    (found,) = [text for text in texts(state) if all(word in text for word in words)]
+    return found
+
+
+def at_row(reader: Reader) -> str:
+    """The row of the cursor."""
+    (found,) = [text for text in reader.screen if text.startswith("▶")]
+    return found
+
+
+# -- the value --------------------------------------------------------------------------------------------------------
+
+
+def test_it_opens_where_the_runs_part_first() -> None:
+    state = state_of(*pair_of("no_grad"))
+    assert row(state, "grad mode off (").startswith("▶>")
+    assert row(state, "4  z = torch.add(x, y)").startswith(" ~ ▸")
+    assert row(state, "ones(2)").startswith("   "), "equal rows have no sign"
+    assert "│" in row(state, "ones(2)")
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("level", range(len(LEVELS)))
+def test_every_place_is_reached_forwards_and_backwards(name: str, level: int) -> None:
+    check_stops(*pair_of(name), level)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20))
+def test_every_place_of_any_two_programs_is_reached(seed: int) -> None:
+    chosen, names = random.Random(100 + seed), sorted(PROGRAMS)
+    check_stops(*(traced(PROGRAMS[chosen.choice(names)]) for _ in range(2)), 1)
+
+
+def check_stops(first: Trace, second: Trace, level: int) -> None:
+    state = opened(Compared((two_runs(first, second),), level=level)).goto(0)
+    places = [place for place, _ in state.two.in_order(level)]
+    assert len(places) == len(state.two.stops)
+    for direction, wanted in ((1, [*dict.fromkeys(places)]), (-1, [*dict.fromkeys(places[::-1])])):
+        met = [state.place] if state.stop is not None else []
+        while (after := state.to_stop(direction)).note is None:
+            state = after
+            assert state.stop is not None, "the cursor is on the row"
+            met.append(state.place)
+        assert met == wanted
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_unfolding_everything_shows_each_row_once(name: str) -> None:
+    state = state_of(*pair_of(name)).goto(0)
+    while state.at < len(state.rows) - 1 or not _is_open(state):
+        after = state.unfold()
+        state = after if after.rows != state.rows or after.at != state.at else state.move(1)
+    pairs = [each.item for each in state.rows]
+    assert not any(isinstance(item, Several) for item in pairs)
+    assert max(Counter(pairs).values()) == 1
+    for each, text in zip(state.rows, texts(state), strict=True):
+        assert text[1] == comparison_rows.SIGNS[state.tree.likeness(each.pair)][0][0]
+    folded = state
+    while any(each.unfolded for each in folded.rows):
+        at = next(at for at, each in enumerate(folded.rows) if each.unfolded)
+        folded = folded.goto(at).fold()
+    assert all(each.depth == 0 for each in folded.rows)
+
+
+def _is_open(state: Compared) -> bool:
+    after = state.unfold()
+    return after.rows == state.rows
+
+
+def test_equal_rows_beside_others_are_one_row() -> None:
+    begin = "import torch\nx = torch.ones(2)\n" + "x = x + 1\n" * 10
+    state = state_of(traced(begin + "x = x * 2\n"), traced(begin + "x = x * 3\n"))
+    assert texts(state)[0] == "   ▸ … 11 equal lines"
+    assert row(state, "x = x * 2", "x = x * 3").startswith(" ≈")
+    after = state.goto(0).unfold()
+    assert len(after.rows) == len(state.rows) + 10
+    assert "import torch" in texts(after)[0]
+
+
+def test_registrations_that_one_run_has_more_are_one_row() -> None:
+    state = state_of(*pair_of("vmap"))
+    many = [each for each in state.rows if isinstance(each.item, Several)]
+    assert any(text.startswith(" >") and text.endswith("registrations") for text in texts(state)) or not many
+
+
+def test_a_narrow_terminal_has_one_column_with_signs() -> None:
+    state = state_of(*pair_of("inference_mode")).to_stop(1)
+    narrow = texts(state, 59)
+    assert not any("│" in text for text in narrow)
+    assert any(text.startswith("▶~") and "AutogradCPU" in text for text in narrow)
+    assert any(text.startswith("▶~") and "AutogradCPU" not in text for text in texts(state.other_side(), 59))
+
+
+def test_two_columns_fit_eighty_columns() -> None:
+    state = state_of(*pair_of("no_grad"))
+    for each in range(len(state.rows)):
+        line = comparison_rows.list_row(state, each, 79)
+        assert line.width <= 79
+        assert isinstance(state.rows[each].item, Several) or line.plain.index("│") == 40
+
+
+@pytest.mark.parametrize("hostile", HOSTILE[::3])
+def test_hostile_names_are_shown_as_they_read(hostile: str) -> None:
+    source = f"import torch\nx = torch.ones(2)\nprint({hostile!r})\ny = x * 2\n"
+    state = state_of(traced(source), traced(source.replace("x * 2", "x * 3")))
+    lines = [comparison_rows.list_row(state, at, 100) for at in range(len(state.rows))]
+    lines += [
+        *comparison_rows.why(state, 100, 9),
+        *comparison_rows.below(state, 100, 9),
+        *comparison_rows.whole(state, 99),
+    ]
+    for each in lines:
+        assert shown(each.plain) == each.plain
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def test_no_key_does_two_things_and_every_action_exists() -> None:
+    assert max(Counter(key for entry in COMPARISON_KEYMAP for key in entry.keys).values()) == 1
+    assert len([entry for entry in COMPARISON_KEYMAP if entry.footer]) <= FOOTER_KEYS
+    for entry in COMPARISON_KEYMAP:
+        name = entry.action.partition("(")[0]
+        if name.startswith("app."):
+            assert hasattr(ComparisonApp, f"action_{name[4:]}")
+        else:
+            assert name in {*COMPARISON_ACTIONS, "page"}
+    help_text = "\n".join(each.plain for each in comparison_rows.help_rows())
+    assert all(entry.help in help_text for entry in COMPARISON_KEYMAP)
+    for likeness, meaning in comparison_rows.MEANINGS:
+        assert f"{comparison_rows.SIGNS[likeness][0]} {meaning}" in help_text
+
+
+@pytest.mark.parametrize("size", [*SIZES, (60, 15)])
+def test_the_first_screen_says_where_they_part_and_why(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        assert len(reader.screen) == size[1]
+        assert reader.sees("The ways part first at line 4 in B: with torch.no_grad():", "Only in B: torch.no_grad()")
+        assert "grad mode off (torch.no_grad())" in at_row(reader)
+        assert reader.sees("a.py ◂ Enter", "d next difference", "q back")
+
+    assert read_comparison([two_runs(*pair_of("no_grad"))], story, size) is None
+
+
+def test_the_next_difference_by_key_and_its_sentence() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("d")
+        assert "○ Node AddBackward0, seq 0" in at_row(reader)
+        assert "○ no Node: grad mode is off" in at_row(reader)
+        assert reader.sees("In A VariableType::add_Tensor makes AddBackward0. In B it makes none: grad mode is off")
+        await reader.press("d", "d", "d")
+        assert reader.sees("The runs part nowhere after this row")
+        await reader.press("D", "D", "D")
+        assert "grad mode off (torch.no_grad())" in at_row(reader)
+        await reader.press("D")
+        assert reader.sees("The runs part nowhere before this row")
+
+    read_comparison([two_runs(*pair_of("no_grad"))], story, (120, 40))
+
+
+def test_enter_opens_the_step_in_the_run_of_the_side() -> None:
+    first, second = pair_of("no_grad")
+
+    async def left(reader: Reader) -> None:
+        await reader.press("enter")
+        assert reader.sees("This row is not in A: Tab chooses the other side")
+        await reader.press("d", "enter")
+
+    async def right(reader: Reader) -> None:
+        await reader.press("tab")
+        assert reader.sees("b.py ◂ Enter")
+        await reader.press("d", "enter")
+
+    for story, trace, kind in ((left, first, ev.NodeCreated), (right, second, ev.NoNodeMade)):
+        chosen = read_comparison([two_runs(first, second)], story)
+        assert chosen is not None
+        assert chosen.side.run.trace is trace
+        assert isinstance(trace[chosen.step], kind)
+
+
+def test_rows_are_moved_in_unfolded_and_shown_with_more_detail() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("g")
+        assert "import torch" in at_row(reader)
+        await reader.press("d", "d", "left", "left", "left", "left")
+        assert reader.sees("▸  4  z = torch.add(x, y)")
+        await reader.press("right")
+        assert reader.sees("▾  4  z = torch.add(x, y)")
+        await reader.press("right")
+        assert "add.Tensor → AutogradCPU" in at_row(reader)
+        await reader.press("plus", "plus")
+        assert reader.sees("Every step")
+        assert "add.Tensor → AutogradCPU" in at_row(reader)
+        await reader.press("plus")
+        assert reader.sees("There is no more detail")
+        await reader.press("minus", "minus", "minus", "minus")
+        assert reader.sees("There is no less detail")
+        await reader.press("pagedown", "pageup", "home", "up")
+        assert "import torch" in at_row(reader)
+
+    read_comparison([two_runs(traced(PLAIN), traced(NO_GRAD))], story, (120, 40))
+
+
+def test_texts_over_the_screen_and_what_is_copied() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("question_mark")
+        assert reader.sees("only in the left run", "the next place where the runs part")
+        await reader.press("escape", "w")
+        assert reader.sees("What differs after that", "Step ")
+        await reader.press("q", "y")
+        assert reader.sees("Copied: dispatchviz diff a.py b.py")
+        assert reader.app.clipboard == "dispatchviz diff a.py b.py"
+        await reader.press("ctrl+c")
+        assert reader.sees("q goes back")
+        await reader.press("2")
+        assert reader.sees("There is one comparison")
+        await reader.press("q")
+        assert reader.app._exit
+
+    read_comparison([two_runs(*pair_of("no_grad"))], story, (120, 40))
+
+
+def test_several_comparisons_are_a_key_away() -> None:
+    choices = [two_runs(*pair_of("no_grad"), "no_grad"), two_runs(*pair_of("vmap"), "vmap")]
+
+    async def story(reader: Reader) -> None:
+        assert reader.sees("1 no_grad", "2 vmap")
+        await reader.press("2")
+        assert reader.sees("Only in B: A transform begins: the vmap of level 1")
+        await reader.press("3")
+        assert reader.sees("There are 2 comparisons")
+        await reader.press("1")
+        assert reader.sees("Only in B: torch.no_grad()")
+
+    read_comparison(choices, story)
+
+
+def test_runs_that_are_the_same_say_so() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("they do not part", "Both runs go the same way", "Every result has the same numbers")
+        await reader.press("d")
+        assert reader.sees("The runs do not part")
+        await reader.press("down", "right", "left", "G", "plus", "tab", "w")
+        assert reader.sees("Both runs go the same way")
+
+    read_comparison([two_runs(traced(LOOP), traced(LOOP))], story)
+
+
+def test_two_traces_without_a_step() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("Nothing was recorded in either run")
+        await reader.press("d", "right", "left", "down", "enter", "plus", "w", "escape", "G", "g", "tab")
+        assert reader.sees("they do not part")
+
+    nothing = Trace(traced("pass").header, ())
+    read_comparison([two_runs(nothing, nothing)], story)
+
+
+def test_a_terminal_that_is_too_small_is_told_so_and_comes_back() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("The terminal is 59x15, dispatchviz needs 60x15")
+        await reader.pilot.resize_terminal(80, 24)
+        await reader.pilot.pause()
+        assert "grad mode off" in at_row(reader)
+        await reader.pilot.resize_terminal(1, 1)
+        await reader.pilot.pause()
+
+    read_comparison([two_runs(*pair_of("no_grad"))], story, (59, 15))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_any_keys_in_any_order(seed: int) -> None:
+    keys = [
+        key for entry in COMPARISON_KEYMAP for key in entry.keys if key not in ("q", "enter", "s", "ctrl+z", "ctrl+p")
+    ]
+    chosen, name = random.Random(seed), sorted(PAIRS)[seed]
+
+    async def story(reader: Reader) -> None:
+        for _ in range(12):
+            await reader.press(*chosen.choices(keys, k=10), "escape")
+            if chosen.random() < 0.3:
+                await reader.pilot.resize_terminal(*chosen.choice([*SIZES, (60, 15), (20, 5)]))
+                await reader.pilot.pause()
+        await reader.pilot.resize_terminal(80, 24)
+        await reader.press("escape", "g")
+        assert reader.sees("▶")
+
+    read_comparison([two_runs(*pair_of(name))], story)

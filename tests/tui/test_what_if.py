@@ -1,0 +1,233 @@
+"""What if, in the stepper: the list of changes, the program run again, what comes of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.comparison.divergences import compare
+from dispatchviz.explain.comparison.what_if.changes import read_change
+from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
+from dispatchviz.program import run
+from dispatchviz.program_source import Code
+from dispatchviz.testing import redispatch
+from dispatchviz.trace import Trace
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.comparison.comparison_rows import list_row, why
+from dispatchviz.tui.comparison.comparison_state import Compared, opened
+from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
+from dispatchviz.tui.comparison.what_if.what_if_screen import compared
+from dispatchviz.tui.session import Session, Update
+from tests.explain.comparison.what_if.programs import FORUM, changed, written
+from tests.explain.comparison.what_if.test_changed_program import WITH
+from tests.steps import line, step
+
+from .screens import Reader, read, read_session
+
+
+def script(folder: Path, text: str, name: str = "script.py") -> Trace:
+    """The trace of a program that is in a file."""
+    file = folder / name
+    file.write_text(text)
+    return run(str(file)).trace
+
+
+def commands(trace: Trace, at: int) -> list[str]:
+    """What is offered at a step."""
+    return [each.change.text for each in offered_changes(trace, at)]
+
+
+# -- what is offered --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_offered_is_read_from_the_step() -> None:
+    trace = written(FORUM)
+    assert commands(trace, line(trace, 6)) == [
+        "line 6: no_grad",
+        "line 6: inference_mode",
+        "line 6: autocast cuda",
+        "line 6: requires_grad x off",
+        "line 6: device cpu x",
+        "line 6: dtype float64 x",
+        "line 6: requires_grad y",
+        "line 6: device cpu y",
+        "line 6: dtype float64 y",
+        "line 6: fallthrough AutogradCUDA aten::add.Tensor",
+        "line 6: register AutogradCUDA aten::add.Tensor",
+        "line 6: skip",
+    ]
+    below = step(trace, redispatch("aten::add.Tensor"))
+    assert "line 6: fallthrough CUDA aten::add.Tensor" in commands(trace, below), "of the call that the step is in"
+
+
+def test_a_guard_around_a_line_can_be_switched_off() -> None:
+    trace = written(WITH)
+    assert {"line 3: skip", "line 4: enable_grad"} <= set(commands(trace, line(trace, 4)))
+    assert {"line 5: skip", "line 7: enable_grad"} <= set(commands(trace, line(trace, 7)))
+    assert "line 3: skip" not in commands(trace, line(trace, 8))
+    switched = written("import torch\ntorch.set_grad_enabled(False)\nx = torch.ones(2)\n")
+    assert {"line 2: skip", "line 3: enable_grad"} <= set(commands(switched, line(switched, 3)))
+
+
+@pytest.mark.parametrize("source", [FORUM, WITH, "import torch\nfor i in range(2):\n    x = torch.ones(2)\n"])
+def test_all_that_is_offered_can_be_run(source: str) -> None:
+    trace = written(source)
+    for at in trace.steps_of(ev.SourceLine):
+        for offered in offered_changes(trace, at):
+            assert read_change(offered.change.text) == offered.change
+            assert offered.text == source.splitlines()[offered.change.line - 1].strip()
+
+
+# -- the process ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_the_process_records_what_the_changed_program_does(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    again = ChangedProcess(trace, read_change("6: no_grad"), [str(tmp_path / "script.py")]).result()
+    assert again is not None
+    assert compare(again, changed(FORUM, "6: no_grad")).same_way
+    assert isinstance(again[-1], ev.ProgramRaised), "an error is an answer"
+    assert (tmp_path / "script.py").read_text() == FORUM
+    code = run(Code("import torch\nx = torch.ones(2) * 2\n")).trace
+    again = ChangedProcess(code, read_change("2: inference_mode"), []).result()
+    assert again is not None
+    assert len(again.steps_of(ev.InferenceModeChanged)) == 2
+
+
+@pytest.mark.long
+def test_a_program_has_no_keyboard_and_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "import sys, torch\nprint(sys.argv[1:], repr(sys.stdin.read()))\nx = torch.ones(2)\n"
+    file = tmp_path / "script.py"
+    file.write_text(text)
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        trace = run(str(file), ["one", "--two"]).trace
+    again = ChangedProcess(trace, read_change("3: no_grad"), ()).result()
+    assert again is not None
+    printed = [again[step] for step in again.steps_of(ev.Printed)]
+    assert "".join(event.text for event in printed if isinstance(event, ev.Printed)) == "['one', '--two'] ''\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "there is no file"),
+        ("import torch\n", "is not what it was when it was recorded: run it again first"),
+    ],
+)
+def test_a_program_that_is_not_there_is_told_in_a_line(tmp_path: Path, text: str | None, says: str) -> None:
+    trace = script(tmp_path, FORUM)
+    if text is None:
+        (tmp_path / "script.py").unlink()
+    else:
+        (tmp_path / "script.py").write_text(text)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        assert reader.sees("No what if here:")
+        assert says in " ".join(reader.text.split())
+
+    read(trace, story, size=(200, 60))
+
+
+def test_a_program_from_standard_input_cannot_be_run_again() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        assert reader.sees("No what if here: the program came from standard input: there is no file")
+
+    read(written(FORUM), story, size=(120, 40))
+
+
+# -- the screen -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
+def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) -> None:
+    trace = script(tmp_path, FORUM)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        assert reader.sees("What if (Enter runs the program again so", "▶ line 6  no_grad")
+        await reader.press("down", "j", "n")
+        assert reader.sees("▶ line 6  requires_grad x off")
+        await reader.press("up")
+        assert reader.sees("▶ line 6  autocast cuda")
+        await reader.press("escape")
+        assert not reader.sees("What if (Enter")
+        assert reader.at == line(trace, 6)
+
+    read(trace, story, size, step=line(trace, 6))
+
+
+def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    session = Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])
+    opens = []
+
+    async def story(reader: Reader) -> None:
+        app: StepperApp = reader.app
+        app.exit = lambda result=None, *_: opens.append(result)  # type: ignore[method-assign]
+        await reader.press("W", "enter")
+        assert reader.sees("Running with line 6: no_grad ... Esc stops it")
+        await reader.press("down", "enter")
+        await reader.until(lambda: bool(opens))
+
+    read_session(session, story)
+    assert callable(opens[0])
+
+
+def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
+    text = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nwhile not y.requires_grad:\n    pass\n"
+    trace = script(tmp_path, text)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W", "enter")
+        assert reader.sees("Running with line 3: no_grad ... Esc stops it")
+        process = reader.app.screen._process  # type: ignore[attr-defined]
+        await reader.press("escape")
+        assert reader.sees("Stopped")
+        await reader.until(lambda: process._process.poll() is not None)
+        await reader.press("s")
+        assert reader.at == line(trace, 3) + 1
+
+    read(trace, story, step=line(trace, 3))
+
+
+def test_leaving_the_stepper_stops_the_program(tmp_path: Path) -> None:
+    text = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nwhile not y.requires_grad:\n    pass\n"
+    trace, processes = script(tmp_path, text), []
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W", "enter")
+        processes.append(reader.app.screen._process._process)  # type: ignore[attr-defined]
+
+    read(trace, story, step=line(trace, 3))
+    assert processes[0].wait() != 0
+
+
+def test_the_two_runs_are_what_opens(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    session = Session(trace, line(trace, 6))
+    update = compared(session, changed(FORUM, "6: no_grad"), read_change("6: no_grad"))
+    assert isinstance(update, Update)
+    assert update.opens is not None
+    two = update.opens.__closure__[0].cell_contents  # type: ignore[attr-defined]
+    state = opened(Compared((two,)))
+    said = " ".join(each.plain for each in why(state, 200, 9))
+    assert "The ways part first at line 6: z = torch.add(x, y)" in said
+    assert "Only in the changed run: torch.no_grad() switches grad mode off" in said
+    rows = [list_row(state, at, 119).plain for at in range(len(state.rows))]
+    assert any(text.startswith("▶>") and "grad mode off (torch.no_grad())" in text for text in rows)
+
+
+def test_a_change_that_changes_nothing_is_a_remark(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    update = compared(Session(trace, 0), trace, read_change("6: enable_grad"))
+    assert update.opens is None
+    assert update.note is not None
+    assert update.note.plain == " With line 6: enable_grad the program does exactly the same"
