@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,8 @@ class _Within:
 
     def __del__(self) -> None:
         if self._recorder is not None:  # an error ended it
-            self._recorder.left(_getframe(1))
+            with suppress(RecursionError):  # that error, and Python would write that it ignores another one here
+                self._recorder.left(_getframe(1))
 
 
 class ProgramRecorder(Recorder):
