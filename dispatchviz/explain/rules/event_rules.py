@@ -272,7 +272,9 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
             )
             return Rule(text, "torch::autograd::collect_next_edges", "torch/csrc/autograd/function.h")
         case ev.AttributeSaved():
-            return Rule("Plain values are saved as they are.", "", f"{GENERATED}/Functions.h")
+            return Rule(
+                "Plain values are saved as they are; they keep no tensor in memory.", "", f"{GENERATED}/Functions.h"
+            )
         case ev.VariableSaved():
             text = "A tensor is saved with its version, unless a hook packs it; unpacking it after a change raises."
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")

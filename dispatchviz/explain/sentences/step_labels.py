@@ -344,7 +344,10 @@ def _node(trace: Trace, event: ev.NodeCreated) -> str:
 
 @_of(ev.EdgesCollected)
 def _edges(trace: Trace, event: ev.EdgesCollected) -> str:
-    targets = [f"→ {node_title(trace, edge[0], event.seq)}" if edge else "empty" for edge in event.edges]
+    targets = [
+        f"→ {node_title(trace, edge[0], event.seq)}{f' input {edge[1]}' if edge[1] else ''}" if edge else "empty"
+        for edge in event.edges
+    ]
     names = [f"{name} " for name, _ in event.inputs] if len(event.inputs) == len(targets) else [""] * len(targets)
     edges = ", ".join([name + target for name, target in zip(names, targets, strict=True)])
     return shortened(f"edges {edges or 'none'}", WIDTH + 20)

@@ -44,6 +44,7 @@ class SafetyNet(ABC):
             finally:
                 setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
         self._give_up(error)
+        return None
 
     def _with_room(self, limit: int, method: Method, *args: Any, **kwargs: Any) -> Any:
         setrecursionlimit(limit + ROOM)
