@@ -384,12 +384,19 @@ class ProgramRecorder(Recorder):
         """Its names are looked at again before the next line."""
         self.names.holder_changed(module)
 
-    def raised(self, error: BaseException) -> tuple[str, int]:
+    def raised(self, error: BaseException, traceback: str = "") -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
         file, line = user_location(error.__traceback__)
-        shown = self.announced.get(file) or (shown_file(file) if file else "")
-        self.program_raised(error, shown, line)
+        shown = self._shown(file)
+        self.program_raised(error, shown, line, traceback)
         return shown, line
+
+    def warning_shown(self, category: str, message: str, file: str, line: int) -> None:
+        """A warning that points to a line of a file."""
+        self.warned(category, message, self._shown(file), line)
+
+    def _shown(self, file: str) -> str:
+        return self.announced.get(file) or (shown_file(file) if file else "")
 
     def all_written(self, /) -> None:
         """What was written so far belongs to the line that ran last, though no line of output has ended."""

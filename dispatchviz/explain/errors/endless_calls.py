@@ -27,8 +27,8 @@ def called_again(trace: Trace, error: ev.ErrorRaised | ev.ProgramRaised) -> str:
     return (
         f"The kernel of {last.operator} at {last.key} calls {last.operator} again. A call, unlike a redispatch, "
         f"computes its key set anew, from its arguments and the thread: {last.key} wins each time, and the kernel runs "
-        f"again. A guard around that call which excludes {last.key} lets it go on to the key below. A fallthrough in the "
-        "kernel's place is none that runs: the operator's mask leaves its key out."
+        f"again. A guard around that call which excludes {last.key} lets it go on to the key below. A fallthrough in "
+        "the kernel's place would not run at all: the operator's mask leaves its key out."
     )
 
 

@@ -225,6 +225,11 @@ def _output(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 def _errors(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     for error in islice(events_between(trace, ev.ErrorRaised, begin, end), 1):
         yield f"! {error.exception}", "error"
+    warned = between(trace, ev.Warned, begin, end)
+    if len(warned) > 1:
+        yield f"! {len(warned):,} warnings", "error"
+    for warning in events_between(trace, ev.Warned, begin, end) if len(warned) == 1 else ():
+        yield f"! {warning.category or 'warning'}", "error"
 
 
 def sized(trace: Trace, tensor: int, at: int) -> str:

@@ -96,6 +96,14 @@ def _program(event: event_groups.ProgramEvent) -> Rule:
             if event.function == "Tensor.__format__":
                 return Rule(text, event.function, "torch/_tensor.py")
             return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
+        case ev.Warned(category=""):
+            text = "Outside of a call from Python, as in torch.ops, PyTorch has no Python warning to make of it."
+            return Rule(text, "c10::warn", "c10/util/Exception.cpp")
+        case ev.Warned():
+            text = (
+                "A warning changes nothing by itself; warnings.filterwarnings decides whether it is shown, or raised."
+            )
+            return Rule(text, "", "")
         case ev.ProgramRaised():
             return Rule("An uncaught exception ends the program, and with it the trace.", "", "")
         case _:

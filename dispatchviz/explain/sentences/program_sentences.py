@@ -40,10 +40,21 @@ def why(trace: Trace, event: ProgramEvent) -> Statements:
             return Statement("printed", f"The program printed: {shortened(event.text, _WIDTH)}")
         case ev.TensorFormatted():
             return why_formatted(trace, event)
+        case ev.Warned():
+            return _warned(trace, event)
         case ev.ProgramRaised():
             return _ended(trace, event)
         case _:
             assert_never(event)
+
+
+def _warned(trace: Trace, event: ev.Warned) -> Statement:
+    """Of what, and where it points to."""
+    what = " ".join(event.message.split())
+    if not event.category:
+        return Statement("warning on stderr", f"PyTorch writes a warning to stderr ({event.file}): {what}")
+    where = f" for line {event.line} of {event.file}" if event.file in trace.header.sources else ""
+    return Statement("warning", f"Python issues a {event.category}{where}: {what}")
 
 
 def why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:

@@ -87,6 +87,11 @@ def _formatted(trace: Trace, event: ev.TensorFormatted) -> str:
     return f"{event.function} of {tensor_name(trace, event.tensor, event.seq)} ({calls})"
 
 
+@_of(ev.Warned)
+def _warned(trace: Trace, event: ev.Warned) -> str:
+    return _error(event.category or "warning on stderr", event.message)
+
+
 @_of(ev.ProgramRaised)
 def _program_raised(trace: Trace, event: ev.ProgramRaised) -> str:
     return "interrupted" if event.exception == "KeyboardInterrupt" else _error(event.exception, event.message)

@@ -114,6 +114,7 @@ from dispatchviz.core.record.events.program_events import (
     ProgramRaised,
     SourceLine,
     TensorFormatted,
+    Warned,
 )
 from dispatchviz.core.record.events.registration_events import CellsRecomputed, KernelRegistered, OperatorDefined
 from dispatchviz.core.record.events.stream_events import (
@@ -259,6 +260,7 @@ __all__ = [
     "VariablesReleased",
     "VersionBumped",
     "ViewMade",
+    "Warned",
 ]
 
 AnyEvent = (
@@ -283,6 +285,7 @@ AnyEvent = (
     | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
+    | Warned
     | ResultHashed
 )  # fmt: skip
 """The last one is only in recordings that were asked for it (``OPTIONAL``)."""
