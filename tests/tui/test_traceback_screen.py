@@ -9,7 +9,7 @@ from .screens import Reader, read
 
 def test_the_traceback_is_a_key_away_from_the_error() -> None:
     async def story(reader: Reader) -> None:
-        assert reader.sees("stopped here with an error: t traceback")
+        assert reader.sees("stopped here with an error: S back  t traceback")
         await reader.press("t")
         assert reader.sees("Traceback (most recent call last):", "line 3, in <module>", "x + torch.ones(3)")
         assert reader.sees("RuntimeError: The size of tensor a (2) must match")
