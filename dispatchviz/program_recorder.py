@@ -393,7 +393,8 @@ class ProgramRecorder(Recorder):
 
     def warning_shown(self, category: str, message: str, file: str, line: int) -> None:
         """A warning that points to a line of a file."""
-        self.warned(category, message, self._shown(file), line)
+        if recorder.active is self:  # the limit of the recording may be reached, and a forked child is not recorded
+            self.warned(category, message, self._shown(file), line)
 
     def _shown(self, file: str) -> str:
         return self.announced.get(file) or (shown_file(file) if file else "")

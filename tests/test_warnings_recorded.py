@@ -8,9 +8,11 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.seam import recorder
 from dispatchviz.explain.outline.facts import facts
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.program_recorder import ProgramRecorder
 from tests.explain.programs import traced
 from tests.steps import line
 
@@ -98,6 +100,15 @@ def test_what_pytorch_writes_to_stderr_by_itself(capfd: pytest.CaptureFixture[st
     assert (event.category, event.file, event.line) == ("", "aten/src/ATen/native/TensorShape.cpp", 0)
     assert event.message in capfd.readouterr().err
     assert why_here(trace, event.seq).startswith("PyTorch writes a warning to stderr (aten/src/ATen/native/Tens")
+
+
+def test_a_recording_that_has_stopped_gets_none() -> None:
+    watcher = ProgramRecorder()
+    recorder.start(watcher)
+    watcher.warning_shown("UserWarning", "one", "", 0)
+    recorder.stop(watcher)
+    watcher.warning_shown("UserWarning", "two", "", 0)
+    assert [event.message for event in watcher.events if isinstance(event, ev.Warned)] == ["one"]
 
 
 def test_warnings_are_as_before_when_the_program_is_over() -> None:
