@@ -32,7 +32,8 @@ from dispatchviz.process.main_module import run_module
 from dispatchviz.process.program_end import End, clear_main, run_to_its_end
 from dispatchviz.process.progress import progress_of
 from dispatchviz.process.standard_output import told_of_writes
-from dispatchviz.process.tracebacks import message_of
+from dispatchviz.process.tracebacks import message_of, traceback_of
+from dispatchviz.process.warnings_shown import told_of_warnings
 from dispatchviz.process_state import clean_process_state
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.program_source import STDIN, STRING, Script, Source, lines_in_tracebacks, read_source, working_folder
@@ -157,11 +158,11 @@ def _run_recorded(
     with clean_process_state(), put_back_afterwards(), _as_main_program(program) as space:
         if program.output is not None:
             sys.stdout = program.output
-        with told_of_writes(sys.stdout, watcher.wrote) as stop_telling:
+        with told_of_writes(sys.stdout, watcher.wrote) as stop_telling, told_of_warnings(watcher.warning_shown):
             family = _family(watcher, trace, keeper, stop_telling)
             with in_family(family), finished_first(keeper), progress_of(lambda: _count(watcher)), _recorded(watcher):
                 end = run_to_its_end(program.begin, space, program.shows_errors)
-                location = watcher.raised(end.error) if end.error is not None else ("", 0)
+                location = ("", 0) if end.error is None else watcher.raised(end.error, traceback_of(end.error))
         clear_main(space)
     _end_child(family, end)
     return end, location

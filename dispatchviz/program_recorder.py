@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,8 @@ class _Within:
 
     def __del__(self) -> None:
         if self._recorder is not None:  # an error ended it
-            self._recorder.left(_getframe(1))
+            with suppress(RecursionError):  # that error, and Python would write that it ignores another one here
+                self._recorder.left(_getframe(1))
 
 
 class ProgramRecorder(Recorder):
@@ -390,12 +392,20 @@ class ProgramRecorder(Recorder):
         """Its names are looked at again before the next line."""
         self.names.holder_changed(module)
 
-    def raised(self, error: BaseException) -> tuple[str, int]:
+    def raised(self, error: BaseException, traceback: str = "") -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
         file, line = user_location(error.__traceback__)
-        shown = self.announced.get(file) or (shown_file(file) if file else "")
-        self.program_raised(error, shown, line)
+        shown = self._shown(file)
+        self.program_raised(error, shown, line, traceback)
         return shown, line
+
+    def warning_shown(self, category: str, message: str, file: str, line: int) -> None:
+        """A warning that points to a line of a file."""
+        if recorder.active is self:  # the limit of the recording may be reached, and a forked child is not recorded
+            self.warned(category, message, self._shown(file), line)
+
+    def _shown(self, file: str) -> str:
+        return self.announced.get(file) or (shown_file(file) if file else "")
 
     def all_written(self, /) -> None:
         """What was written so far belongs to the line that ran last, though no line of output has ended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 from types import TracebackType
 
@@ -27,13 +28,13 @@ def without_our_frames(error: BaseException) -> None:
             waiting += one.exceptions
 
 
-def users_part(traceback: TracebackType | None) -> TracebackType | None:
+def users_part(trace: TracebackType | None) -> TracebackType | None:
     """The same traceback without frames of this package."""
     kept = []
-    while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-            kept.append(traceback)
-        traceback = traceback.tb_next
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            kept.append(trace)
+        trace = trace.tb_next
     rest = None
     for part in reversed(kept[: sys.getrecursionlimit()]):  # Python prints no more than so many, the last ones
         rest = TracebackType(rest, part.tb_frame, part.tb_lasti, part.tb_lineno)
@@ -43,6 +44,20 @@ def users_part(traceback: TracebackType | None) -> TracebackType | None:
 def _is_ours(context: BaseException | None) -> bool:
     """Whether an error came and went within this package: PyTorch raises none there."""
     return context is not None and context.__traceback__ is not None and users_part(context.__traceback__) is None
+
+
+LONGEST = 20_000
+"""So many characters of a traceback are kept, its end."""
+
+
+def traceback_of(error: BaseException) -> str:
+    """What Python prints of an error that leaves the program; empty if that raises, and of an interrupt."""
+    if isinstance(error, KeyboardInterrupt):
+        return ""
+    try:
+        return "".join(traceback.format_exception(error))[-LONGEST:]
+    except Exception:
+        return ""
 
 
 def message_of(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
+from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
@@ -47,6 +48,23 @@ def whole(session: Session) -> Reply:
     from dispatchviz.tui.screens.step_text_screen import StepTextScreen
 
     return Overlay(lambda view: StepTextScreen(session.trace, session.cursor.at, view.palette))
+
+
+NEXT_ERROR = "target('error or warning', True)"
+
+
+def traceback(session: Session) -> Reply:
+    """What Python says of the error here, or of the one that ended the program."""
+    from dispatchviz.explain.errors.traceback_text import traceback_at
+    from dispatchviz.tui.screens.traceback_screen import TracebackScreen
+
+    text = traceback_at(session.trace, session.cursor.at)
+    if not text:
+        caught = (
+            f"; {key_of(NEXT_ERROR).first} goes to one that was handled" if session.trace.steps_of(ErrorRaised) else ""
+        )
+        return Update(session.cursor, line((f" No error here, and none ended this program{caught}", "hint")))
+    return Overlay(lambda view: TracebackScreen(text, view.palette))
 
 
 def codegen(session: Session) -> Reply:
@@ -135,6 +153,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "breakpoints": breakpoints,
     "what_if": ask_what_if,
     "whole": whole,
+    "traceback": traceback,
     "codegen": codegen,
     "predict": predict,
     "help": help_of_pane,

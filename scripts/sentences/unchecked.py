@@ -10,6 +10,8 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "printed",
         "program interrupted",
         "program ended",
+        "warning",
+        "warning on stderr",
         "error",
         "error: rule",
         "error: message",

@@ -22,6 +22,7 @@ from dispatchviz.explain.sentences.sentence_claims import (
     NodeKeeps,
     NodeRaises,
     RequiresGrad,
+    SavedBytes,
     TensorKeys,
     Version,
     View,
@@ -185,7 +186,15 @@ def node_edges(claim: NodeEdges, question: Question) -> Answer:
     node = real_node(question, claim.node)
     if node is None:
         return None
-    return difference(claim.targets, tuple("" if t is None else t.name() for t, _ in node.next_functions))
+    targets = tuple("" if t is None else t.name() for t, _ in node.next_functions)
+    return difference((claim.targets, claim.numbers), (targets, tuple(number for _, number in node.next_functions)))
+
+
+@checks(SavedBytes)
+def saved_bytes(claim: SavedBytes, question: Question) -> Answer:
+    """``nbytes``"""
+    tensor = real_tensor(question, claim.tensor)
+    return None if tensor is None else difference(claim.size, tensor.nbytes)
 
 
 @checks(History)

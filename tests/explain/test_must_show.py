@@ -86,7 +86,7 @@ def test_the_second_edge_is_empty(trace: Trace) -> None:
     assert why(trace, ev.EdgesCollected) == (
         "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the "
         "second, for other (y), is empty, because y does not require grad. An empty edge is kept, so that the indices "
-        "of edges are those of the inputs."
+        "of edges are those of the inputs. In Python: next_functions is ((AccumulateGrad, 0), (None, 0))."
     )
 
 
@@ -94,19 +94,23 @@ def test_the_first_edge_is_empty_if_only_y_requires_grad() -> None:
     assert why(founding(False, True), ev.EdgesCollected) == (
         "AddBackward0 gets two edges, one per input: the first, for self (x), is empty, because x does not require "
         "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge is kept, so that the indices of "
-        "edges are those of the inputs."
+        "edges are those of the inputs. In Python: next_functions is ((None, 0), (AccumulateGrad, 0))."
     )
 
 
 def test_no_edge_is_empty_if_both_require_grad() -> None:
     assert why(founding(True, True), ev.EdgesCollected) == (
         "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
-        "for other (y), leads to AccumulateGrad (y)."
+        "for other (y), leads to AccumulateGrad (y). "
+        "In Python: next_functions is ((AccumulateGrad, 0), (AccumulateGrad, 0))."
     )
 
 
 def test_an_only_edge(trace: Trace) -> None:
-    assert why(trace, ev.EdgesCollected, 1) == "SumBackward0 gets one edge, for self (z): it leads to AddBackward0."
+    assert why(trace, ev.EdgesCollected, 1) == (
+        "SumBackward0 gets one edge, for self (z): it leads to AddBackward0. "
+        "In Python: next_functions is ((AddBackward0, 0),)."
+    )
 
 
 def test_why_no_Node_is_made() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import pytest
 
 from dispatchviz.tui.keymap import SHOWN
 from dispatchviz.tui.session import Session
+from tests.cli.command import dispatchviz
 from tests.explain.programs import traced
 
 from .screens import Reader, read_session
@@ -20,11 +22,12 @@ NAMES = {shown: key for key, shown in SHOWN.items()} | {"⏎": "enter"}
 
 
 class Question(NamedTuple):
-    """A question, the program that it is asked of, the keys, the words of the answer."""
+    """A question, the program that it is asked of and the keys, or a command, and the words of the answer."""
 
     title: str
     program: str
     keys: tuple[str, ...]
+    command: str
     answers: tuple[str, ...]
 
 
@@ -40,14 +43,16 @@ def _question(part: str) -> Question:
     named = re.search(r"^`(examples/.*\.py)`$", rest, re.MULTILINE)
     program = code[1] if code else (ROOT / named[1]).read_text(encoding="utf-8") if named else ""
     keys = re.search(r"^Keys: (.*)$", rest, re.MULTILINE)
-    assert program, title
-    assert keys, title
+    command = re.search(r"^Command: `dispatchviz (.*)`$", rest, re.MULTILINE)
+    assert bool(command) != bool(program and keys), title
     answers = re.split(r"^>\n", "\n".join(re.findall(r"^>.*$", rest, re.MULTILINE)), flags=re.MULTILINE)
     words = tuple(" ".join(answer.replace("\n>", " ").removeprefix(">").split()) for answer in answers)
-    return Question(title, program, tuple(re.findall(r"`([^`]+)`", keys[1])), words)
+    pressed = tuple(re.findall(r"`([^`]+)`", keys[1])) if keys else ()
+    return Question(title, program, pressed, command[1] if command else "", words)
 
 
-QUESTIONS = questions()
+QUESTIONS = [question for question in questions() if not question.command]
+COMMANDS = [question for question in questions() if question.command]
 
 
 def typed(key: str) -> tuple[str, ...]:
@@ -75,3 +80,15 @@ def test_the_keys_bring_the_answer(question: Question) -> None:
     assert question.answers
     assert len(question.keys) <= MOST_KEYS
     read_session(Session(traced(question.program)), story)
+
+
+@pytest.mark.parametrize("question", COMMANDS, ids=[question.title for question in COMMANDS])
+def test_the_command_prints_the_answer(question: Question) -> None:
+    text = " ".join(dispatchviz(*shlex.split(question.command)).out.split())
+    assert question.answers
+    assert [answer for answer in question.answers if answer not in text] == []
+
+
+def test_every_question_has_its_answer() -> None:
+    assert len(COMMANDS) >= 3
+    assert all(question.answers for question in questions())

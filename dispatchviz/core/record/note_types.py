@@ -72,8 +72,8 @@ Printed = tuple[Literal["wrote"], str]
 """A piece of text that went to standard output; ends where a line ends, or anywhere."""
 AllWritten = tuple[Literal["all_written"]]
 """The program writes no more on this line."""
-ProgramRaised = tuple[Literal["raised"], str, str, str, int]
-"""Class and message of the exception, file and line that it came from."""
+ProgramRaised = tuple[Literal["raised"], str, str, str, int, str]
+"""Class and message of the exception, file and line that it came from, its traceback."""
 
 LineReached = tuple[Literal["line_reached"], CodeType, int]
 """The innermost frame of the user's begins a statement: its code, its line."""

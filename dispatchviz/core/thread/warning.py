@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import thread
 
 _warned: set[str] = set()
@@ -100,6 +101,8 @@ def warn(text: str, location: str) -> None:
     if _thread.to_python or _within_a_binding():
         warn_python(text, location)
         return
+    if recorder.active is not None:
+        recorder.active.warned("", text, location.rpartition(":")[0] or location, 0)
     nanoseconds = time.time_ns()
     now = time.strftime("%m%d %H:%M:%S", time.localtime(nanoseconds // 10**9))
     stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(location)}"

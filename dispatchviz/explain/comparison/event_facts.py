@@ -20,7 +20,7 @@ from dispatchviz.core.record import events as ev
 Facts = Callable[[Any], Any]
 """From an event to a value that can be hashed."""
 
-TEXT = (ev.SourceLine, ev.NameBound, ev.NameUnbound, ev.Printed, ev.TensorFormatted)
+TEXT = (ev.SourceLine, ev.NameBound, ev.NameUnbound, ev.Printed, ev.Warned, ev.TensorFormatted)
 """What the program says of itself; printing a tensor takes calls as many as its numbers ask for, which are no part of
 the comparison."""
 
@@ -37,7 +37,8 @@ _LEFT_OUT = frozenset(
         (ev.KernelSelected, "cell"), (ev.KernelSelected, "registered"), (ev.KernelSelected, "candidates"),
         (ev.KernelEntered, "pytorch_file"), (ev.KernelEntered, "file"), (ev.NodeStarted, "file"),
         (ev.NodeStarted, "waiting"), (ev.NodeQueued, "queue"), (ev.FunctionEntered, "file"),
-        (ev.ImplEntered, "file"), (ev.ProgramRaised, "file"), (ev.AnomalyFound, "lines"), (ev.Unknown, "fields"),
+        (ev.ImplEntered, "file"), (ev.ProgramRaised, "file"), (ev.ProgramRaised, "traceback"),
+        (ev.AnomalyFound, "lines"), (ev.Unknown, "fields"),
     }
 )  # fmt: skip
 """Where something is in a file or a table, and what follows from other events."""

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.sentences.english import shaped
+from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.explain.trace_index.trace_index import index
@@ -35,6 +35,7 @@ def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
     """What happened in the steps from one to another."""
     return [
         *_calls(trace, begin, end),
+        *_casts(trace, begin, end),
         *_nodes(trace, begin, end),
         *_backward(trace, begin, end),
         *_modes(trace, begin, end),
@@ -95,6 +96,18 @@ def _calls(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
         keys = key_chain(trace, step)
         name = plain_operator(trace, step)
         yield f"{name} → {' → '.join(keys if alone else keys[-1:])}", "dispatch"
+
+
+def _casts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    """What autocast cast, in the order of happening; with many casts their number."""
+    steps = between(trace, ev.AutocastCast, begin, end)
+    if len(steps) > NAMED:
+        yield f"{len(steps):,} casts by autocast", "thread"
+        return
+    casts: dict[str, list[str]] = {}
+    for cast in events_between(trace, ev.AutocastCast, begin, end):
+        casts.setdefault(plain_dtype(cast.after), []).append(tensor_name(trace, cast.tensor, cast.seq))
+    yield from ((f"{', '.join(names)} cast to {dtype}", "thread") for dtype, names in casts.items())
 
 
 def told_calls(trace: Trace, step: int) -> list[int]:
@@ -216,15 +229,22 @@ def _registrations(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 def _output(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     printed = between(trace, ev.Printed, begin, end)
+    last = trace[printed[-1]] if printed else None
+    text = last.text.strip().partition("\n")[0] if isinstance(last, ev.Printed) else ""
     if len(printed) > 1:
-        yield f"> prints {len(printed)} times", "program"
-    for event in events_between(trace, ev.Printed, begin, end) if len(printed) == 1 else ():
-        yield f"> {event.text.strip().partition(chr(10))[0]}", "program"
+        yield f"> prints {len(printed):,} times, last: {text}", "program"
+    elif printed:
+        yield f"> {text}", "program"
 
 
 def _errors(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     for error in islice(events_between(trace, ev.ErrorRaised, begin, end), 1):
         yield f"! {error.exception}", "error"
+    warned = between(trace, ev.Warned, begin, end)
+    if len(warned) > 1:
+        yield f"! {len(warned):,} warnings", "error"
+    for warning in events_between(trace, ev.Warned, begin, end) if len(warned) == 1 else ():
+        yield f"! {warning.category or 'warning'}", "error"
 
 
 def sized(trace: Trace, tensor: int, at: int) -> str:

@@ -14,6 +14,7 @@ from dispatchviz.explain.trace_index.folded_steps import shown_ranges
 LINES: tuple[type[ev.Event], ...] = (
     ev.SourceLine,
     ev.Printed,
+    ev.Warned,
     ev.ErrorRaised,
     ev.ProgramRaised,
     ev.Unknown,

@@ -22,6 +22,7 @@ def counts(trace: Trace) -> str:
         _counted(len(outermost_calls(trace)), "operator call", "operator calls"),
         _counted(nodes, "Node", "Nodes"),
         _counted(runs, "backward", "backwards"),
+        _counted(len(trace.steps_of(ev.Warned)), "warning", "warnings"),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -96,6 +96,14 @@ def _program(event: event_groups.ProgramEvent) -> Rule:
             if event.function == "Tensor.__format__":
                 return Rule(text, event.function, "torch/_tensor.py")
             return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
+        case ev.Warned(category=""):
+            text = "Outside of a call from Python, as in torch.ops, PyTorch has no Python warning to make of it."
+            return Rule(text, "c10::warn", "c10/util/Exception.cpp")
+        case ev.Warned():
+            text = (
+                "A warning changes nothing by itself; warnings.filterwarnings decides whether it is shown, or raised."
+            )
+            return Rule(text, "", "")
         case ev.ProgramRaised():
             return Rule("An uncaught exception ends the program, and with it the trace.", "", "")
         case _:
@@ -276,7 +284,9 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
             )
             return Rule(text, "torch::autograd::collect_next_edges", "torch/csrc/autograd/function.h")
         case ev.AttributeSaved():
-            return Rule("Plain values are saved as they are.", "", f"{GENERATED}/Functions.h")
+            return Rule(
+                "Plain values are saved as they are; they keep no tensor in memory.", "", f"{GENERATED}/Functions.h"
+            )
         case ev.VariableSaved():
             text = "A tensor is saved with its version, unless a hook packs it; unpacking it after a change raises."
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")

@@ -9,7 +9,9 @@ from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 
-ProgramEvent = ev.SourceLine | ev.NameBound | ev.NameUnbound | ev.Printed | ev.TensorFormatted | ev.ProgramRaised
+ProgramEvent = (
+    ev.SourceLine | ev.NameBound | ev.NameUnbound | ev.Printed | ev.TensorFormatted | ev.ProgramRaised | ev.Warned
+)
 DispatchEvent = (
     ev.Dispatched
     | ev.KeySetComputed
@@ -103,7 +105,7 @@ SIGNS = {
 def group(event: ev.AnyEvent) -> str:
     """The group of an event, a key of ``SIGNS``."""
     if isinstance(event, ProgramEvent):
-        return "error" if isinstance(event, ev.ProgramRaised) else "program"
+        return "error" if isinstance(event, ev.ProgramRaised | ev.Warned) else "program"
     if isinstance(event, ev.BindingEntered):
         return "binding"
     if isinstance(event, DispatchEvent):

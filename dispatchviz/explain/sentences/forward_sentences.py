@@ -65,6 +65,9 @@ def _accumulator(trace: Trace, event: ev.AccumulatorMade) -> Statement:
     return Statement("AccumulateGrad referenced", text)
 
 
+_ENDS = "The graph of what is computed from it ends there: no backward pass goes on to what was detached."
+
+
 def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
     """The kernel made no Node: because of grad mode, the inputs, or the operator."""
     match event.why:
@@ -74,7 +77,9 @@ def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
             text = f"{event.operator} is never differentiable, so no Node is made: the kernel only redispatches."
             return Statement("never differentiable", text)
         case "detached":
-            return Statement("detached", "No Node is made: detach returns a tensor without history.")
+            return Statement(
+                "detached", f"No Node is made: detach returns a tensor without history, on the same memory. {_ENDS}"
+            )
         case _:
             text = "Grad mode is off, so no Node is made: the kernel only redispatches."
             return Statement("grad mode is off", text)

@@ -112,7 +112,11 @@ def _cause(trace: Trace, event: ev.NodeCreated) -> str:
     return f"{who} {require} grad, so the call of {call.operator}"
 
 
-def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statement:
+_SHOWN_IN_PYTHON = 3
+"""So many edges are shown as Python shows them."""
+
+
+def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statements:
     """Where the Node's gradients go."""
     node = node_title(trace, event.node, event.seq)
     if not event.edges:
@@ -120,13 +124,40 @@ def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statement:
             "no edges", f"{node} has no edges: no gradient is passed on from here.", (_claim(trace, event),)
         )
     parts = [_edge(trace, event, position) for position in range(len(event.edges))]
+    shown = _in_python(trace, event)
     if len(parts) == 1:
-        return Statement("one edge", f"{node} gets one edge, {parts[0]}.", (_claim(trace, event),))
+        return Statement("one edge", f"{node} gets one edge, {parts[0]}.", (_claim(trace, event),)), *shown
     ends = "root" if node.startswith("GraphRoot") else "input"
     text = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}: {'; '.join(parts)}."
     if None in event.edges:
         text += " An empty edge is kept, so that the indices of edges are those of the inputs."
-    return Statement("edges", text, (_claim(trace, event),))
+    return Statement("edges", text, (_claim(trace, event),)), *shown
+
+
+def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
+    """The same as Python shows it; what the second numbers mean, where they are not all 0."""
+    if len(event.edges) > _SHOWN_IN_PYTHON or not any(event.edges):
+        return ()
+    nodes = index(trace).nodes
+    pairs = [
+        (plain_node(nodes[edge[0]].name), edge[1]) if edge and edge[0] in nodes else ("None", 0) for edge in event.edges
+    ]
+    text = ", ".join(f"({name}, {number})" for name, number in pairs)
+    told = f"In Python: next_functions is ({text}{',' if len(pairs) == 1 else ''})."
+    numbered = next((position for position, (_, number) in enumerate(pairs) if number), None)
+    if numbered is not None:
+        told += (
+            f" The second number is the input of that Node which gets the gradient: {_output(trace, event, numbered)}."
+        )
+    return (Statement("edges in Python", told, (_claim(trace, event),)),)
+
+
+def _output(trace: Trace, event: ev.EdgesCollected, position: int) -> str:
+    """Why an edge leads to another input than the first."""
+    edge, tensor = event.edges[position], event.inputs[position][1] if position < len(event.inputs) else None
+    number = edge[1] if edge else 0
+    which = tensor_name(trace, tensor, event.seq) if tensor is not None else "the tensor"
+    return f"{which} is output {number}, counted from 0, of the call that made it"
 
 
 def _edge(trace: Trace, event: ev.EdgesCollected, position: int) -> str:
@@ -153,4 +184,5 @@ def _why_empty(trace: Trace, event: ev.EdgesCollected, tensor: int | None) -> st
 def _claim(trace: Trace, event: ev.EdgesCollected) -> NodeEdges:
     nodes = index(trace).nodes
     targets = [nodes.get(edge[0]) if edge else None for edge in event.edges]
-    return NodeEdges(event.node, tuple(made.name if made else "" for made in targets))
+    numbers = tuple(edge[1] if edge else 0 for edge in event.edges)
+    return NodeEdges(event.node, tuple(made.name if made else "" for made in targets), numbers)

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.errors.broken_rules import broken_rule
+from dispatchviz.explain.errors.endless_calls import called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
 from dispatchviz.explain.sentences.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import ProgramEvent, RegistrationEvent
@@ -39,10 +40,21 @@ def why(trace: Trace, event: ProgramEvent) -> Statements:
             return Statement("printed", f"The program printed: {shortened(event.text, _WIDTH)}")
         case ev.TensorFormatted():
             return why_formatted(trace, event)
+        case ev.Warned():
+            return _warned(trace, event)
         case ev.ProgramRaised():
             return _ended(trace, event)
         case _:
             assert_never(event)
+
+
+def _warned(trace: Trace, event: ev.Warned) -> Statement:
+    """Of what, and where it points to."""
+    what = " ".join(event.message.split())
+    if not event.category:
+        return Statement("warning on stderr", f"PyTorch writes a warning to stderr ({event.file}): {what}")
+    where = f" for line {event.line} of {event.file}" if event.file in trace.header.sources else ""
+    return Statement("warning", f"Python issues a {event.category}{where}: {what}")
 
 
 def why_binding(trace: Trace, event: ev.BindingEntered) -> Statements:
@@ -145,11 +157,18 @@ def _ended(trace: Trace, event: ev.ProgramRaised) -> Statements:
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
     begin = f"{event.exception} ended the program{where}"
     errors = (trace[step] for step in reversed(trace.steps_of(ev.ErrorRaised)))
-    same = (error for error in errors if isinstance(error, ev.ErrorRaised) and error.message == event.message)
+    same = (error for error in errors if isinstance(error, ev.ErrorRaised) and _is_same(error, event))
     error = next(same, event)
     rule = _rule(trace, error)
     ended = Statement("program ended", f"{begin}." if rule else _with_message(begin, event))
     return *_changed(trace, error), ended, *rule, *(_said(event) if rule else ())
+
+
+def _is_same(error: ev.ErrorRaised, event: ev.ProgramRaised) -> bool:
+    """Whether an error is the one that ended the program; the end of the stack has several messages."""
+    if error.exception != event.exception:
+        return False
+    return error.message == event.message or event.exception == "RecursionError"
 
 
 def _with_message(begin: str, event: ev.ErrorRaised | ev.ProgramRaised) -> str:
@@ -174,5 +193,5 @@ def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[St
 
 def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
     """The rule that was broken, unless the program's own reason is known."""
-    rule = broken_rule(event.message)
+    rule = called_again(trace, event) or broken_rule(event.message)
     return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()

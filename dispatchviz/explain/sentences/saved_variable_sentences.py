@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from math import prod
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import ordinal
-from dispatchviz.explain.sentences.sentence_claims import NodeKeeps
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.sentence_claims import NodeKeeps, SavedBytes
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -17,7 +20,7 @@ def why_attribute(trace: Trace, event: ev.AttributeSaved) -> Statement:
     return Statement("attribute saved", f"{node} saves {event.name} = {event.value}: its formula uses it.")
 
 
-def why_saved(trace: Trace, event: ev.VariableSaved) -> Statement:
+def why_saved(trace: Trace, event: ev.VariableSaved) -> Statements:
     """Of a tensor: itself with its version, or what a pack hook returned for it."""
     node = node_title(trace, event.node, event.seq)
     if event.tensor is None:
@@ -35,12 +38,45 @@ def why_saved(trace: Trace, event: ev.VariableSaved) -> Statement:
         f"{node} saves {what} as {event.name} for {whose}, with its version, {event.version}: if an in-place "
         "operation changes that version later, using the saved variable raises an error."
     )
-    return Statement("tensor saved", text, (NodeKeeps(event.node, event.name, event.tensor),))
+    saved = Statement("tensor saved", text, (NodeKeeps(event.node, event.name, event.tensor),))
+    return saved, *_memory(trace, event.tensor, event.seq)
+
+
+def _memory(trace: Trace, tensor: int, at: int) -> tuple[Statement, ...]:
+    """How much is kept, and how long; nothing of what shows some elements several times, or has none in memory."""
+    known = index(trace)
+    made, shape = known.tensors.get(tensor), known.shape(tensor, at)
+    if (
+        made is None
+        or shape is None
+        or made.shape != shape
+        or made.device == "meta"
+        or made.storage < 0
+        or 0 in made.stride
+    ):
+        return ()
+    size = prod(shape) * _item_size(made.dtype)
+    if not size:
+        return ()
+    text = (
+        f"Nothing is copied: the tensor's {size:,} bytes stay in memory until a backward pass without retain_graph has "
+        "run the Node, or the graph is gone."
+    )
+    return (Statement("memory of what is saved", text, (SavedBytes(tensor, size),)),)
 
 
 def _tensor(trace: Trace, tensor: int, at: int) -> str:
     name = tensor_name(trace, tensor, at)
     return name if " " in name else f"the tensor {name}"
+
+
+def _item_size(dtype: str) -> int:
+    """Bytes of an element of ``torch.float32``; 0 if the name does not tell."""
+    number = _NUMBERS.fullmatch(dtype)
+    return int(number[1]) // 8 if number else int(dtype == "torch.bool")
+
+
+_NUMBERS = re.compile(r"torch\.(?:b?float|u?int|complex)(\d+)")
 
 
 def why_not_saved(trace: Trace, event: ev.VariableNotSaved) -> Statement:

@@ -124,6 +124,15 @@ class NodeEdges(Struct, frozen=True):
     node: int
     targets: tuple[str, ...]
     """Names of Nodes; empty for an empty edge."""
+    numbers: tuple[int, ...]
+    """Which input of those; 0 for an empty edge."""
+
+
+class SavedBytes(Struct, frozen=True):
+    """How much memory the elements of a tensor take."""
+
+    tensor: int
+    size: int
 
 
 class History(Struct, frozen=True):
@@ -366,6 +375,7 @@ Claim = (
     | AutogradKernel
     | NodeKeeps
     | NodeEdges
+    | SavedBytes
     | History
     | TensorKeys
     | Version

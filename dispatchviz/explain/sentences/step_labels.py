@@ -87,6 +87,11 @@ def _formatted(trace: Trace, event: ev.TensorFormatted) -> str:
     return f"{event.function} of {tensor_name(trace, event.tensor, event.seq)} ({calls})"
 
 
+@_of(ev.Warned)
+def _warned(trace: Trace, event: ev.Warned) -> str:
+    return _error(event.category or "warning on stderr", event.message)
+
+
 @_of(ev.ProgramRaised)
 def _program_raised(trace: Trace, event: ev.ProgramRaised) -> str:
     return "interrupted" if event.exception == "KeyboardInterrupt" else _error(event.exception, event.message)
@@ -350,7 +355,10 @@ def _node(trace: Trace, event: ev.NodeCreated) -> str:
 
 @_of(ev.EdgesCollected)
 def _edges(trace: Trace, event: ev.EdgesCollected) -> str:
-    targets = [f"→ {node_title(trace, edge[0], event.seq)}" if edge else "empty" for edge in event.edges]
+    targets = [
+        f"→ {node_title(trace, edge[0], event.seq)}{f' input {edge[1]}' if edge[1] else ''}" if edge else "empty"
+        for edge in event.edges
+    ]
     names = [f"{name} " for name, _ in event.inputs] if len(event.inputs) == len(targets) else [""] * len(targets)
     edges = ", ".join([name + target for name, target in zip(names, targets, strict=True)])
     return shortened(f"edges {edges or 'none'}", WIDTH + 20)

@@ -3,20 +3,51 @@
 from __future__ import annotations
 
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.cells.pytorch_tables import cell_of, pytorch
 from dispatchviz.explain.sentences.english import counted
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.sentence_claims import CellHolds
+from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index, latest
 
 
-def entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statement:
+def entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statements:
     """Which mode or subclass gets the call, and where the calls that it makes go."""
+    return _called(trace, event), *_composite(trace, event)
+
+
+def _called(trace: Trace, event: ev.TorchDispatchEntered) -> Statement:
     gets = f"gets {event.function} in its __torch_dispatch__, {_when(trace, event)}. {_calls(event)}"
     if event.kind == "mode":
         return Statement("mode called", f"The mode {event.handler} {gets}")
     return Statement("tensor subclass called", f"The tensor subclass {event.handler} {gets}")
+
+
+def _composite(trace: Trace, event: ev.TorchDispatchEntered) -> tuple[Statement, ...]:
+    """Why Python sees a composite operator, whose kernel autograd keys run above Python."""
+    call = around(trace, event.seq, ev.Dispatched)
+    kernel = _composite_kernel(trace, call.operator) if call else ""
+    if call is None or call.key != "Python" or not kernel:
+        return ()
+    text = f"{call.operator} comes here as a whole because its set has no autograd key"
+    if latest(index(trace).inference, event.seq):
+        text += ": inference mode excludes them"
+    text += f". At those, above Python, its composite kernel {kernel} would have called other operators in its place."
+    return (Statement("composite in Python", text, (CellHolds(call.operator, "AutogradCPU", kernel, "math kernel"),)),)
+
+
+def _composite_kernel(trace: Trace, operator: str) -> str:
+    """The composite kernel that PyTorch has in the autograd cells of an operator; empty if the program changed it."""
+    registered = (trace[step] for step in trace.steps_of(ev.KernelRegistered))
+    if any(isinstance(event, ev.KernelRegistered) and event.operator == operator for event in registered):
+        return ""
+    known = pytorch("cpu").get(operator)
+    cell = known and cell_of(known, DispatchKey.AutogradCPU)
+    return cell.kernel.name if cell and cell.kernel and cell.source == DispatchKey.CompositeImplicitAutograd else ""
 
 
 def _when(trace: Trace, event: ev.TorchDispatchEntered) -> str:

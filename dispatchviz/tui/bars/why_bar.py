@@ -49,8 +49,8 @@ def _left_off(event: ProgramRaised) -> Line:
     interrupted = event.exception == INTERRUPTED
     how = "was interrupted here" if interrupted else "stopped here with an error"
     text = (f" The program {how}: ", "hint" if interrupted else "error")
-    keys = (*_caps("move('into_back')", "back"), GAP, *_caps("jump('first')", "start"), GAP, *_caps("help", "keys"))
-    return line(text, *keys)
+    more = _caps("jump('first')", "start") if interrupted else _caps("traceback", "traceback")
+    return line(text, *_caps("move('into_back')", "back"), GAP, *more, GAP, *_caps("help", "keys"))
 
 
 GAP: Span = ("  ", "")

@@ -68,7 +68,7 @@ TARGETS: Mapping[str, Find] = {
     "redispatch": _redispatch,
     "guard": _of(ev.GuardEntered),
     "accumulation": _of(ev.GradientAccumulated),
-    "error": _of(ev.ErrorRaised, ev.ProgramRaised),
+    "error or warning": _of(ev.ErrorRaised, ev.ProgramRaised, ev.Warned),
     "line": _of_rows(RowKind.STATEMENT),
     "turn": _of_rows(RowKind.TURN),
     "call of a function of yours": _of_rows(RowKind.CALL),

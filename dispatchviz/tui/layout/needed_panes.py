@@ -31,6 +31,7 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.Printed: (OUTPUT, SOURCE),
     ev.TensorFormatted: (SOURCE, OUTPUT),
     ev.ProgramRaised: (SOURCE, CALLS),
+    ev.Warned: (SOURCE, CALLS),
     ev.BindingEntered: (CALLS, SOURCE),
     ev.Dispatched: (KEYS, CALLS),
     ev.KeySetComputed: (KEYS, CALLS),

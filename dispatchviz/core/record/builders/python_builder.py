@@ -86,12 +86,12 @@ class PythonBuilder(BuilderBase):
         """A variable names a tensor no more."""
         self._event(ev.NameUnbound, name, self.tensors[tensor])
 
-    def raised(self, kind: str, message: str, file: str, line: int) -> None:
+    def raised(self, kind: str, message: str, file: str, line: int, traceback: str) -> None:
         """An exception left the program: every open event but its line ends, since an interrupt is raised anywhere."""
         self.moved = False  # it stays with the line that it came from
         self.all_written()
         self.open = self._enclosing_line()
-        self._event(ev.ProgramRaised, kind, message, file, line)
+        self._event(ev.ProgramRaised, kind, message, file, line, traceback)
 
     def _enclosing_line(self) -> int | None:
         seq = self.open

@@ -114,6 +114,7 @@ from dispatchviz.core.record.events.program_events import (
     ProgramRaised,
     SourceLine,
     TensorFormatted,
+    Warned,
 )
 from dispatchviz.core.record.events.registration_events import CellsRecomputed, KernelRegistered, OperatorDefined
 from dispatchviz.core.record.events.stream_events import (
@@ -261,6 +262,7 @@ __all__ = [
     "VariablesReleased",
     "VersionBumped",
     "ViewMade",
+    "Warned",
 ]
 
 AnyEvent = (
@@ -285,6 +287,7 @@ AnyEvent = (
     | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
+    | Warned
     | ResultHashed | NumbersRecorded
 )  # fmt: skip
 """The last ones are only in recordings that were asked for them (``OPTIONAL``)."""

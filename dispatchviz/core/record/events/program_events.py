@@ -69,6 +69,20 @@ class TensorFormatted(Event, frozen=True):
     """The method that was called."""
 
 
+class Warned(Event, frozen=True):
+    """A warning is issued: PyTorch's, a library's or the program's own. Those that a filter ignores are no events."""
+
+    category: str
+    """Name of the warning's class: ``UserWarning``; empty if PyTorch writes it to stderr by itself (``TORCH_WARN``
+    outside of a call from Python)."""
+    message: str
+    """Its text."""
+    file: str
+    """Name of the file that it points to, as in the header's ``sources``; PyTorch's own if it is not Python's."""
+    line: LineNumber
+    """Line number in ``file``, from 1; 0 if unknown."""
+
+
 class ProgramRaised(Event, frozen=True):
     """An exception left the program. Always the last event."""
 
@@ -80,3 +94,5 @@ class ProgramRaised(Event, frozen=True):
     """Name of the program's own file in which it was raised, as in the header's ``sources``; empty if there is none."""
     line: LineNumber
     """Line number of the program's own line, from 1; 0 if there is none."""
+    traceback: str = ""
+    """What Python printed of it; empty in traces of older versions, of ``record()``, and of an interrupt."""

@@ -40,9 +40,13 @@ class PythonRecorder(RecorderBase):
         """Opens the event of a tensor whose text is made."""
         self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
 
-    def program_raised(self, error: BaseException, file: str, line: int) -> None:
+    def program_raised(self, error: BaseException, file: str, line: int, traceback: str = "") -> None:
         """The last event of a program that failed."""
-        self.note(("raised", type(error).__name__, text_of(error), file, line))
+        self.note(("raised", type(error).__name__, text_of(error), file, line, traceback))
+
+    def warned(self, category: str, message: str, file: str, line: int) -> None:
+        """A warning is about to be shown."""
+        self._emit(ev.Warned, category, message, file, line)
 
     def error_raised(self, error: BaseException) -> None:
         """An exception, where it is first seen."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from sys import getrecursionlimit, setrecursionlimit  # a recorded program may find others in sys
 from types import FunctionType
 from typing import Any
 
 Method = Callable[..., Any]
+
+ROOM = 200
+"""So many more frames a method gets that met the end of the stack."""
 
 
 class SafetyNet(ABC):
@@ -28,6 +32,23 @@ class SafetyNet(ABC):
         for name, method in list(vars(cls).items()):
             if isinstance(method, FunctionType) and not name.startswith("_"):
                 setattr(cls, name, _with_net(method))
+
+    def _failed(self, error: Exception, method: Method, *args: Any, **kwargs: Any) -> Any:
+        """Drops out, unless a program that goes too deep left no room on the stack: then the method gets some."""
+        if isinstance(error, RecursionError):
+            limit = getrecursionlimit()
+            try:
+                return self._with_room(limit, method, *args, **kwargs)
+            except Exception as another:
+                error = another
+            finally:
+                setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
+        self._give_up(error)
+        return None
+
+    def _with_room(self, limit: int, method: Method, *args: Any, **kwargs: Any) -> Any:
+        setrecursionlimit(limit + ROOM)
+        return method(self, *args, **kwargs)
 
     @abstractmethod
     def _give_up(self, error: Exception) -> None:
@@ -59,7 +80,7 @@ def _that_finds_the_caller(method: Method) -> Method:
                 self.find_caller()
             return method(self, *args, **kwargs)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, *args, **kwargs)
 
     return guarded
 
@@ -72,7 +93,7 @@ def _of_none(method: Method) -> Method:
         try:
             return method(self)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method)
 
     return guarded
 
@@ -82,7 +103,7 @@ def _of_one(method: Method) -> Method:
         try:
             return method(self, a)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, a)
 
     return guarded
 
@@ -92,7 +113,7 @@ def _of_two(method: Method) -> Method:
         try:
             return method(self, a, b)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, a, b)
 
     return guarded
 
@@ -102,7 +123,7 @@ def _of_three(method: Method) -> Method:
         try:
             return method(self, a, b, c)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, a, b, c)
 
     return guarded
 
@@ -112,7 +133,7 @@ def _of_four(method: Method) -> Method:
         try:
             return method(self, a, b, c, d)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, a, b, c, d)
 
     return guarded
 
@@ -122,7 +143,7 @@ def _of_five(method: Method) -> Method:
         try:
             return method(self, a, b, c, d, e)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, a, b, c, d, e)
 
     return guarded
 
@@ -132,7 +153,7 @@ def _of_many(method: Method) -> Method:
         try:
             return method(self, *args)
         except Exception as error:
-            self._give_up(error)
+            return self._failed(error, method, *args)
 
     return guarded
 
