@@ -20,10 +20,11 @@ from textual.actions import parse
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.terminal_output import print_lines
-from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
+from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
 from dispatchviz.tui.commands import moves
 from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
@@ -169,13 +170,32 @@ class StepperApp(TerminalApp[None]):
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))
 
-    def on_unfold(self) -> None:
-        self.show(moves.move(self.session, "unfold"))
-
     def action_page(self, direction: int) -> None:
         """A page of the pane that has the focus; in the steps that moves the cursor."""
         if rows := self.view.scroll_page(direction):
             self.show(Update(self.session.cursor.page(rows)))
+
+    def action_row(self, direction: int) -> None:
+        """The next row: the one of the cursor in the steps, the chosen one in another pane."""
+        if self.view.focused_pane == STEPS:
+            self.show(moves.move(self.session, "down" if direction > 0 else "up"))
+        else:
+            moved = self.view.panes[self.view.focused_pane].choose(direction)
+            note = None if moved else line((" No row on that side leads anywhere", "hint"))
+            self.show(Update(self.session.cursor, note))
+
+    def action_enter(self) -> None:
+        """Unfolds the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
+        if self.view.focused_pane == STEPS:
+            self.show(moves.move(self.session, "unfold"))
+        elif (row := self.view.chosen_row) is not None:
+            self.carry_out(go_to_row(self.session, row))
+        else:
+            self.view.action_zoom()
+
+    def action_ask_thing(self) -> None:
+        """Asks about what the chosen row of a pane names; without one about what the step does."""
+        self.carry_out(ask_thing(self.session, self.view.chosen_row))
 
     def action_help_quit(self) -> None:
         self.show(how_to_quit(self.session))

@@ -118,7 +118,7 @@ def nodes_of(trace: Trace, at: int) -> list[int]:
 def calls_of(trace: Trace, at: int) -> list[ev.AnyEvent]:
     """The calls that a step is or is within, innermost first; without one the binding, without that the line."""
     events: list[ev.AnyEvent] = [event for event in (trace[at], *trace.ancestors(at)) if isinstance(event, CALLS)]
-    calls = [event for event in events if isinstance(event, ev.Dispatched | ev.FunctionEntered)]
+    calls: list[ev.AnyEvent] = [event for event in events if isinstance(event, ev.Dispatched | ev.FunctionEntered)]
     return calls or events[:1]
 
 

@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.things.crossing import calls_of, made_by, root_within
-from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -21,7 +21,7 @@ CALLS_LOOKED_AT = 4
 """So many of the calls of a line are looked at."""
 
 
-def things_of(trace: Trace, at: int) -> list[Thing]:
+def things_of(trace: Trace, at: int) -> list[TensorThing | NodeThing]:
     """Each once."""
     known = index(trace)
     found = [
@@ -29,7 +29,7 @@ def things_of(trace: Trace, at: int) -> list[Thing]:
         for thing in dict.fromkeys(_named(trace, at))
         if thing.number in (known.tensors if isinstance(thing, TensorThing) else known.nodes)
     ]
-    return list(found[:MOST])
+    return found[:MOST]
 
 
 def _named(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:

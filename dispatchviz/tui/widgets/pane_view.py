@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
+from msgspec.structs import replace
 from rich.style import Style
 from textual import events
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import Rows
 from dispatchviz.tui.panes.row_changes import GUTTER, marked
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line
-from dispatchviz.tui.widgets.rows_view import Goto, RowsView
+from dispatchviz.tui.widgets.rows_view import Goto, RowsView, leads_somewhere
 
 Place = tuple[Trace | None, int, int]
 """Trace, step, width."""
@@ -35,6 +38,10 @@ class PaneView(RowsView):
         self._cursor: Cursor | None = None
         self._made: tuple[Place, list[Line]] = (NOTHING, [])
         self._wrapped: list[Line] = []
+        self._starts: list[int] = []
+        """Of each of these where the row begins that it is a part of."""
+        self._chosen: int | None = None
+        """Where the chosen row begins."""
 
     def show(self, cursor: Cursor) -> None:
         """Follows the cursor; rows that differ from where it came from get a sign."""
@@ -68,11 +75,63 @@ class PaneView(RowsView):
         return [row.plain for row in self._wrapped]
 
     def row(self, at: int, width: int) -> Line:
-        return self._wrapped[at]
+        return pointed(self._wrapped[at]) if self.has_focus and at == self._chosen else self._wrapped[at]
 
     def row_base(self, at: int) -> Style:
+        if self.has_focus and self._chosen is not None and at < self.port.count and self._starts[at] == self._chosen:
+            return self.palette.base + self.palette.highlight
         shaded = at < self.port.count and self._wrapped[at].shaded
         return self.palette.base + self.palette.shade if shaded else self.palette.base
+
+    # -- the chosen row ------------------------------------------------------------------------------------------------
+
+    @property
+    def shown_title(self) -> str:
+        if self._chosen is None or not self.has_focus:
+            return self.title
+        goes = " goes there," if self._wrapped[self._chosen].goto is not None else " or"
+        enter, ask, leave = (key_of(action).first for action in ("app.enter", "app.ask_thing", "zoom(False)"))
+        return f"{self.title}  {enter}{goes} {ask} asks, {leave} leaves"
+
+    @property
+    def chosen_row(self) -> Line | None:
+        if self.port.height == 1:
+            return None if (said := self.said) is None or said.goto is None else said
+        return None if self._chosen is None else self._wrapped[self._chosen]
+
+    def choose(self, direction: int) -> bool:
+        at = self._next_choice(direction)
+        if at is None:
+            before = self.port.top
+            self.scroll_rows(before + direction)
+            return self.port.top != before
+        self._chosen = at
+        self.reveal(at, AROUND)
+        self.refresh()
+        return True
+
+    def let_go(self) -> bool:
+        was, self._chosen = self._chosen, None
+        if was is not None:
+            self.refresh()
+        return was is not None
+
+    def _next_choice(self, direction: int) -> int | None:
+        """The nearest row on one side that leads somewhere: of the chosen one, else of the end of what is in sight."""
+        choices = [at for at, row in enumerate(self._wrapped) if self._starts[at] == at and leads_somewhere(row)]
+        if self._chosen is not None:
+            begin = self._chosen
+        else:
+            top = self.port.top
+            begin = top - 1 if direction > 0 else min(top + self.port.rows, self.port.count)
+        after = [at for at in choices if (at > begin if direction > 0 else at < begin)]
+        return None if not after else after[0] if direction > 0 else after[-1]
+
+    def _choose_again(self, key: str) -> None:
+        """Of another step the row that is about the same, if it is in sight; none else."""
+        same = (at for at, row in enumerate(self._wrapped) if key and row.key == key and leads_somewhere(row))
+        at = next(same, None)
+        self._chosen = at if at is not None and self.port.y_of(at) is not None else None
 
     def pointed_at(self, at: int) -> None:
         if (step := self._wrapped[at].goto) is not None:
@@ -80,7 +139,10 @@ class PaneView(RowsView):
 
     def fitted(self) -> None:
         rows = self._rows(self._cursor) if self._cursor else []
-        before, self._wrapped = self._wrapped, [part for row in rows for part in _parts(row, self.port.row_width)]
+        before, key = self._wrapped, "" if self._chosen is None else self._wrapped[self._chosen].key
+        parts = [_parts(row, self.port.row_width) for row in rows]
+        self._wrapped = [part for row in parts for part in row]
+        self._starts = [start for start, row in _numbered(parts) for _ in row]
         self._stay_in_reach()
         self.port.count = len(self._wrapped)
         here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
@@ -88,6 +150,7 @@ class PaneView(RowsView):
             self.scroll_rows(0)
         else:
             self.reveal(here, AROUND)
+        self._choose_again(key)
         if len(before) != self.port.count:
             self.refresh()  # the scroll bar changes with it
         else:
@@ -112,6 +175,20 @@ class PaneView(RowsView):
         if self._made[0] != (trace, at, width):
             self._made = (trace, at, width), [cut_row(row) for row in self._make(trace, at, width)]
         return self._made[1]
+
+
+def pointed(row: Line) -> Line:
+    """A chosen row: with a sign in the gutter, behind that of a change."""
+    (gutter, role), *rest = row.spans or (("  ", ""),)
+    return replace(row, spans=((gutter[:1], role), ("›", "focus"), (gutter[2:], role), *rest))
+
+
+def _numbered(rows: Iterable[list[Line]]) -> Iterator[tuple[int, list[Line]]]:
+    """Rows with the place at which each begins."""
+    at = 0
+    for row in rows:
+        yield at, row
+        at += len(row)
 
 
 def _parts(row: Line, width: int) -> list[Line]:

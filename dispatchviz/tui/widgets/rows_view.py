@@ -37,6 +37,11 @@ class Goto(Message):
         self.step = step
 
 
+def leads_somewhere(row: Line) -> bool:
+    """Whether there is a step to go to from a row, or something to ask."""
+    return row.goto is not None or row.about is not None
+
+
 class RowsView(Widget, can_focus=True):
     """Rows under a title that stays. Subclasses override ``row`` and ``fitted``, and set ``port.count``.
 
@@ -75,6 +80,24 @@ class RowsView(Widget, can_focus=True):
     def pointed_at(self, at: int) -> None:
         """The reader clicked on a row."""
 
+    @property
+    def chosen_row(self) -> Line | None:
+        """The row that Enter and questions are for; None if none is chosen."""
+        return None
+
+    def choose(self, direction: int) -> bool:
+        """Chooses the next row that leads somewhere, else scrolls; returns whether there was anything to do."""
+        return False
+
+    def let_go(self) -> bool:
+        """Chooses no row; returns whether one was chosen."""
+        return False
+
+    @property
+    def shown_title(self) -> str:
+        """The title, with what a reader can do here now."""
+        return self.title
+
     def fitted(self) -> None:
         """The size has changed."""
 
@@ -112,7 +135,9 @@ class RowsView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         port, strip = self.port, self.palette.strip
         if y == 0:
-            title = title_row(self.key, self.title, self.has_focus, port.width, self.said if port.height == 1 else None)
+            title = title_row(
+                self.key, self.shown_title, self.has_focus, port.width, self.said if port.height == 1 else None
+            )
             return strip(title, port.width, self.palette.base)
         at = port.row_at(y)
         row = Line() if at is None else self.row_from_left(at)
