@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -18,8 +19,13 @@ from dispatchviz.explain.trace_index.trace_index import index
 CALLS = (ev.Dispatched, ev.FunctionEntered, ev.BindingEntered, ev.SourceLine)
 """What can have made a Node, from within outwards; a line is the widest."""
 
-REASONS_LOOKED_AT = 100
-"""Of the calls within a call that made no Node so many are asked for the reason."""
+REASONS_LOOKED_AT = 200
+"""Of the kernels within a call that made no Node so many are asked for the reason."""
+
+AUTOGRAD_KERNELS = ("VariableType", "torch::autograd")
+"""How names of autograd kernels begin."""
+
+E = TypeVar("E", bound=ev.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +40,17 @@ class Crossing:
 
 def crossing(trace: Trace, at: int) -> Crossing:
     """Within a backward pass the forward call, elsewhere the run of the Node."""
+    at = where_raised(trace, at)
     node = backward_node(trace, at)
     if node is None and not nodes_of(trace, at):
         node = root_within(trace, at)
     return to_backward(trace, at) if node is None else to_forward(trace, node, at)
+
+
+def where_raised(trace: Trace, at: int) -> int:
+    """Of the end of a program that raised the step at which the error began; any other step itself."""
+    errors = trace.steps_of(ev.ErrorRaised) if isinstance(trace[at], ev.ProgramRaised) else ()
+    return errors[-1] if errors else at
 
 
 def backward_node(trace: Trace, at: int) -> int | None:
@@ -155,8 +168,19 @@ def why_none(trace: Trace, at: int) -> str:
     calls = calls_of(trace, at)
     if not calls:
         return "No Node belongs to this step: it is in no call"
-    steps, call = trace.steps_of(ev.NoNodeMade), calls[-1]
-    inside = steps[bisect_left(steps, call.seq) : bisect_right(steps, trace.ends[call.seq])]
-    events = (trace[step] for step in inside[:REASONS_LOOKED_AT])
-    reasons = dict.fromkeys(event.why for event in events if isinstance(event, ev.NoNodeMade))
-    return f"{_called(call)} made no Node: {listed([*reasons]) or 'no autograd kernel ran in it'}"
+    reasons = dict.fromkeys(event.why for event in _inside(trace, calls[-1].seq, ev.NoNodeMade))
+    return f"{_called(calls[-1])} made no Node: {listed([*reasons]) or _without_reason(trace, calls[-1].seq)}"
+
+
+def _without_reason(trace: Trace, call: int) -> str:
+    """What is to be said of a call of which no kernel says why it recorded nothing."""
+    kernels = (event.kernel for event in _inside(trace, call, ev.KernelEntered))
+    own = next((kernel for kernel in kernels if kernel.startswith(AUTOGRAD_KERNELS)), "")
+    return f"{own} makes none" if own else "no autograd kernel ran in it"
+
+
+def _inside(trace: Trace, call: int, kind: type[E]) -> list[E]:
+    """The first events of a kind within a call."""
+    steps = trace.steps_of(kind)
+    inside = steps[bisect_left(steps, call) : bisect_right(steps, trace.ends[call])]
+    return [event for step in inside[:REASONS_LOOKED_AT] if isinstance(event := trace[step], kind)]

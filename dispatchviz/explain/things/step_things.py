@@ -8,8 +8,9 @@ from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors.version_counters import invalidated_of
 from dispatchviz.explain.moment.step_tensors import tensors_of
-from dispatchviz.explain.things.crossing import calls_of, made_by, root_within
+from dispatchviz.explain.things.crossing import calls_of, made_by, root_within, where_raised
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
@@ -23,7 +24,7 @@ CALLS_LOOKED_AT = 4
 
 def things_of(trace: Trace, at: int) -> list[TensorThing | NodeThing]:
     """Each once."""
-    known = index(trace)
+    known, at = index(trace), where_raised(trace, at)
     found = [
         thing
         for thing in dict.fromkeys(_named(trace, at))
@@ -34,6 +35,8 @@ def things_of(trace: Trace, at: int) -> list[TensorThing | NodeThing]:
 
 def _named(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
     event = trace[at]
+    if isinstance(event, ev.ErrorRaised):
+        yield from _to_blame(trace, at)
     own = trace.columns.nodes[at]
     is_of_engine = isinstance(event, ev.NodeStarted | ev.NodeFinished | ev.NodeQueued | ev.DependencyMet)
     if own >= 0 and (trace.columns.tensors[at] < 0 or is_of_engine):
@@ -51,6 +54,14 @@ def _named(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
         yield NodeThing(root)
     if (running := around(trace, at, ev.NodeStarted)) is not None:
         yield NodeThing(running.node)
+
+
+def _to_blame(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
+    """What a Node saved and was changed since: that is why it raises."""
+    running = around(trace, at, ev.NodeStarted)
+    if running is not None:
+        saved = (event.tensor for event, _ in invalidated_of(trace, running.node, at))
+        yield from (TensorThing(tensor) for tensor in saved if tensor is not None)
 
 
 def _results(trace: Trace, event: ev.AnyEvent) -> Iterator[int]:

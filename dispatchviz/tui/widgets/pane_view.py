@@ -87,17 +87,19 @@ class PaneView(RowsView):
 
     @property
     def shown_title(self) -> str:
-        if self._chosen is None or not self.has_focus:
+        row = self.chosen_row if self.has_focus else None
+        if row is None:
             return self.title
-        goes = " goes there," if self._wrapped[self._chosen].goto is not None else " or"
         enter, ask, leave = (key_of(action).first for action in ("app.enter", "app.ask_thing", "zoom(False)"))
-        return f"{self.title}  {enter}{goes} {ask} asks, {leave} leaves"
+        goes = f"{enter} goes there" if row.goto is not None else f"{enter} asks"
+        asks = f", {ask} asks" if row.goto is not None and row.about is not None else ""
+        return f"{self.title} ›{goes}{asks}, {leave} leaves"
 
     @property
     def chosen_row(self) -> Line | None:
-        if self.port.height == 1:
-            return None if (said := self.said) is None or said.goto is None else said
-        return None if self._chosen is None else self._wrapped[self._chosen]
+        if self._chosen is None:
+            return None
+        return self._wrapped[self._chosen] if self._wrapped else self.said
 
     def choose(self, direction: int) -> bool:
         at = self._next_choice(direction)
@@ -117,7 +119,12 @@ class PaneView(RowsView):
         return was is not None
 
     def _next_choice(self, direction: int) -> int | None:
-        """The nearest row on one side that leads somewhere: of the chosen one, else of the end of what is in sight."""
+        """The nearest row on one side that leads somewhere: of the chosen one, else of the end of what is in sight.
+
+        Of a pane that is only a title that says where there will be something, the title.
+        """
+        if not self._wrapped:
+            return 0 if (said := self.said) is not None and said.goto is not None else None
         choices = [at for at, row in enumerate(self._wrapped) if self._starts[at] == at and leads_somewhere(row)]
         if self._chosen is not None:
             begin = self._chosen
@@ -139,7 +146,7 @@ class PaneView(RowsView):
 
     def fitted(self) -> None:
         rows = self._rows(self._cursor) if self._cursor else []
-        before, key = self._wrapped, "" if self._chosen is None else self._wrapped[self._chosen].key
+        before, chosen = self._wrapped, self.chosen_row
         parts = [_parts(row, self.port.row_width) for row in rows]
         self._wrapped = [part for row in parts for part in row]
         self._starts = [start for start, row in _numbered(parts) for _ in row]
@@ -150,7 +157,7 @@ class PaneView(RowsView):
             self.scroll_rows(0)
         else:
             self.reveal(here, AROUND)
-        self._choose_again(key)
+        self._choose_again("" if chosen is None else chosen.key)
         if len(before) != self.port.count:
             self.refresh()  # the scroll bar changes with it
         else:
