@@ -22,7 +22,7 @@ CALLS = (ev.Dispatched, ev.FunctionEntered, ev.BindingEntered, ev.SourceLine)
 REASONS_LOOKED_AT = 200
 """Of the kernels within a call that made no Node so many are asked for the reason."""
 
-AUTOGRAD_KERNELS = ("VariableType", "torch::autograd")
+AUTOGRAD_KERNELS = ("VariableType", "autogradNotImplemented", "torch::autograd")
 """How names of autograd kernels begin."""
 
 E = TypeVar("E", bound=ev.Event)

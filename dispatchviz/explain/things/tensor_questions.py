@@ -101,7 +101,7 @@ def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
     if event.tensor == tensor:
         return Answer(f"changed in place {said}", step)
     other = tensor_name(trace, event.tensor, at)
-    return Answer(f"{other}, on the same memory, changed in place {said}", step, TensorThing(event.tensor))
+    return Answer(f"{other}, made on the same memory, changed in place {said}", step, TensorThing(event.tensor))
 
 
 def mates(trace: Trace, tensor: int) -> list[int]:

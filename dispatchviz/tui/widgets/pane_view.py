@@ -42,6 +42,8 @@ class PaneView(RowsView):
         """Of each of these where the row begins that it is a part of."""
         self._chosen: int | None = None
         """Where the chosen row begins."""
+        self._walked: tuple[Trace | None, int] = (None, -1)
+        """The step at which the reader has walked through the rows: there they stay where they are."""
 
     def show(self, cursor: Cursor) -> None:
         """Follows the cursor; rows that differ from where it came from get a sign."""
@@ -102,7 +104,7 @@ class PaneView(RowsView):
         return self._wrapped[self._chosen] if self._wrapped else self.said
 
     def choose(self, direction: int) -> bool:
-        at = self._next_choice(direction)
+        at, self._walked = self._next_choice(direction), self._place
         if at is None:
             before = self.port.top
             self.scroll_rows(before + direction)
@@ -152,17 +154,27 @@ class PaneView(RowsView):
         self._starts = [start for start, row in _numbered(parts) for _ in row]
         self._stay_in_reach()
         self.port.count = len(self._wrapped)
-        here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
-        if here is None:
-            self.scroll_rows(0)
-        else:
-            self.reveal(here, AROUND)
+        self._scroll()
         self._choose_again("" if chosen is None else chosen.key)
         if len(before) != self.port.count:
             self.refresh()  # the scroll bar changes with it
         else:
             pairs = enumerate(zip_longest(before, self._wrapped))
             self.refresh_rows(at for at, (old, new) in pairs if old != new)
+
+    def _scroll(self) -> None:
+        """Brings the row to look at into sight, unless the reader looks at others already."""
+        here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
+        if self._place == self._walked:
+            self.scroll_rows(self.port.top)
+        elif here is None:
+            self.scroll_rows(0)
+        else:
+            self.reveal(here, AROUND)
+
+    @property
+    def _place(self) -> tuple[Trace | None, int]:
+        return (None, -2) if self._cursor is None else (self._cursor.trace, self._cursor.at)
 
     def _stay_in_reach(self) -> None:
         """Scrolls back as far as rows are shorter now."""

@@ -199,7 +199,7 @@ def test_a_story_of_one_tensor() -> None:
     (view,) = [answer for answer in of_row["Who made it?"].answers if "view of" in answer.text]
     assert view.thing == TensorThing(w)
     (change,) = of_row["Who changed it?"].answers
-    assert change.text == "w, on the same memory, changed in place by add_.Tensor, version 0 → 1"
+    assert change.text == "w, made on the same memory, changed in place by add_.Tensor, version 0 → 1"
     assert change.seq == step(trace, ev.VersionBumped)
 
 
