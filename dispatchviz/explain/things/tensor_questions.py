@@ -106,12 +106,18 @@ def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
 
 def mates(trace: Trace, tensor: int) -> list[int]:
     """Other tensors that appeared on the storage of a tensor, in order."""
+    return [trace.columns.tensors[step] for step in _appeared(trace, tensor)]
+
+
+def _appeared(trace: Trace, tensor: int) -> list[int]:
+    """The steps at which the others did; no event is looked at."""
     made = index(trace).tensors.get(tensor)
     if made is None or made.storage < 0:
         return []
-    tensors = trace.columns.tensors
-    on_it = dict.fromkeys(tensors[step] for step in trace.columns.of_storage.get(made.storage, ()))
-    return [other for other in on_it if other != tensor]
+    tensors, first = trace.columns.tensors, dict[int, int]()
+    for step in trace.columns.of_storage.get(made.storage, ()):
+        first.setdefault(tensors[step], step)
+    return [step for other, step in first.items() if other != tensor]
 
 
 # -- who has it ----------------------------------------------------------------------------------------------------
@@ -162,17 +168,15 @@ def _gradient(trace: Trace, step: int, at: int) -> Answer:
 
 
 def _shares(trace: Trace, tensor: int, at: int) -> Question:
-    others = mates(trace, tensor)
-    made = [index(trace).tensors[other].seq for other in others]
+    tensors, made = trace.columns.tensors, _appeared(trace, tensor)
     told = nearest(made, at)
-    tensors = trace.columns.tensors
     answers = (
         Answer(f"{tensor_name(trace, tensors[step], at)} appeared on its memory", step, TensorThing(tensors[step]))
         for step in told
     )
     event = index(trace).tensors.get(tensor)
     none = "it has no memory of its own" if event is not None and event.storage < 0 else "no other tensor was met on it"
-    return Question("Who shares its memory?", tuple(answers), len(others) - len(told), none)
+    return Question("Who shares its memory?", tuple(answers), len(made) - len(told), none)
 
 
 # -- its end -------------------------------------------------------------------------------------------------------

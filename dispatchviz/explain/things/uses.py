@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.stored_events import some_events
 
-SLICE = 2_000
+SLICE = 500
 """So many calls are looked at in a slice, which takes a few milliseconds."""
 
 
@@ -50,8 +51,8 @@ class Uses:
 
     def go_on(self, most: int = SLICE) -> None:
         """Looks at some more calls."""
-        for step in self._steps[self._seen : self._seen + most]:
-            event = self._events[step]
+        steps = self._steps[self._seen : self._seen + most]
+        for step, event in zip(steps, some_events(self._events, steps), strict=True):
             if isinstance(event, ev.KeySetComputed):  # it is not where the file is damaged
                 for tensor in {tensor for _, tensor, _ in event.arguments}:
                     self._found.setdefault(tensor, array("i")).append(step)

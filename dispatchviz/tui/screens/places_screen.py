@@ -8,8 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
+from dispatchviz.core.record.events import SourceLine
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.tui.commands.move_notes import jumped
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.session import Update
@@ -25,9 +27,15 @@ def place_rows(cursor: Cursor) -> list[Line]:
     width = max(map(len, numbers))
     return [
         line(("● " if place == len(cursor.past) else "  ", "focus"), (f"{step:>{steps}}  {number:<{width}}  ", "dim"),
-             label(cursor.trace, step), goto=step, cut=True)
+             _text(cursor.trace, step), goto=step, cut=True)
         for place, (step, number) in enumerate(zip(cursor.places, numbers, strict=True))
     ]  # fmt: skip
+
+
+def _text(trace: Trace, step: int) -> str:
+    """The label of a step; of a line its text, since its number stands before it."""
+    event = trace[step]
+    return (isinstance(event, SourceLine) and source_text(trace, event)) or label(trace, step)
 
 
 class PlacesView(ChoiceList):

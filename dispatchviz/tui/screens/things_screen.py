@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -24,6 +25,9 @@ from dispatchviz.tui.widgets.choice_list import ChoiceList
 PAUSE = 0.001
 """Seconds between slices of looking through the calls, in which keys are read."""
 
+REPORTED = 0.5
+"""Seconds between two looks of the reader at how far that is."""
+
 
 class ThingsView(ChoiceList):
     """The questions of one thing after the other."""
@@ -42,6 +46,8 @@ class ThingsView(ChoiceList):
         """What was asked one after the other, each with the row that was chosen."""
         self._uses = uses(cursor.trace)
         self._uses.go_on()
+        self._told = monotonic()
+        """When it was told last how far that is."""
 
     def on_mount(self) -> None:
         self._go_on()
@@ -56,7 +62,7 @@ class ThingsView(ChoiceList):
         trace, at = self._cursor.trace, self._cursor.at
         what = description(trace, self.thing, at)
         ask, leave = key_of("app.ask_thing").first, key_of("zoom(False)").first
-        keys = f"{key_of('app.enter').first} goes there, {ask} asks about what is named, {leave} closes"
+        keys = f"{key_of('app.enter').first} goes there, {ask} asks on, {leave} closes"
         return f"{title(trace, self.thing, at)}{f'  {what}' if what else ''}  ({keys})"
 
     def rows(self, width: int) -> list[Line]:
@@ -96,10 +102,13 @@ class ThingsView(ChoiceList):
 
     def _go_on(self) -> None:
         """Looks through more calls, and shows what was found when all have been."""
-        if not self._uses.complete:
-            self._uses.go_on()
+        if self._uses.complete:
+            return
+        self._uses.go_on()
+        if self._uses.complete or monotonic() > self._told + REPORTED:
+            self._told = monotonic()
             self.begin_at(self._chosen)
-            self.set_timer(PAUSE, self._go_on)
+        self.set_timer(PAUSE, self._go_on)
 
 
 class ThingsScreen(ModalScreen[Update | None]):
