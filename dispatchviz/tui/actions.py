@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
-from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import crossing, going, moves, searching, sharing
 from dispatchviz.tui.keymap import key_of
@@ -83,6 +82,8 @@ def visited(session: Session) -> Reply:
 
 def ask_thing(session: Session, row: Line | None) -> Reply:
     """The questions of what a row is about, or of where it leads; without a row those of the step."""
+    from dispatchviz.explain.things.step_things import things_of  # not for the first paint
+
     about = None if row is None else row.about
     if isinstance(about, CellThing):
         return _cell(about)

@@ -29,7 +29,7 @@ from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.text.styled_line import Line, line
-from dispatchviz.tui.widgets.rows_view import Goto
+from dispatchviz.tui.widgets.rows_view import Ask, Goto
 
 
 def show(
@@ -169,6 +169,9 @@ class StepperApp(TerminalApp[None]):
 
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))
+
+    def on_ask(self, message: Ask) -> None:
+        self.carry_out(ask_thing(self.session, message.row))
 
     def action_page(self, direction: int) -> None:
         """A page of the pane that has the focus; in the steps that moves the cursor."""

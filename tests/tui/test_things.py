@@ -13,7 +13,7 @@ from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPU
 from dispatchviz.tui.screens.cell_screen import CellScreen
 from dispatchviz.tui.screens.places_screen import PlacesScreen
 from dispatchviz.tui.screens.things_screen import ThingsScreen
-from dispatchviz.tui.widgets.rows_view import leads_somewhere
+from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step
 
@@ -314,3 +314,32 @@ def test_the_keys_are_told() -> None:
     assert key_of("app.ask_thing").keys == ("i",)
     assert key_of("cross").keys == ("x",)
     assert (key_of("jump('redo')").keys, key_of("places").keys) == (("e",), ("h",))
+
+
+def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
+    call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
+
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(TABLE))
+        view = reader.app.view.panes[TABLE]
+        at = next(at for at in range(view.port.top, view.port.count) if view.row(at, 80).about is not None)
+        y = view.port.y_of(at)
+        assert y is not None
+        await reader.pilot.click(offset=(view.region.x + 10, view.region.y + y))
+        await reader.pilot.pause()
+        assert isinstance(reader.app.screen, CellScreen)
+
+    read(trace, story, (200, 60), call, DEFAULT)
+
+
+def test_the_highlight_is_gone_where_its_row_is(trace: Trace) -> None:
+    """What is painted, not only what is known."""
+
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(CALLS), "down")
+        assert reader.sees("›Enter goes there") or reader.sees("› ", "Enter goes there")
+        await reader.press("g")
+        assert not reader.sees("Enter goes there")
+        assert not [row for row in reader.screen if " ›" in row]
+
+    read(trace, story, step=step(trace, ev.VariableSaved), level=DEFAULT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.tui.commands.move_notes import returns
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import line
@@ -10,6 +9,8 @@ from dispatchviz.tui.text.styled_line import line
 
 def cross(session: Session) -> Update:
     """To the other side; where there is none, a note says why."""
+    from dispatchviz.explain.things.crossing import crossing  # not for the first paint
+
     cursor, found = session.cursor, crossing(session.trace, session.cursor.at)
     if found.seq is None:
         return Update(cursor, line((f" {found.said}", "hint")))

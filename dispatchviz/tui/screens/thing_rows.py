@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
+
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.explain.things.answer import Answer, Question
 from dispatchviz.explain.things.questions import title
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.shown_text import shown
 from dispatchviz.tui.text.styled_line import Line, line
 
 LONGEST = 60
@@ -18,8 +21,8 @@ LONGEST = 60
 
 def question_rows(trace: Trace, questions: Sequence[Question], width: int) -> list[Line]:
     """Each question under its heading."""
-    answers = [answer.text for question in questions for answer in question.answers]
-    column = min(max(map(len, answers), default=0), LONGEST, width * 3 // 5)
+    answers = [cell_len(shown(answer.text)) for question in questions for answer in question.answers]
+    column = min(max(answers, default=0), LONGEST, max(width, 0) * 3 // 5)
     return [row for question in questions for row in _question(trace, question, column)]
 
 
@@ -33,8 +36,9 @@ def _question(trace: Trace, question: Question, column: int) -> Iterator[Line]:
 
 def _answer(trace: Trace, answer: Answer, column: int) -> Line:
     at = () if answer.seq is None else ((f"  step {answer.seq:<{len(str(len(trace)))}}", "dim"),)
+    blanks = " " * max(column - cell_len(shown(answer.text)), 0)
     return line(
-        f"  {answer.text:<{column}}",
+        f"  {answer.text}{blanks}",
         *at,
         (_place(trace, answer.seq), "name"),
         goto=answer.seq,

@@ -11,7 +11,8 @@ from textual.binding import Binding
 
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line
-from dispatchviz.tui.widgets.rows_view import RowsView, leads_somewhere
+from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
+from dispatchviz.tui.widgets.rows_view import RowsView
 
 AROUND = 2
 """Rows kept in sight above and below the chosen one."""

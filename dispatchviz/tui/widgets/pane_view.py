@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
-from msgspec.structs import replace
 from rich.style import Style
 from textual import events
 
@@ -18,7 +16,8 @@ from dispatchviz.tui.panes.row_changes import GUTTER, marked
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line
-from dispatchviz.tui.widgets.rows_view import Goto, RowsView, leads_somewhere
+from dispatchviz.tui.widgets.chosen_rows import beginnings, choices, next_choice, pointed, same_choice
+from dispatchviz.tui.widgets.rows_view import Ask, Goto, RowsView
 
 Place = tuple[Trace | None, int, int]
 """Trace, step, width."""
@@ -121,43 +120,30 @@ class PaneView(RowsView):
         return was is not None
 
     def _next_choice(self, direction: int) -> int | None:
-        """The nearest row on one side that leads somewhere: of the chosen one, else of the end of what is in sight.
-
-        Of a pane that is only a title that says where there will be something, the title.
-        """
+        """Of a pane that is only a title, which says where there will be something, the title."""
         if not self._wrapped:
             return 0 if (said := self.said) is not None and said.goto is not None else None
-        choices = [at for at, row in enumerate(self._wrapped) if self._starts[at] == at and leads_somewhere(row)]
-        if self._chosen is not None:
-            begin = self._chosen
-        else:
-            top = self.port.top
-            begin = top - 1 if direction > 0 else min(top + self.port.rows, self.port.count)
-        after = [at for at in choices if (at > begin if direction > 0 else at < begin)]
-        return None if not after else after[0] if direction > 0 else after[-1]
-
-    def _choose_again(self, key: str) -> None:
-        """Of another step the row that is about the same, if it is in sight; none else."""
-        same = (at for at, row in enumerate(self._wrapped) if key and row.key == key and leads_somewhere(row))
-        at = next(same, None)
-        self._chosen = at if at is not None and self.port.y_of(at) is not None else None
+        return next_choice(choices(self._wrapped, self._starts), self._chosen, self.port, direction)
 
     def pointed_at(self, at: int) -> None:
-        if (step := self._wrapped[at].goto) is not None:
-            self.post_message(Goto(step))
+        row = self._wrapped[at]
+        if row.goto is not None:
+            self.post_message(Goto(row.goto))
+        elif row.about is not None:
+            self.post_message(Ask(row))
 
     def fitted(self) -> None:
         rows = self._rows(self._cursor) if self._cursor else []
         before, chosen = self._wrapped, self.chosen_row
         parts = [_parts(row, self.port.row_width) for row in rows]
         self._wrapped = [part for row in parts for part in row]
-        self._starts = [start for start, row in _numbered(parts) for _ in row]
+        self._starts = beginnings(parts)
         self._stay_in_reach()
         self.port.count = len(self._wrapped)
         self._scroll()
-        self._choose_again("" if chosen is None else chosen.key)
-        if len(before) != self.port.count:
-            self.refresh()  # the scroll bar changes with it
+        self._chosen = same_choice(self._wrapped, self.port, chosen)
+        if len(before) != self.port.count or chosen is not None:
+            self.refresh()  # the scroll bar changes with it, or the highlight
         else:
             pairs = enumerate(zip_longest(before, self._wrapped))
             self.refresh_rows(at for at, (old, new) in pairs if old != new)
@@ -194,20 +180,6 @@ class PaneView(RowsView):
         if self._made[0] != (trace, at, width):
             self._made = (trace, at, width), [cut_row(row) for row in self._make(trace, at, width)]
         return self._made[1]
-
-
-def pointed(row: Line) -> Line:
-    """A chosen row: with a sign in the gutter, behind that of a change."""
-    (gutter, role), *rest = row.spans or (("  ", ""),)
-    return replace(row, spans=((gutter[:1], role), ("›", "focus"), (gutter[2:], role), *rest))
-
-
-def _numbered(rows: Iterable[list[Line]]) -> Iterator[tuple[int, list[Line]]]:
-    """Rows with the place at which each begins."""
-    at = 0
-    for row in rows:
-        yield at, row
-        at += len(row)
 
 
 def _parts(row: Line, width: int) -> list[Line]:

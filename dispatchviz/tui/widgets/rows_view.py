@@ -37,9 +37,12 @@ class Goto(Message):
         self.step = step
 
 
-def leads_somewhere(row: Line) -> bool:
-    """Whether there is a step to go to from a row, or something to ask."""
-    return row.goto is not None or row.about is not None
+class Ask(Message):
+    """The reader pointed at a row that leads nowhere and is about something."""
+
+    def __init__(self, row: Line) -> None:
+        super().__init__()
+        self.row = row
 
 
 class RowsView(Widget, can_focus=True):
@@ -157,7 +160,11 @@ class RowsView(Widget, can_focus=True):
         self.scroll_rows(self.port.top - WHEEL)
 
     def on_focus(self) -> None:
-        self.refresh(Region(0, 0, self.port.width, 1))
+        self._show_focus()
 
     def on_blur(self) -> None:
-        self.refresh(Region(0, 0, self.port.width, 1))
+        self._show_focus()
+
+    def _show_focus(self) -> None:
+        """The title has a sign of it, and so has a chosen row."""
+        self.refresh(*([Region(0, 0, self.port.width, 1)] if self.chosen_row is None else []))
