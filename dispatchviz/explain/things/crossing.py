@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.english import counted, listed
+from dispatchviz.explain.things import statements
 from dispatchviz.explain.things.calls_around import plain
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
@@ -21,6 +22,9 @@ CALLS = (ev.Dispatched, ev.FunctionEntered, ev.BindingEntered, ev.SourceLine)
 
 REASONS_LOOKED_AT = 200
 """Of the kernels within a call that made no Node so many are asked for the reason."""
+
+MOST_NODES = 64
+"""Of so many Nodes that a line made at most it is asked when they run."""
 
 AUTOGRAD_KERNELS = ("VariableType", "autogradNotImplemented", "torch::autograd")
 """How names of autograd kernels begin."""
@@ -70,7 +74,7 @@ def root_within(trace: Trace, at: int) -> int | None:
         return None
     steps = trace.steps_of(ev.BackwardStarted)
     place = bisect_left(steps, at)
-    started = trace[steps[place]] if place < len(steps) and steps[place] <= trace.ends[at] else None
+    started = trace[steps[place]] if place < len(steps) and steps[place] <= statements.end(trace, at) else None
     return next((node for node, _ in started.roots), None) if isinstance(started, ev.BackwardStarted) else None
 
 
@@ -115,7 +119,7 @@ def to_backward(trace: Trace, at: int) -> Crossing:
         made = node_title(trace, nodes[-1], at)
         return Crossing(None, f"{made} does not run in this recording: no backward pass comes to it")
     step, node = min(runs)
-    others = f", the first of {counted(len(nodes), 'Node')} that were made here" if len(nodes) > 1 else ""
+    others = f", the first of {counted(len(nodes), 'Node')} that were made here" if 1 < len(nodes) < MOST_NODES else ""
     times = len(_runs(trace, node))
     again = f", one of {times} times" if times > 1 else ""
     return Crossing(step, f"{node_title(trace, node, at)} runs{again}{others}")
@@ -144,10 +148,10 @@ def made_by(trace: Trace, call: ev.AnyEvent) -> list[int]:
 
 
 def made_within(trace: Trace, seq: int) -> list[int]:
-    """The Nodes that were made within a step, in order."""
+    """The Nodes that were made within a step, in order; of many the last ones, which run first."""
     steps = trace.steps_of(ev.NodeCreated)
-    inside: Sequence[int] = steps[bisect_left(steps, seq) : bisect_right(steps, trace.ends[seq])]
-    events = (trace[step] for step in inside)
+    inside: Sequence[int] = steps[bisect_left(steps, seq) : bisect_right(steps, statements.end(trace, seq))]
+    events = (trace[step] for step in inside[-MOST_NODES:])
     return [event.node for event in events if isinstance(event, ev.NodeCreated) and not event.known]
 
 
@@ -182,5 +186,5 @@ def _without_reason(trace: Trace, call: int) -> str:
 def _inside(trace: Trace, call: int, kind: type[E]) -> list[E]:
     """The first events of a kind within a call."""
     steps = trace.steps_of(kind)
-    inside = steps[bisect_left(steps, call) : bisect_right(steps, trace.ends[call])]
+    inside = steps[bisect_left(steps, call) : bisect_right(steps, statements.end(trace, call))]
     return [event for step in inside[:REASONS_LOOKED_AT] if isinstance(event := trace[step], kind)]

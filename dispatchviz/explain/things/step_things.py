@@ -10,6 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.version_counters import invalidated_of
 from dispatchviz.explain.moment.step_tensors import tensors_of
+from dispatchviz.explain.things import statements
 from dispatchviz.explain.things.crossing import calls_of, made_by, root_within, where_raised
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.enclosing_steps import around
@@ -66,11 +67,12 @@ def _to_blame(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
 
 def _results(trace: Trace, event: ev.AnyEvent) -> Iterator[int]:
     """What a line binds to variables, what a call returns; neither needs to be there yet."""
-    columns, end = trace.columns, trace.ends[event.seq]
+    columns = trace.columns
     if isinstance(event, ev.SourceLine):
         steps = trace.steps_of(ev.NameBound)
-        bound = steps[bisect_left(steps, event.seq) : bisect_right(steps, end)]
-        yield from (columns.tensors[step] for step in bound[:MOST] if columns.parents[step] == event.seq)
+        for part in statements.parts(trace, event.seq):
+            bound = steps[bisect_left(steps, part) : bisect_right(steps, trace.ends[part])]
+            yield from (columns.tensors[step] for step in bound[:MOST] if columns.parents[step] == part)
     elif isinstance(event, ev.BindingEntered):
         calls = [step for step in columns.children(event.seq) if columns.kinds[step] == columns.code(ev.Dispatched)]
         yield from (tensor for call in calls[-1:] for tensor in _returned(trace, call))

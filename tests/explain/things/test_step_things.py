@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.things import statements
+from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import MOST, things_of
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
@@ -63,3 +65,27 @@ def test_all_things_can_be_asked(subject: str) -> None:
             for question in questions(trace, thing, len(trace) // 2):
                 assert question.answers or question.none, (name, question.asked)
                 assert all(answer.seq is not None and 0 <= answer.seq < len(trace) for answer in question.answers)
+
+
+def test_a_line_that_calls_functions_is_one_statement() -> None:
+    trace = traced("""
+    import torch
+    def twice(t):
+        return t * 2
+    x = torch.ones(2, requires_grad=True)
+    y = twice(x) + twice(x)
+    z = y + 1
+    z.sum().backward()
+    """)
+    at = line(trace, 6)
+    lines = [each for each in trace if isinstance(each, ev.SourceLine) and each.line == 6]
+    assert statements.parts(trace, at) == [each.seq for each in lines]
+    assert len(lines) == 2
+    assert statements.parts(trace, line(trace, 7)) == [line(trace, 7)]
+    assert title(trace, things_of(trace, at)[0], last_step(trace)) == "y"
+    first = crossing(trace, at)
+    run = step(trace, event(ev.NodeStarted, name="AddBackward0"), 1)
+    assert (first.seq, first.said) == (
+        run,
+        f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes that were made here",
+    )  # type: ignore[union-attr]
