@@ -50,7 +50,7 @@ def _named(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
         yield NodeThing(own)
     if isinstance(event, ev.SourceLine | ev.BindingEntered | ev.Dispatched | ev.FunctionEntered):
         calls = calls_of(trace, at)
-        yield from (NodeThing(node) for node in made_by(trace, calls[0]))
+        yield from (NodeThing(node) for node in reversed(made_by(trace, calls[0])))
     if (root := root_within(trace, at)) is not None:
         yield NodeThing(root)
     if (running := around(trace, at, ev.NodeStarted)) is not None:
@@ -66,13 +66,13 @@ def _to_blame(trace: Trace, at: int) -> Iterator[TensorThing | NodeThing]:
 
 
 def _results(trace: Trace, event: ev.AnyEvent) -> Iterator[int]:
-    """What a line binds to variables, what a call returns; neither needs to be there yet."""
+    """What a line binds to variables, the last first, what a call returns; neither needs to be there yet."""
     columns = trace.columns
     if isinstance(event, ev.SourceLine):
         steps = trace.steps_of(ev.NameBound)
-        for part in statements.parts(trace, event.seq):
+        for part in reversed(statements.parts(trace, event.seq)):
             bound = steps[bisect_left(steps, part) : bisect_right(steps, trace.ends[part])]
-            yield from (columns.tensors[step] for step in bound[:MOST] if columns.parents[step] == part)
+            yield from (columns.tensors[step] for step in reversed(bound[-MOST:]) if columns.parents[step] == part)
     elif isinstance(event, ev.BindingEntered):
         calls = [step for step in columns.children(event.seq) if columns.kinds[step] == columns.code(ev.Dispatched)]
         yield from (tensor for call in calls[-1:] for tensor in _returned(trace, call))

@@ -115,7 +115,9 @@ class ThingsScreen(ModalScreen[Update | None]):
     """Closes with the update that goes to a step, or with None."""
 
     BINDINGS: ClassVar = [Binding("escape,q", "dismiss", show=False)]
-    DEFAULT_CSS = "ThingsScreen { align: center middle; } ThingsView { width: 96%; height: 80%; padding: 0 1; }"
+    DEFAULT_CSS = (
+        "ThingsScreen { align: center middle; } ThingsView { width: 100%; max-width: 150; height: 80%; padding: 0 1; }"
+    )
 
     def __init__(self, cursor: Cursor, things: Sequence[TensorThing | NodeThing], palette: Palette) -> None:
         super().__init__()
