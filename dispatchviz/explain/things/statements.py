@@ -15,8 +15,10 @@ def parts(trace: Trace, line: int) -> list[int]:
     """The step of a SourceLine, and those at which the program comes back to it before its next line."""
     columns, steps = trace.columns, trace.steps_of(ev.SourceLine)
     at = bisect_left(steps, line)
+    if at >= min(len(steps), len(columns.places)) or columns.places[at] >= len(columns.line_places):
+        return [line]  # whatever a file says
     own, caller, found = columns.line_places[columns.places[at]], columns.callers[at], [line]
-    for later in range(at + 1, min(at + LOOKED_AT, len(steps))):
+    for later in range(at + 1, min(at + LOOKED_AT, len(steps), len(columns.callers))):
         if columns.callers[later] != caller:
             continue  # of a function that it calls
         place = columns.line_places[columns.places[later]]

@@ -83,7 +83,8 @@ class Uses:
 
     def _computed(self, call: int, tensor: int) -> int:
         steps: Sequence[int] = self._found[tensor]
-        return steps[bisect_right(steps, call)]
+        place = bisect_right(steps, call)
+        return steps[place] if place < len(steps) else call  # whatever a file says
 
 
 _uses: WeakKeyDictionary[Trace, Uses] = WeakKeyDictionary()
