@@ -90,7 +90,8 @@ def _edges(trace: Trace, node: int, at: int) -> Iterator[Answer]:
             yield Answer(f"[{place}] (None, 0){of}", edges.seq)
         else:
             text = f"[{place}] ({node_title(trace, edge[0], at)}, {edge[1]}){of}"
-            yield Answer(text, history(trace).events.first(edge[0]), NodeThing(edge[0]))
+            first = history(trace).events.first(edge[0])
+            yield Answer(text, first if first < len(trace) else edges.seq, NodeThing(edge[0]))
 
 
 def _leaves(trace: Trace, node: int, at: int) -> Iterator[Answer]:
