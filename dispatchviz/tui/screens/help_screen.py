@@ -82,7 +82,7 @@ ABOUT = {
 
 SIGNS_IN_ROW = 4
 
-LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint"
+LEGEND = "+ new since the last step, ~ changed, ▶ here, › chosen row, ● marked, ◉ breakpoint"
 
 
 class HelpView(TextView):
