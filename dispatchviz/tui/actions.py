@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from textual.screen import ModalScreen
 
 from dispatchviz.core.record.events import ErrorRaised
-from dispatchviz.tui.commands import going, moves, predicting, searching, sharing
+from dispatchviz.explain.things.thing import CellThing
+from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
@@ -25,7 +26,7 @@ from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.questions.search_question import SearchQuestion
 from dispatchviz.tui.questions.step_question import StepQuestion
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.text.styled_line import line
+from dispatchviz.tui.text.styled_line import Line, line
 
 if TYPE_CHECKING:
     from dispatchviz.tui.screens.stepper_screen import StepperScreen
@@ -124,6 +125,42 @@ def ask_what_if(session: Session) -> Reply:
     return Overlay(lambda view: WhatIfScreen(session, found, view.palette))
 
 
+def visited(session: Session) -> Reply:
+    """The list of the places that the reader has been to."""
+    if len(session.cursor.places) == 1:
+        return Update(session.cursor, line((" No jump yet: this is where you began", "hint")))
+    from dispatchviz.tui.screens.places_screen import PlacesScreen
+
+    return Overlay(lambda view: PlacesScreen(session.cursor, view.palette))
+
+
+def ask_thing(session: Session, row: Line | None) -> Reply:
+    """The questions of what a row is about, or of where it leads; without a row those of the step."""
+    from dispatchviz.explain.things.step_things import things_of  # not for the first paint
+
+    about = None if row is None else row.about
+    if isinstance(about, CellThing):
+        return _cell(about)
+    at = session.cursor.at if row is None or row.goto is None else row.goto
+    things = [about] if about else things_of(session.trace, at)
+    if not things:
+        return Update(session.cursor, line((" This step names no tensor and no Node", "hint")))
+    from dispatchviz.tui.screens.things_screen import ThingsScreen
+
+    return Overlay(lambda view: ThingsScreen(session.cursor, things, view.palette))
+
+
+def go_to_row(session: Session, row: Line) -> Reply:
+    """Where a row of a pane leads; one that leads nowhere is about something that can be asked."""
+    return ask_thing(session, row) if row.goto is None else moves.goto(session, row.goto)
+
+
+def _cell(cell: CellThing) -> Overlay:
+    from dispatchviz.tui.screens.cell_screen import CellScreen
+
+    return Overlay(lambda view: CellScreen(cell, view.palette))
+
+
 def help_of_pane(session: Session) -> Overlay:
     """The keys, and what the pane with the focus shows."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
@@ -142,6 +179,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "detail": moves.detail,
     "target": going.target,
     "targets": going.targets,
+    "cross": crossing.cross,
     "no_target": going.no_target,
     "search": searching.search,
     "ask_step": StepQuestion,
@@ -152,6 +190,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "marks": marks,
     "breakpoints": breakpoints,
     "what_if": ask_what_if,
+    "places": visited,
     "whole": whole,
     "traceback": traceback,
     "codegen": codegen,

@@ -24,17 +24,18 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.terminal_output import complain, print_lines
-from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, how_to_quit
+from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
 from dispatchviz.tui.commands import autoplay, moves, predicting, searching
 from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import in_force, pane_key
 from dispatchviz.tui.layout.pane_choice import PaneChoice
+from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_from_environment, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.text.styled_line import Line, line
-from dispatchviz.tui.widgets.rows_view import Goto
+from dispatchviz.tui.widgets.rows_view import Ask, Goto
 
 
 def show(
@@ -233,8 +234,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))
 
-    def on_unfold(self) -> None:
-        self.show(moves.move(self.session, "unfold"))
+    def on_ask(self, message: Ask) -> None:
+        self.carry_out(ask_thing(self.session, message.row))
 
     def action_page(self, direction: int) -> None:
         """A page of the pane that has the focus; in the steps that moves the cursor, and for an audience by a step."""
@@ -261,6 +262,28 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         self.show(update or Update(self.session.cursor, autoplay.paused(": this is the last step")))
         if self._playing is not None:
             self._play_on()
+
+    def action_row(self, direction: int) -> None:
+        """The next row: the one of the cursor in the steps, the chosen one in another pane."""
+        if self.view.focused_pane == STEPS:
+            self.show(moves.move(self.session, "down" if direction > 0 else "up"))
+        else:
+            moved = self.view.panes[self.view.focused_pane].choose(direction)
+            note = None if moved else line((" No row on that side leads anywhere", "hint"))
+            self.show(Update(self.session.cursor, note))
+
+    def action_enter(self) -> None:
+        """Unfolds the row of the steps; in another pane goes where the chosen row leads, else shows that pane alone."""
+        if self.view.focused_pane == STEPS:
+            self.show(moves.move(self.session, "unfold"))
+        elif (row := self.view.chosen_row) is not None:
+            self.carry_out(go_to_row(self.session, row))
+        else:
+            self.view.action_zoom()
+
+    def action_ask_thing(self) -> None:
+        """Asks about what the chosen row of a pane names; without one about what the step does."""
+        self.carry_out(ask_thing(self.session, self.view.chosen_row))
 
     def action_help_quit(self) -> None:
         self.show(how_to_quit(self.session))

@@ -17,6 +17,8 @@ from dispatchviz.explain.moment.tensor_card import tensor_card
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.things.crossing import crossing
+from dispatchviz.explain.things.step_things import things_of
 
 from .founding import Tape, founding
 
@@ -42,6 +44,7 @@ def look(trace: Trace, seq: int) -> None:
     """All that the stepper says of a step."""
     label(trace, seq), why_here(trace, seq), key_set_card(trace, seq), cell_card(trace, seq)
     call_stack(trace, seq), source_at(trace, seq)
+    things_of(trace, seq), crossing(trace, seq)
     thread_state(trace, seq), engine_state(trace, seq), structured_call(trace, seq), output_until(trace, seq)
     for tensor in (*tensors_of(trace, seq), *variables_of(trace, seq)):
         tensor_card(trace, tensor, seq)

@@ -14,11 +14,15 @@ from dispatchviz.cli import main
 from dispatchviz.cli.input_source import load
 from dispatchviz.core.record.trace_file import Trace, TraceError
 from dispatchviz.explain.codegen.operator_at_step import operator_at
+from dispatchviz.explain.things.questions import questions
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.uses import uses
 from dispatchviz.render.graph.dot import drawing
 from dispatchviz.render.graph.graph_picture import backward_graph
 from dispatchviz.render.graph.svg import RenderError, svg
 from dispatchviz.render.log.text_log import text_log
 from dispatchviz.render.log.torch_log import torch_log
+from dispatchviz.tui.commands.crossing import cross
 from dispatchviz.tui.commands.moves import detail, move
 from dispatchviz.tui.commands.predicting import answered, masked, started
 from dispatchviz.tui.commands.sharing import no_graph
@@ -29,6 +33,7 @@ from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.search_question import SearchQuestion
 from dispatchviz.tui.screens.step_text_screen import step_text
+from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
 
 MOVES = (
@@ -125,6 +130,8 @@ def _look_at(session: Session, at: int, random: Random) -> None:
     no_graph(trace, at)
     if random.random() < 0.3:
         _predict(session, random)
+    if random.random() < 0.3:
+        _ask_things(session, at, random)
     session.cursor = move(session, random.choice(MOVES)).cursor
 
 
@@ -137,6 +144,15 @@ def _predict(session: Session, random: Random) -> None:
         Scene(session.cursor, 0, asks=asks).plan(80, 24)
         session.cursor = masked(session, answered(session, asks, random.choice((None, *asks.choices))).cursor)
     session.asking.on = False
+
+
+def _ask_things(session: Session, at: int, random: Random) -> None:
+    """About the tensors and Nodes of a step, in the rows of the list; and the way across."""
+    trace = session.trace
+    cross(session)
+    uses(trace).go_on()
+    for thing in things_of(trace, at)[:2]:
+        question_rows(trace, questions(trace, thing, at), random.choice((1, 40, 120)))
 
 
 def _ask(session: Session, random: Random) -> None:

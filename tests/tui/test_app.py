@@ -319,7 +319,7 @@ def test_help_names_every_key_and_what_the_pane_shows() -> None:
         await reader.press("2", "question_mark")
         assert reader.sees("How the call around this step came to its key", "Shift plays the same step backwards")
         seen = reader.text
-        for _ in range(6):
+        for _ in range(12):
             await reader.press("pagedown")
             seen += reader.text
         assert all(entry.help in seen for entry in KEYMAP)

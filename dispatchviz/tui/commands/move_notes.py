@@ -17,6 +17,7 @@ UNMOVED = {
     "caller": " No call is around this step",
     "callee": " No call is within this step",
     "undo": " No jump to undo",
+    "redo": " No undone jump to go to again",
 }
 """Why a jump went nowhere, where it is not that the trace ends."""
 
@@ -42,9 +43,14 @@ def no_stop(cursor: Cursor, forward: bool) -> Line:
 
 def jumped(before: Cursor, after: Cursor) -> Line:
     """The note that a jump leaves."""
-    back = key_of("jump('undo')").first
     hidden = ", which the filter hides" if after.hidden and after.tree is None else ""
-    return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))
+    return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), *returns().spans)
+
+
+def returns() -> Line:
+    """Which key goes back."""
+    back = key_of("jump('undo')").first
+    return line((f"  {back} returns", "dim"))
 
 
 def nothing_has(trace: Trace, query: str) -> str:

@@ -65,6 +65,8 @@ class Cursor:
     """The step before; what differs from there is marked on the screen."""
     past: tuple[int, ...] = ()
     """Where moves of more than one event started, the latest last."""
+    undone: tuple[int, ...] = ()
+    """What ``undo`` left and ``redo`` goes to, the next one first."""
     below: tuple[int, ...] = ()
     """Frames left by ``caller``, to which ``callee`` returns."""
     marks: frozenset[int] = frozenset()
@@ -213,7 +215,17 @@ class Cursor:
 
     def undo(self) -> Cursor:
         """To where the last move of more than one event started."""
-        return replace(self._at(self.past[-1]), past=self.past[:-1]) if self.past else self
+        return self.revisit(len(self.past) - 1) if self.past else self
+
+    def redo(self) -> Cursor:
+        """To where the last ``undo`` came from."""
+        return self.revisit(len(self.past) + 1) if self.undone else self
+
+    def revisit(self, place: int) -> Cursor:
+        """To one of the places, by its number among them; the others stay before and behind it."""
+        places = self.places
+        past, undone = places[:place][-REMEMBERED:], places[place + 1 :][:REMEMBERED]
+        return replace(self._at(places[place]), past=past, undone=undone)
 
     def toggle_mark(self) -> Cursor:
         """Sets a mark at this event, or takes it away."""
@@ -246,6 +258,11 @@ class Cursor:
     @property
     def last_step(self) -> int:
         return len(self.trace) - 1
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the reader has been, the first one first: before, here, and what ``undo`` left."""
+        return (*self.past, self.at, *self.undone)
 
     @property
     def depth(self) -> int:
@@ -313,7 +330,7 @@ class Cursor:
         return self.toward(stop) if is_line else self.goto(stop)
 
     def _noted(self, after: Cursor) -> Cursor:
-        return self if after is self else replace(after, past=(*self.past, self.at)[-REMEMBERED:])
+        return self if after is self else replace(after, past=(*self.past, self.at)[-REMEMBERED:], undone=())
 
     def _step(self, to: int) -> Cursor:
         return self._at(self._let_through(self._inside(to)))

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine_state import Buffered, EngineState, Ready, Waiting, engine_state
 from dispatchviz.explain.sentences.english import counted
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import Line, line
@@ -47,7 +48,8 @@ def _head(state: EngineState) -> Line:
 def _running(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
     if state.running is not None:
         title = node_title(trace, state.running.node, at)
-        yield line(("▶ runs     ", "focus"), (title, "bold"), key="runs", value=title, goto=state.running.seq, cut=True)
+        yield line(("▶ runs     ", "focus"), (title, "bold"), key="runs", value=title, goto=state.running.seq,
+                   about=NodeThing(state.running.node), cut=True)  # fmt: skip
 
 
 def _ready(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
@@ -71,6 +73,7 @@ def _queued(trace: Trace, ready: Ready, place: int, at: int) -> Line:
         (f"{said}  {ready.queued.device}", "dim"),
         (_buffer(trace, ready.buffer, at), ""),
         key=f"ready {ready.queued.node}",
+        about=NodeThing(ready.queued.node),
         value=str(place),
         cut=True,
     )
@@ -90,6 +93,7 @@ def _waits(trace: Trace, waiting: Waiting, at: int) -> Line:
         (f"  {waiting.left} of {waiting.count} edges to come", "warning"),
         (_buffer(trace, waiting.buffer, at), ""),
         key=f"waits {waiting.node}",
+        about=NodeThing(waiting.node),
         value=f"{waiting.left} of {waiting.count}",
         cut=True,
     )
@@ -106,6 +110,6 @@ def _pruned(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
         yield line(("Not run, since only some gradients are requested:", "dim"))
     for node, why in state.pruned:
         yield line("  × ", (node_title(trace, node, at), "removed"), (f"  {PRUNED[why]}", "dim"), key=f"pruned {node}",
-                   cut=True)  # fmt: skip
+                   about=NodeThing(node), cut=True)  # fmt: skip
     if state.more_pruned:
         yield line((f"  … {state.more_pruned:,} more", "dim"))

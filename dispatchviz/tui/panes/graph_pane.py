@@ -9,6 +9,7 @@ from __future__ import annotations
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, part_around
+from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.render.graph.lanes import LaneRow, lanes
 from dispatchviz.tui.panes.next_event import next_step
 from dispatchviz.tui.text.styled_line import Line, line
@@ -42,6 +43,7 @@ def _row(graph: BackwardGraph, lane: LaneRow) -> Line:
         (f"  {rest}" if rest else "", ""),
         key=f"node {lane.node}",
         goto=graph[lane.node].made,
+        about=NodeThing(lane.node),
         here=lane.here,
         shaded=lane.here,
         cut=True,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Row
+from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
@@ -29,7 +32,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     cells = operator_cells(trace, at)
     if cells is None:
         return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is in no dispatch")]
-    return [*_head(cells), *(_cell(row, cells.chosen) for row in cells.rows or (_chosen(cells.chosen),))]
+    return [*_head(cells), *_cells(cells)]
 
 
 def _head(cells: OperatorCells) -> list[Line]:
@@ -53,6 +56,14 @@ def _registered(key: str, kernel: str, seq: int) -> Line:
 def _chosen(chosen: ev.KernelSelected) -> Row:
     """The cell that the trace has."""
     return Row(chosen.cell, chosen.key, chosen.kernel, chosen.reason, chosen.source, chosen.registered, HERE)
+
+
+def _cells(cells: OperatorCells) -> list[Line]:
+    """Why a cell of PyTorch's own table holds what it holds can be asked; of another operator the trace has it."""
+    if not cells.rows:
+        return [_cell(_chosen(cells.chosen), cells.chosen)]
+    rows = ((row, _cell(row, cells.chosen)) for row in cells.rows)
+    return [replace(shown, about=CellThing(cells.operator, row.key)) for row, shown in rows]
 
 
 def _cell(row: Row, chosen: ev.KernelSelected) -> Line:

@@ -9,6 +9,7 @@ from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.tui.text.line_fitting import shorter
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -50,6 +51,7 @@ def _card(card: TensorCard, alike: bool, width: int) -> Iterator[Line]:
         key=f"tensor {card.number}",
         value="" if card.version is None else str(card.version),
         goto=card.made,
+        about=TensorThing(card.number),
         indent=width + 2,
     )
     margin = " " * (width + 2)

@@ -84,7 +84,7 @@ ABOUT = {
 SIGNS_IN_ROW = 4
 
 LEGEND = (
-    "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint, * hit of the search (├ in the scroll bar)"
+    "+ new since the last step, ~ changed, ▶ here, › chosen row, ● marked, ◉ breakpoint, * hit (├ in the scroll bar)"
 )
 
 

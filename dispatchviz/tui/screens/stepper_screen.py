@@ -10,7 +10,6 @@ from dataclasses import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.layout import Layout
-from textual.message import Message
 from textual.theme import Theme
 
 from dispatchviz.explain.predictions.prediction import Prediction
@@ -28,10 +27,6 @@ from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
 
 SIDEWAYS = 16
 """Cells by which a key scrolls sideways."""
-
-
-class Unfold(Message):
-    """The reader wants to go into the row of the cursor."""
 
 
 class StepperScreen(View):
@@ -100,6 +95,11 @@ class StepperScreen(View):
         """The number of the pane with the focus; of the step list if no pane has it."""
         return self.focused.number if isinstance(self.focused, RowsView) else STEPS
 
+    @property
+    def chosen_row(self) -> Line | None:
+        """The row that is chosen in the pane with the focus."""
+        return self.panes[self.focused_pane].chosen_row
+
     def action_pane(self, number: int) -> None:
         """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
         before, choice = self.scene.choice, self.scene.choice.select(number)
@@ -126,21 +126,19 @@ class StepperScreen(View):
         self.use_theme()
 
     def action_zoom(self, wanted: bool | None = None) -> None:
-        """Gives the pane with the focus the whole screen, or gives the others their room back."""
+        """Gives the pane with the focus the whole screen, or gives the others their room back.
+
+        A row that is chosen in it is given up first.
+        """
         choice = self.scene.choice
+        if wanted is False and self.panes[self.focused_pane].let_go():
+            return
         if wanted is False and choice.presenting and not choice.zoomed:
             self.action_present(False)
             return
         wanted = not self.scene.choice.zoomed if wanted is None else wanted
         choice = self.scene.choice.zoom(self.focused.number if wanted and isinstance(self.focused, RowsView) else None)
         self.show(self.scene.cursor, zoom_note() if choice.zoomed else None, choice)
-
-    def action_enter(self) -> None:
-        """Unfolds the row of the step list; another pane gets the whole screen."""
-        if self.focused_pane == STEPS:
-            self.post_message(Unfold())
-        else:
-            self.action_zoom()
 
     def scroll_page(self, direction: int) -> int:
         """Scrolls the pane with the focus; returns the steps by which the cursor moves instead, in the step list."""

@@ -14,6 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 from rich.cells import cell_len
 
+from dispatchviz.explain.things.thing import Thing
 from dispatchviz.shown_text import shown
 
 Span = tuple[str, str]
@@ -42,6 +43,8 @@ class Line(Struct, frozen=True, gc=False):
     """Where it does not fit it is cut, not wrapped."""
     shaded: bool = False
     """It has a background of its own."""
+    about: Thing | None = None
+    """What the row is about, which can be asked."""
 
     @property
     def plain(self) -> str:
@@ -66,9 +69,9 @@ def line(
     here: bool = False,
     cut: bool = False,
     shaded: bool = False,
+    about: Thing | None = None,
 ) -> Line:
     """A row made of plain strings and (string, role) pairs."""
     spans = ((part, "") if isinstance(part, str) else part for part in parts)
-    return Line(
-        tuple((shown(text), role) for text, role in spans if text), key, shown(value), goto, indent, here, cut, shaded
-    )
+    shown_spans = tuple((shown(text), role) for text, role in spans if text)
+    return Line(shown_spans, key, shown(value), goto, indent, here, cut, shaded, about)

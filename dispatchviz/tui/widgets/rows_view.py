@@ -37,6 +37,14 @@ class Goto(Message):
         self.step = step
 
 
+class Ask(Message):
+    """The reader pointed at a row that leads nowhere and is about something."""
+
+    def __init__(self, row: Line) -> None:
+        super().__init__()
+        self.row = row
+
+
 class RowsView(PaintedLines, can_focus=True):
     """Rows under a title that stays. Subclasses override ``row`` and ``fitted``, and set ``port.count``.
 
@@ -79,6 +87,24 @@ class RowsView(PaintedLines, can_focus=True):
     def pointed_at(self, at: int) -> None:
         """The reader clicked on a row."""
 
+    @property
+    def chosen_row(self) -> Line | None:
+        """The row that Enter and questions are for; None if none is chosen."""
+        return None
+
+    def choose(self, direction: int) -> bool:
+        """Chooses the next row that leads somewhere, else scrolls; returns whether there was anything to do."""
+        return False
+
+    def let_go(self) -> bool:
+        """Chooses no row; returns whether one was chosen."""
+        return False
+
+    @property
+    def shown_title(self) -> str:
+        """The title, with what a reader can do here now."""
+        return self.title
+
     def fitted(self) -> None:
         """The size has changed."""
 
@@ -116,7 +142,8 @@ class RowsView(PaintedLines, can_focus=True):
     def render_line(self, y: int) -> Strip:
         port, palette = self.port, self.palette
         if y == 0:
-            title = title_row(self.key, self.title, self.has_focus, port.width, self.said if port.height == 1 else None)
+            said = self.said if port.height == 1 else None
+            title = title_row(self.key, self.shown_title, self.has_focus, port.width, said)
             return palette.strip(title, port.width, palette.base)
         at = port.row_at(y)
         row = Line() if at is None else self.row_from_left(at)
@@ -140,7 +167,14 @@ class RowsView(PaintedLines, can_focus=True):
         self.refresh(Region(0, 0, self.port.width, 1))
 
     def on_focus(self) -> None:
-        self.refresh_title()
+        self._show_focus()
 
     def on_blur(self) -> None:
-        self.refresh_title()
+        self._show_focus()
+
+    def _show_focus(self) -> None:
+        """The title has a sign of it, and so has a chosen row."""
+        if self.chosen_row is None:
+            self.refresh_title()
+        else:
+            self.refresh()

@@ -1,0 +1,172 @@
+"""What is asked of a Node: who made it, what it saved, where its gradients go, when it runs.
+
+Answers are about the whole recording, names in them as of the step at which is asked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
+from dispatchviz.explain.things.calls_around import by
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
+from dispatchviz.explain.trace_index.trace_index import index
+
+NODES_LOOKED_AT = 2_000
+"""So many Nodes are looked at for the leaves that a Node leads back to."""
+
+LONGEST_PATH = 5
+"""Of a longer path to a leaf the Nodes in its middle are counted."""
+
+
+def node_questions(trace: Trace, node: int, at: int) -> list[Question]:
+    """All questions, in the order in which they are told."""
+    return [
+        Question("Who made it?", tuple(_origins(trace, node, at)), none="it is older than the recording"),
+        _of_steps(trace, node, at, "What did it save?", (ev.VariableSaved, ev.VariableNotSaved, ev.VariablesReleased),
+                  "no tensor"),
+        Question("Where do its gradients go? (next_functions: the Node, and which of its inputs)",
+                 *_cut(list(_edges(trace, node, at))), none="no edges are recorded"),
+        Question("Which leaves does it lead back to?", *_cut(list(_leaves(trace, node, at))),
+                 none=f"none among the {NODES_LOOKED_AT:,} Nodes nearest to it"),
+        _of_steps(trace, node, at, "When does the engine run it?", (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished),
+                  "it does not run in this recording", gradients=True),
+    ]  # fmt: skip
+
+
+def _cut(answers: Sequence[Answer]) -> tuple[tuple[Answer, ...], int]:
+    return tuple(answers[:MOST]), max(len(answers) - MOST, 0)
+
+
+def _of_steps(
+    trace: Trace,
+    node: int,
+    at: int,
+    asked: str,
+    kinds: tuple[type[ev.Event], ...],
+    none: str,
+    gradients: bool = False,
+) -> Question:
+    """What the events of some kinds that are about a Node say of it."""
+    codes = {trace.columns.code(kind) for kind in kinds}
+    steps = [step for step in history(trace).events.steps(node) if trace.columns.kinds[step] in codes]
+    if gradients:
+        steps = sorted((*steps, *_written(trace, node, steps)))
+    told = nearest(steps, at)
+    answers = (answer for step in told if (answer := _said(trace, trace[step], at)) is not None)
+    return Question(asked, tuple(answers), len(steps) - len(told), none)
+
+
+def _origins(trace: Trace, node: int, at: int) -> Iterator[Answer]:
+    made = index(trace).nodes.get(node)
+    if made is not None and made.known:
+        yield Answer("older than the recording, first met", made.seq)
+    elif made is not None:
+        who = by(trace, made.seq)
+        yield Answer(f"made by {who}" if who else "made", made.seq)
+    codes = tuple(map(trace.columns.code, (ev.HistorySet, ev.HistoryRebased, ev.AccumulatorMade)))
+    steps = [step for step in history(trace).events.making(node) if trace.columns.kinds[step] in codes]
+    for step in nearest(steps, at):
+        tensor = trace.columns.tensors[step]
+        name = tensor_name(trace, tensor, at)
+        of_leaf = trace.columns.kinds[step] == codes[2]
+        yield Answer(f"writes {name}.grad" if of_leaf else f"is grad_fn of {name}", step, TensorThing(tensor))
+
+
+def _edges(trace: Trace, node: int, at: int) -> Iterator[Answer]:
+    edges = history(trace).edges(node, len(trace))
+    if edges is None:
+        return
+    behind = edges.inputs if len(edges.inputs) == len(edges.edges) else [("", None)] * len(edges.edges)
+    for place, (edge, (argument, _)) in enumerate(zip(edges.edges, behind, strict=True)):
+        of = f" for {argument}" if argument else ""
+        if edge is None:
+            yield Answer(f"[{place}] (None, 0){of}", edges.seq)
+        else:
+            text = f"[{place}] ({node_title(trace, edge[0], at)}, {edge[1]}){of}"
+            first = history(trace).events.first(edge[0])
+            yield Answer(text, first if first < len(trace) else edges.seq, NodeThing(edge[0]))
+
+
+def _leaves(trace: Trace, node: int, at: int) -> Iterator[Answer]:
+    for leaf, path in paths_to_leaves(trace, node):
+        made = index(trace).accumulators[leaf]
+        yield Answer(
+            f"{tensor_name(trace, made.tensor, at)}, by {_path(trace, path)}", made.seq, TensorThing(made.tensor)
+        )
+
+
+def paths_to_leaves(trace: Trace, node: int) -> Iterator[tuple[int, list[int]]]:
+    """Each AccumulateGrad that the edges of a Node lead to, with the shortest way to it, both ends included."""
+    known, came_from, waiting = index(trace), {node: node}, deque([node])
+    while waiting and len(came_from) < NODES_LOOKED_AT:
+        here = waiting.popleft()
+        if here in known.accumulators:
+            yield here, _way(came_from, here)
+        for target in history(trace).targets(here):
+            if target not in came_from:
+                came_from[target] = here
+                waiting.append(target)
+
+
+def _way(came_from: dict[int, int], end: int) -> list[int]:
+    way = [end]
+    while came_from[way[-1]] != way[-1]:
+        way.append(came_from[way[-1]])
+    return way[::-1]
+
+
+def _path(trace: Trace, path: Sequence[int]) -> str:
+    names = [plain_node(made.name) if (made := index(trace).nodes.get(node)) else "Node" for node in path]
+    if len(names) > LONGEST_PATH:
+        names[2:-2] = [f"{len(names) - 4} more"]
+    return " → ".join(names)
+
+
+# -- what an event says of its Node ----------------------------------------------------------------------------------
+
+
+def _said(trace: Trace, event: ev.AnyEvent, at: int) -> Answer | None:
+    match event:
+        case ev.VariableSaved(tensor=None):
+            return Answer(f"{event.name}, which is undefined", event.seq)
+        case ev.VariableSaved(tensor=int(tensor)):
+            version = ", packed by a hook" if event.packed else f" (version {event.version})"
+            return Answer(f"{tensor_name(trace, tensor, at)} as {event.name}{version}", event.seq, TensorThing(tensor))
+        case ev.VariableNotSaved():
+            return Answer(f"not {event.name}: edge {event.edge}, the only one that needs it, is empty", event.seq)
+        case ev.VariablesReleased():
+            return Answer("frees what it saved", event.seq)
+        case ev.NodeStarted():
+            return Answer(f"runs, receives {_gradients(trace, event.gradients, at)}", event.seq)
+        case ev.NodeSkipped():
+            return Answer("is popped and not run: its gradients are not needed", event.seq)
+        case ev.NodeFinished():
+            return Answer(f"returns {_gradients(trace, event.gradients, at)}", event.seq)
+        case ev.GradientAccumulated():
+            name = tensor_name(trace, event.tensor, at)
+            return Answer(f"writes {name}.grad: {event.how}", event.seq, TensorThing(event.tensor))
+        case _:
+            return None
+
+
+def _gradients(trace: Trace, tensors: Sequence[int | None], at: int) -> str:
+    shown = ["None" if tensor is None else tensor_name(trace, tensor, at) for tensor in tensors[:MOST]]
+    return listed(shown) + (", …" if len(tensors) > MOST else "") or "nothing"
+
+
+def _written(trace: Trace, node: int, steps: Sequence[int]) -> Iterator[int]:
+    """Where a Node that accumulates writes the gradient, within its runs."""
+    made = index(trace).accumulators.get(node)
+    if made is None:
+        return
+    runs = [step for step in steps if trace.columns.kinds[step] == trace.columns.code(ev.NodeStarted)]
+    written = index(trace).steps_about(made.tensor, ev.GradientAccumulated)
+    for run in runs:
+        yield from (step for step in written if run < step <= trace.ends[run])

@@ -1,0 +1,229 @@
+"""What is asked of a tensor: who made it, saved it, changed it, uses it, is on its memory, and where it ends.
+
+Answers are about the whole recording, names in them as of the step at which is asked. All but its uses (``uses.py``)
+is found by the trace's columns. What no event tells is not told: when memory was freed, who holds a tensor.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
+from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.explain.things.uses import Uses
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.trace_index import index
+
+MOST_MATES = 64
+"""Of memory that more tensors are on, those that appeared first are looked at for writes."""
+
+
+def tensor_questions(trace: Trace, tensor: int, at: int, uses: Uses) -> list[Question]:
+    """All questions, in the order in which they are told; what is not looked through of ``uses`` has no answer yet."""
+    return [
+        _made(trace, tensor, at),
+        _changed(trace, tensor, at),
+        _saved(trace, tensor, at),
+        _used(trace, tensor, at, uses),
+        _shares(trace, tensor, at),
+        _ends(trace, tensor, at, uses),
+    ]
+
+
+def _made(trace: Trace, tensor: int, at: int) -> Question:
+    return Question("Who made it?", tuple(_origins(trace, tensor, at)))
+
+
+def _origins(trace: Trace, tensor: int, at: int) -> Iterator[Answer]:
+    known = index(trace)
+    made = known.tensors.get(tensor)
+    if made is None:
+        return
+    if made.how == "new":
+        call = maker(trace, made.seq, tensor)
+        who = without_call(trace, made.seq) if call is None else plain(call)
+        yield Answer(f"made by {who}" if who else "made", made.seq)
+    else:
+        yield Answer("older than the recording, first met", made.seq)
+    if (view := known.views.get(tensor)) is not None:
+        yield Answer(f"a view of {tensor_name(trace, view.base, at)}", view.seq, TensorThing(view.base))
+    for step in known.steps_about(tensor, ev.RequiresGradSet)[-1:]:
+        event = trace[step]
+        grad = isinstance(event, ev.RequiresGradSet) and event.requires_grad
+        yield Answer("requires grad from here on" if grad else "requires no grad from here on", step)
+    for step in nearest(known.steps_about(tensor, ev.HistorySet, ev.HistoryRebased), at):
+        node = trace.columns.nodes[step]
+        yield Answer(f"its grad_fn is {node_title(trace, node, at)}", step, NodeThing(node))
+    for step in known.steps_about(tensor, ev.AccumulatorMade)[-1:]:
+        node = trace.columns.nodes[step]
+        yield Answer(f"a leaf, {node_title(trace, node, at)} writes its .grad", step, NodeThing(node))
+
+
+# -- changes -------------------------------------------------------------------------------------------------------
+
+
+def _changed(trace: Trace, tensor: int, at: int) -> Question:
+    made = index(trace).tensors.get(tensor)
+    steps = changes(trace, tensor)
+    if made is not None and not made.key_set & raw(DispatchKey.ADInplaceOrView) and not steps:
+        none = "it has no version counter: writes in place are not counted"
+    else:
+        none = "no write in place is recorded"
+    told = nearest(steps, at)
+    answers = (answer for step in told if (answer := _change(trace, tensor, step, at)) is not None)
+    return Question("Who changed it?", tuple(answers), len(steps) - len(told), none)
+
+
+def changes(trace: Trace, tensor: int) -> list[int]:
+    """The steps at which the version of a tensor or of another one on its memory was bumped, in order."""
+    known = index(trace)
+    found = (known.steps_about(each, ev.VersionBumped) for each in (tensor, *mates(trace, tensor)[:MOST_MATES]))
+    gradients = known.steps_about(tensor, ev.GradientAccumulated)
+    return sorted((*(step for steps in found for step in steps), *gradients))
+
+
+def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
+    event = trace[step]
+    if isinstance(event, ev.GradientAccumulated):
+        name, gradient = tensor_name(trace, tensor, at), tensor_name(trace, event.gradient, at)
+        return Answer(f"{name}.grad is written: {gradient} {event.how}", step, TensorThing(event.result))
+    if not isinstance(event, ev.VersionBumped):
+        return None
+    call = by(trace, step)
+    said = f"{f'by {call}, ' if call else ''}version {event.before} → {event.after}"
+    if event.tensor == tensor:
+        return Answer(f"changed in place {said}", step)
+    other = tensor_name(trace, event.tensor, at)
+    return Answer(f"{other}, made on the same memory, changed in place {said}", step, TensorThing(event.tensor))
+
+
+def mates(trace: Trace, tensor: int) -> list[int]:
+    """Other tensors that appeared on the storage of a tensor, in order."""
+    return [trace.columns.tensors[step] for step in _appeared(trace, tensor)]
+
+
+def _appeared(trace: Trace, tensor: int) -> list[int]:
+    """The steps at which the others did; no event is looked at."""
+    made = index(trace).tensors.get(tensor)
+    if made is None or made.storage < 0:
+        return []
+    tensors, first = trace.columns.tensors, dict[int, int]()
+    for step in trace.columns.of_storage.get(made.storage, ()):
+        first.setdefault(tensors[step], step)
+    return [step for other, step in first.items() if other != tensor]
+
+
+# -- who has it ----------------------------------------------------------------------------------------------------
+
+
+def _saved(trace: Trace, tensor: int, at: int) -> Question:
+    steps = index(trace).steps_about(tensor, ev.VariableSaved)
+    told = nearest(steps, at)
+    answers = (_save(trace, event, at) for step in told if isinstance(event := trace[step], ev.VariableSaved))
+    return Question("Who saved it for backward?", tuple(answers), len(steps) - len(told), "no Node did")
+
+
+def _save(trace: Trace, event: ev.VariableSaved, at: int) -> Answer:
+    packed = ", packed by a hook" if event.packed else f" (version {event.version})"
+    text = f"saved by {node_title(trace, event.node, at)} as {event.name}{packed}"
+    return Answer(text, event.seq, NodeThing(event.node))
+
+
+def _used(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
+    calls = used_by(trace, tensor, uses)
+    told = nearest(calls, at)
+    answers = [Answer(_use(uses, call, tensor), call) for call in told]
+    gradients = index(trace).steps_about(tensor, ev.GradientBuffered, ev.GradientCaptured)
+    answers += [_gradient(trace, step, at) for step in nearest(gradients, at)]
+    more = len(calls) - len(told) + max(len(gradients) - MOST, 0)
+    none = "no call got it" if uses.complete else f"looking through the calls: {uses.percent} %"
+    return Question("Who uses it?", tuple(sorted(answers, key=_step)), more, none)
+
+
+def used_by(trace: Trace, tensor: int, uses: Uses) -> list[int]:
+    """The calls that got a tensor after it was made: what its own making did with it is no use."""
+    made = index(trace).tensors.get(tensor)
+    call = None if made is None or made.how != "new" else maker(trace, made.seq, tensor)
+    return uses.calls(tensor, -1 if call is None else trace.ends[call.seq])
+
+
+def _use(uses: Uses, call: int, tensor: int) -> str:
+    use = uses.use(call, tensor)
+    return "" if use is None else f"{listed(use.parameters)} of {use.operator.removeprefix('aten::')}"
+
+
+def _gradient(trace: Trace, step: int, at: int) -> Answer:
+    event = trace[step]
+    if isinstance(event, ev.GradientCaptured):
+        return Answer(f"gradient number {event.position} of what grad returns", step, NodeThing(event.node))
+    node = trace.columns.nodes[step]
+    return Answer(f"gradient that goes to {node_title(trace, node, at)}", step, NodeThing(node))
+
+
+def _shares(trace: Trace, tensor: int, at: int) -> Question:
+    tensors, made = trace.columns.tensors, _appeared(trace, tensor)
+    told = nearest(made, at)
+    answers = (
+        Answer(f"{tensor_name(trace, tensors[step], at)} appeared on its memory", step, TensorThing(tensors[step]))
+        for step in told
+    )
+    event = index(trace).tensors.get(tensor)
+    none = "it has no memory of its own" if event is not None and event.storage < 0 else "no other tensor was met on it"
+    return Question("Who shares its memory?", tuple(answers), len(made) - len(told), none)
+
+
+# -- its end -------------------------------------------------------------------------------------------------------
+
+
+def _ends(trace: Trace, tensor: int, at: int, uses: Uses) -> Question:
+    """What tells of an end: names that are lost, what was saved and is freed, the last call that gets it."""
+    answers = [*_names_lost(trace, tensor), *_freed(trace, tensor, at)]
+    if calls := used_by(trace, tensor, uses)[-1:] if uses.complete else []:
+        answers.append(Answer(f"last used as {_use(uses, calls[0], tensor)}", calls[0]))
+    none = "it keeps its name to the end" if index(trace).names.get(tensor) else "no variable ever named it"
+    return Question("Where does it end?", tuple(sorted(answers, key=_step)[-MOST:]), 0, none)
+
+
+def _names_lost(trace: Trace, tensor: int) -> Iterator[Answer]:
+    for name, until in lost_names(trace, tensor):
+        other = isinstance(trace[until], ev.NameBound)
+        said = "names another tensor from here on" if other else "no longer names it"
+        yield Answer(f"{index(trace).shown(name)} {said}", until)
+
+
+def lost_names(trace: Trace, tensor: int) -> Iterator[tuple[str, int]]:
+    """Each time that a variable ceased to name a tensor: its name, and the step that says so."""
+    columns, numbers = trace.columns, trace.columns.names
+    for bound in index(trace).steps_about(tensor, ev.NameBound):
+        steps = columns.of_name.get(numbers[bound], ())
+        for step in steps[bisect_right(steps, bound) :]:
+            is_binding = columns.kinds[step] == columns.code(ev.NameBound)
+            if is_binding and columns.tensors[step] == tensor:
+                break  # told by that one
+            if is_binding or (columns.tensors[step] == tensor and isinstance(trace[step], ev.NameUnbound)):
+                yield columns.name_texts[numbers[bound]], step
+                break
+
+
+def _freed(trace: Trace, tensor: int, at: int) -> Iterator[Answer]:
+    """Where Nodes that saved it drop what they saved."""
+    columns = trace.columns
+    code = columns.code(ev.VariablesReleased)
+    for saved in nearest(index(trace).steps_about(tensor, ev.VariableSaved), at):
+        node = columns.nodes[saved]
+        of_node = columns.of_node.get(node, ())
+        later: Sequence[int] = of_node[bisect_right(of_node, saved) :]
+        released = next((step for step in later if columns.kinds[step] == code), None)
+        if released is not None:
+            yield Answer(f"{node_title(trace, node, at)} frees what it saved", released, NodeThing(node))
+
+
+def _step(answer: Answer) -> int:
+    return -1 if answer.seq is None else answer.seq

@@ -1,0 +1,127 @@
+"""The questions of a tensor or Node over the stepper: choose an answer to go there, or ask about what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.explain.things.questions import description, questions, title
+from dispatchviz.explain.things.thing import CellThing, NodeThing, TensorThing
+from dispatchviz.explain.things.uses import uses
+from dispatchviz.tui.commands.move_notes import jumped
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.screens.thing_rows import other_rows, question_rows
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.choice_list import ChoiceList
+
+PAUSE = 0.001
+"""Seconds between slices of looking through the calls, in which keys are read."""
+
+REPORTED = 0.5
+"""Seconds between two looks of the reader at how far that is."""
+
+
+class ThingsView(ChoiceList):
+    """The questions of one thing after the other."""
+
+    BINDINGS: ClassVar = [
+        Binding("i,right", "ask", show=False),
+        Binding("backspace,left", "back", show=False),
+        Binding("tab", "other(1)", show=False),
+        Binding("shift+tab", "other(-1)", show=False),
+    ]
+
+    def __init__(self, cursor: Cursor, things: Sequence[TensorThing | NodeThing], palette: Palette) -> None:
+        super().__init__("", palette)
+        self._cursor, self._here = cursor, list(things)
+        self._asked: list[tuple[TensorThing | NodeThing, int]] = [(self._here[0], 0)]
+        """What was asked one after the other, each with the row that was chosen."""
+        self._uses = uses(cursor.trace)
+        self._uses.go_on()
+        self._told = monotonic()
+        """When it was told last how far that is."""
+
+    def on_mount(self) -> None:
+        self._go_on()
+
+    @property
+    def thing(self) -> TensorThing | NodeThing:
+        """What is being asked about."""
+        return self._asked[-1][0]
+
+    @property
+    def shown_title(self) -> str:
+        trace, at = self._cursor.trace, self._cursor.at
+        what = description(trace, self.thing, at)
+        ask, leave = key_of("app.ask_thing").first, key_of("zoom(False)").first
+        keys = f"{key_of('app.enter').first} goes there, {ask} asks on, {leave} closes"
+        return f"{title(trace, self.thing, at)}{f'  {what}' if what else ''}  ({keys})"
+
+    def rows(self, width: int) -> list[Line]:
+        trace, at = self._cursor.trace, self._cursor.at
+        others = [thing for thing in self._here if thing != self.thing]
+        return [*question_rows(trace, questions(trace, self.thing, at), width), *other_rows(trace, others, at)]
+
+    def go(self, row: Line) -> None:
+        if row.goto is None:
+            self.action_ask()
+        else:
+            after = self._cursor.goto(row.goto)
+            moved = after.at != self._cursor.at
+            self.screen.dismiss(Update(after, jumped(self._cursor, after) if moved else None))
+
+    def action_ask(self) -> None:
+        """Asks about what the chosen row names."""
+        row = self.chosen_row
+        if row is not None and row.about is not None and not isinstance(row.about, CellThing):
+            self._asked[-1] = self.thing, self._chosen
+            self._asked.append((row.about, 0))
+            self.begin_at(0)
+
+    def action_back(self) -> None:
+        """To what was asked before; closes the list if that was the first."""
+        if len(self._asked) == 1:
+            self.screen.dismiss(None)
+        else:
+            self._asked.pop()
+            self.begin_at(self._asked[-1][1])
+
+    def action_other(self, by: int) -> None:
+        """Asks about the next thing of the step instead."""
+        place = self._here.index(self.thing) + by if self.thing in self._here else 0
+        self._asked = [(self._here[place % len(self._here)], 0)]
+        self.begin_at(0)
+
+    def _go_on(self) -> None:
+        """Looks through more calls, and shows what was found when all have been."""
+        if self._uses.complete:
+            return
+        self._uses.go_on()
+        if self._uses.complete or monotonic() > self._told + REPORTED:
+            self._told = monotonic()
+            self.begin_at(self._chosen)
+        self.set_timer(PAUSE, self._go_on)
+
+
+class ThingsScreen(ModalScreen[Update | None]):
+    """Closes with the update that goes to a step, or with None."""
+
+    BINDINGS: ClassVar = [Binding("escape,q", "dismiss", show=False)]
+    DEFAULT_CSS = (
+        "ThingsScreen { align: center middle; } ThingsView { width: 100%; max-width: 150; height: 80%; padding: 0 1; }"
+    )
+
+    def __init__(self, cursor: Cursor, things: Sequence[TensorThing | NodeThing], palette: Palette) -> None:
+        super().__init__()
+        self._view = ThingsView(cursor, things, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

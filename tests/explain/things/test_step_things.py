@@ -1,0 +1,91 @@
+"""Which things a step is about: the main one first."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.things import statements
+from dispatchviz.explain.things.crossing import crossing
+from dispatchviz.explain.things.questions import description, questions, title
+from dispatchviz.explain.things.step_things import MOST, things_of
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.testing import event
+from tests.explain.programs import traced
+from tests.steps import last_step, line, step
+
+from .traces import SUBJECTS, traces
+
+PROGRAM = """
+import torch
+x = torch.ones(2, 2, requires_grad=True)
+w = torch.ones(2)
+y = x * w
+w.add_(1)
+y.sum().backward()
+"""
+
+
+def test_the_main_thing_of_a_step() -> None:
+    trace = traced(PROGRAM)
+
+    def names(at: int) -> list[str]:
+        return [title(trace, thing, last_step(trace)) for thing in things_of(trace, at)]
+
+    assert names(line(trace, 2)) == []
+    assert names(line(trace, 5)) == ["y", "x", "w", "MulBackward0"], "what the line names, what it works on, its Node"
+    assert names(step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call")))[0] == "y"
+    assert names(step(trace, event(ev.NodeCreated, name="MulBackward0")))[0] == "MulBackward0"
+    assert names(step(trace, ev.VariableSaved))[:2] == ["w", "x"]
+    assert "MulBackward0" in names(step(trace, ev.VariableSaved))
+    running = step(trace, event(ev.NodeStarted, name="SumBackward0"))
+    assert names(running)[0] == "SumBackward0"
+    assert names(step(trace, ev.VersionBumped))[0] == "w"
+    assert names(last_step(trace))[0] == "w", "the end of a program that raised: what was changed after it was saved"
+    assert names(line(trace, 7))[-1] == "SumBackward0"
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_all_things_can_be_asked(subject: str) -> None:
+    for name, trace in traces(subject)[::2]:
+        known = index(trace)
+        for at in range(0, len(trace), 3):
+            things = things_of(trace, at)
+            assert len(things) == len(set(things)) <= MOST, (name, at)
+            for thing in things:
+                if isinstance(thing, TensorThing):
+                    assert thing.number in known.tensors
+                else:
+                    assert isinstance(thing, NodeThing)
+                    assert thing.number in known.nodes
+        for thing in things_of(trace, len(trace) - 1):
+            assert title(trace, thing, len(trace) - 1)
+            assert isinstance(description(trace, thing, 0), str)
+            for question in questions(trace, thing, len(trace) // 2):
+                assert question.answers or question.none, (name, question.asked)
+                assert all(answer.seq is not None and 0 <= answer.seq < len(trace) for answer in question.answers)
+
+
+def test_a_line_that_calls_functions_is_one_statement() -> None:
+    trace = traced("""
+    import torch
+    def twice(t):
+        return t * 2
+    x = torch.ones(2, requires_grad=True)
+    y = twice(x) + twice(x)
+    z = y + 1
+    z.sum().backward()
+    """)
+    at = line(trace, 6)
+    lines = [each for each in trace if isinstance(each, ev.SourceLine) and each.line == 6]
+    assert statements.parts(trace, at) == [each.seq for each in lines]
+    assert len(lines) == 2
+    assert statements.parts(trace, line(trace, 7)) == [line(trace, 7)]
+    assert title(trace, things_of(trace, at)[0], last_step(trace)) == "y"
+    first = crossing(trace, at)
+    run = step(trace, event(ev.NodeStarted, name="AddBackward0"), 1)
+    assert (first.seq, first.said) == (
+        run,
+        f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes that were made here",
+    )  # type: ignore[union-attr]

@@ -1,0 +1,232 @@
+"""What is told of a tensor is what a plain pass over the events finds, and what the machine's own tensors do."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.things.answer import MOST, Question, nearest
+from dispatchviz.explain.things.calls_around import maker
+from dispatchviz.explain.things.tensor_questions import changes, lost_names, mates, tensor_questions, used_by
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.explain.things.uses import Uses, uses
+from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.trace import Trace
+from tests.explain.programs import traced
+from tests.explain.test_step_tensors import Watching, watched
+from tests.steps import line, step
+from truth import programs
+
+from .traces import SUBJECTS, tensors, traces
+
+
+def asked(trace: Trace, tensor: int, at: int) -> dict[str, Question]:
+    return {each.asked: each for each in tensor_questions(trace, tensor, at, uses(trace).finish())}
+
+
+def is_within(trace: Trace, step: int, outer: int) -> bool:
+    return outer in [event.seq for event in trace.ancestors(step)]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_uses_are_the_calls_that_got_it(subject: str) -> None:
+    told = 0
+    for name, trace in traces(subject):
+        found = uses(trace).finish()
+        got: dict[int, list[int]] = {}
+        for event in trace:
+            if isinstance(event, ev.KeySetComputed):
+                for tensor in {number for _, number, _ in event.arguments}:
+                    assert event.parent is not None
+                    got.setdefault(tensor, []).append(event.parent)
+        for tensor in tensors(trace):
+            made = index(trace).tensors[tensor]
+            call = maker(trace, made.seq, tensor) if made.how == "new" else None
+            calls = [each for each in got.get(tensor, []) if call is None or each > trace.ends[call.seq]]
+            outer = [each for each in calls if not any(is_within(trace, each, other) for other in calls)]
+            assert used_by(trace, tensor, found) == outer, (name, tensor)
+            told += len(outer)
+            for each in outer:
+                use, event = found.use(each, tensor), trace[each]
+                assert use is not None
+                assert isinstance(event, ev.Dispatched)
+                assert event.how.startswith("call")
+                assert use.operator == event.operator
+                passed = [arg for arg, number, _ in trace[each + 1].arguments if number == tensor]  # type: ignore[union-attr]
+                assert list(use.parameters) == passed
+    assert told > 20
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_what_made_it_returns_it(subject: str) -> None:
+    """The call that is named returns the tensor, and no call around it does; where none does, it is made within."""
+    for name, trace in traces(subject):
+        for tensor in tensors(trace):
+            made = index(trace).tensors[tensor]
+            (origin, *_) = asked(trace, tensor, len(trace) - 1)["Who made it?"].answers
+            assert origin.seq == made.seq
+            if made.how != "new":
+                assert origin.text.startswith("older than the recording")
+                continue
+            call = maker(trace, made.seq, tensor)
+            around = [event for event in trace.ancestors(made.seq) if isinstance(event, ev.Dispatched)]
+            if call is None:
+                continue
+            assert call in around, (name, tensor)
+            assert origin.text == f"made by {call.operator.removeprefix('aten::')}"
+            returned = [
+                event
+                for event in trace
+                if isinstance(event, ev.KernelReturned) and tensor in event.tensors and event.seq > made.seq
+            ]
+            returning = {kernel.parent for event in returned for kernel in [trace[event.parent]]}  # type: ignore[index]
+            outside = [event.seq for event in around if event.seq < call.seq and not _cut_off(trace, event, made.seq)]
+            assert not returning & set(outside), (name, tensor)
+
+
+def _cut_off(trace: Trace, call: ev.Dispatched, seq: int) -> bool:
+    """Whether a Node, a Function or a line of the user's is between a call and what is within."""
+    between = (event for event in trace.ancestors(seq) if event.seq > call.seq)
+    return any(isinstance(event, ev.NodeStarted | ev.FunctionEntered | ev.SourceLine) for event in between)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_savers_and_what_they_free(subject: str) -> None:
+    for name, trace in traces(subject):
+        saved = [event for event in trace if isinstance(event, ev.VariableSaved)]
+        freed = [event for event in trace if isinstance(event, ev.VariablesReleased)]
+        for tensor in {event.tensor for event in saved if event.tensor is not None}:
+            own = [event for event in saved if event.tensor == tensor]
+            answers = asked(trace, tensor, len(trace) - 1)
+            told = answers["Who saved it for backward?"]
+            assert len(own) == len(told.answers) + told.more, (name, tensor)
+            for answer in told.answers:
+                event = trace[answer.seq]  # type: ignore[index]
+                assert event in own
+                assert f" as {event.name} " in f"{answer.text} ".replace(",", " ")  # type: ignore[union-attr]
+                assert answer.thing == NodeThing(event.node)  # type: ignore[union-attr]
+            ends = [answer for answer in answers["Where does it end?"].answers if "frees" in answer.text]
+            for answer in ends:
+                assert trace[answer.seq] in freed  # type: ignore[index]
+                assert any(NodeThing(e.node) == answer.thing and e.seq < answer.seq for e in own)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("subject", ["views", "in_place", "setting_memory", "autograd", "training"])
+def test_a_version_moves_only_where_a_change_is_told(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    """The machine's own version counters, looked at when each event is noted."""
+    moved = 0
+    for name, source in list(programs.SUBJECTS[subject].items())[::4]:
+        trace, stood = watched(monkeypatch, source)
+        for tensor in {number for each in stood for number in each}:
+            steps = changes(trace, tensor)
+            before, seen = None, -1
+            for at, tensors_ in enumerate(stood):
+                now = tensors_.get(tensor)
+                if now is None or now.version is None:
+                    continue
+                if before is not None and now.version > before:
+                    moved += 1
+                    assert any(seen <= step <= at + 1 for step in steps), (name, tensor, at)
+                before, seen = now.version, at
+    assert moved or subject in ("training", "autograd")
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_changes_are_all_bumps_on_its_memory(subject: str) -> None:
+    for name, trace in traces(subject):
+        storages = {event.tensor: event.storage for event in trace if isinstance(event, ev.TensorCreated)}
+        for tensor in tensors(trace):
+            own = storages[tensor]
+            same = {other for other, storage in storages.items() if other == tensor or storage == own >= 0}
+            bumps = [event.seq for event in trace if isinstance(event, ev.VersionBumped) and event.tensor in same]
+            grads = [e.seq for e in trace if isinstance(e, ev.GradientAccumulated) and e.tensor == tensor]
+            assert changes(trace, tensor) == sorted(bumps + grads), (name, tensor)
+            assert set(mates(trace, tensor)) == same - {tensor}
+            told = asked(trace, tensor, 0)["Who changed it?"]
+            assert len(told.answers) + told.more == len(bumps) + len(grads)
+
+
+@pytest.mark.parametrize("subject", ["views", "in_place", "autograd", "training"])
+def test_names_are_lost_where_the_variable_goes_on(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
+    for name, source in list(programs.SUBJECTS[subject].items())[::4]:
+        trace, _ = watched(monkeypatch, source)
+        first = Watching.made.first_tensor
+        alive = {
+            variable: value._number - first
+            for variable, value in Watching.variables.items()
+            if hasattr(value, "_number") and hasattr(value, "_size")
+        }
+        for tensor in tensors(trace):
+            lost = list(lost_names(trace, tensor))
+            for variable, at in lost:
+                event = trace[at]
+                assert isinstance(event, ev.NameBound | ev.NameUnbound), name
+                assert event.name == variable
+                assert (event.tensor == tensor) == isinstance(event, ev.NameUnbound)
+            bound = [e.name for e in trace if isinstance(e, ev.NameBound) and e.tensor == tensor]
+            kept = {each for each in bound if bound.count(each) > [variable for variable, _ in lost].count(each)}
+            for variable in kept & alive.keys():
+                assert alive[variable] == tensor, (name, variable)
+
+
+PROGRAM = """
+import torch
+x = torch.ones(2, 2, requires_grad=True)
+w = torch.ones(2)
+row = w.view(2, 1)
+y = x * w
+w.add_(1)
+loss = y.detach().sum()
+w = loss
+"""
+
+
+def test_a_story_of_one_tensor() -> None:
+    trace = traced(PROGRAM)
+    w = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "w")
+    row = next(event.tensor for event in trace if isinstance(event, ev.ViewMade) and event.base == w)
+    told = asked(trace, w, line(trace, 6))
+    texts = {question: [answer.text for answer in each.answers] for question, each in told.items()}
+    assert texts == {
+        "Who made it?": ["made by ones"],
+        "Who changed it?": ["changed in place by add_.Tensor, version 0 → 1"],
+        "Who saved it for backward?": ["saved by MulBackward0 as other (version 0)"],
+        "Who uses it?": ["self of view", "other of mul.Tensor", "self of add_.Tensor"],
+        "Who shares its memory?": ["row appeared on its memory"],
+        "Where does it end?": ["last used as self of add_.Tensor", "w no longer names it"],
+    }
+    of_row = asked(trace, row, line(trace, 6))
+    (view,) = [answer for answer in of_row["Who made it?"].answers if "view of" in answer.text]
+    assert view.thing == TensorThing(w)
+    (change,) = of_row["Who changed it?"].answers
+    assert change.text == "w, made on the same memory, changed in place by add_.Tensor, version 0 → 1"
+    assert change.seq == step(trace, ev.VersionBumped)
+
+
+def test_calls_are_looked_through_in_slices() -> None:
+    trace = traced(PROGRAM)
+    whole, parts = Uses(trace).finish(), Uses(trace)
+    assert not parts.complete
+    w = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "w")
+    used = tensor_questions(trace, w, 0, parts)[3]
+    assert (used.answers, used.none) == ((), "looking through the calls: 0 %")
+    while not parts.complete:
+        parts.go_on(1)
+    assert parts.percent == 100
+    assert [parts.calls(tensor) for tensor in tensors(trace)] == [whole.calls(tensor) for tensor in tensors(trace)]
+
+
+def test_of_many_answers_those_around_the_step_are_told() -> None:
+    steps = list(range(0, 1000, 10))
+    assert nearest(steps, 500) == list(range(470, 550, 10))
+    assert nearest(steps, -1) == steps[:MOST]
+    assert nearest(steps, 5000) == steps[-MOST:]
+    assert nearest(steps[:3], 15) == steps[:3]
+
+
+def test_a_tensor_of_inference_mode_has_no_version() -> None:
+    trace = traced("import torch\nwith torch.inference_mode():\n    t = torch.ones(2)\n    t.add_(1)\n")
+    tensor = next(event.tensor for event in trace if isinstance(event, ev.NameBound) and event.name == "t")
+    assert asked(trace, tensor, 0)["Who changed it?"].none == (
+        "it has no version counter: writes in place are not counted"
+    )

@@ -1,0 +1,345 @@
+"""Asking about a tensor or Node, the chosen row of a pane, from forward to backward and back, the places been to."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.testing import event
+from dispatchviz.tui.keymap import key_of, pane_key
+from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPUT, PANES, STEPS, TABLE, TENSORS
+from dispatchviz.tui.screens.cell_screen import CellScreen
+from dispatchviz.tui.screens.places_screen import PlacesScreen
+from dispatchviz.tui.screens.things_screen import ThingsScreen
+from dispatchviz.tui.widgets.chosen_rows import leads_somewhere
+from tests.explain.programs import traced
+from tests.steps import last_step, line, step
+
+from .screens import SIZES, Reader, read
+from .synthetic import awkward, forum
+
+PROGRAM = """
+import torch
+x = torch.ones(2, 2, requires_grad=True)
+w = torch.ones(2)
+row = w.view(2, 1)
+y = x * w
+w.add_(1)
+with torch.no_grad():
+    q = x * 3
+unused = x + 1
+loss = (x * x).sum()
+loss.backward()
+print(x.grad)
+"""
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return traced(PROGRAM)
+
+
+def test_a_line_is_asked_about_what_it_names(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("i")
+        assert isinstance(reader.app.screen, ThingsScreen)
+        assert reader.sees("y (t3)  [2, 2] float32 on cpu", "Who made it?", "made by mul.Tensor", "line 6  y = x * w")
+        assert reader.sees(
+            "its grad_fn is MulBackward0", "What else is here?", "Who saved it for backward?  no Node did"
+        )
+        await reader.press("enter")
+        assert isinstance(trace[reader.at], ev.TensorCreated)
+        assert reader.sees(f"From step {line(trace, 6)} to step {reader.at}")
+        await reader.press("backspace")
+        assert reader.at == line(trace, 6)
+
+    read(trace, story, step=line(trace, 6), level=DEFAULT)
+
+
+def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("i", "down", "i")
+        assert reader.sees("What did it save?", "w as other (version 0)", "[0] (AccumulateGrad (x), 0) for self")
+        await reader.press("backspace")
+        assert reader.sees("y (t3)", "▶   its grad_fn is MulBackward0"), "back at the row that was chosen"
+        await reader.press("tab")
+        assert reader.sees("a leaf, AccumulateGrad (x) writes its .grad")
+        await reader.press("shift+tab", "end", "enter")
+        assert reader.sees("What did it save?"), "what is here has no step: it is asked"
+        await reader.press("escape")
+        assert not isinstance(reader.app.screen, ThingsScreen)
+        assert reader.at == line(trace, 6)
+
+    read(trace, story, step=line(trace, 6), level=DEFAULT)
+
+
+def test_a_click_on_an_answer_goes_there(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("i")
+        rows = reader.screen
+        at = next(y for y, row in enumerate(rows) if "saved by MulBackward0" in row)
+        await reader.pilot.click(offset=(rows[at].index("saved"), at))
+        await reader.pilot.pause()
+        assert isinstance(trace[reader.at], ev.VariableSaved)
+
+    read(trace, story, step=line(trace, 4), level=DEFAULT)
+
+
+def test_a_step_without_things_says_so(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("i")
+        assert reader.sees("This step names no tensor and no Node")
+
+    read(trace, story, step=line(trace, 2), level=DEFAULT)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_list_is_read_at_every_size(trace: Trace, size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("i")
+        assert reader.sees("Who made it?", "made by mul.Tensor", "step", "line 6")
+        for key in ("down", "end", "home", "pagedown", "pageup", "up"):
+            await reader.press(key)
+            assert sum("▶ " in row for row in reader.screen) >= 1
+            chosen = reader.app.screen._view  # type: ignore[attr-defined]
+            assert chosen.port.y_of(chosen._chosen) is not None, key
+
+    read(trace, story, size, line(trace, 6), DEFAULT)
+
+
+# -- a chosen row ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pane", [pane for pane in PANES if pane != STEPS])
+def test_keys_do_what_a_click_on_a_row_does(trace: Trace, pane: int) -> None:
+    """Every row of a pane that leads somewhere is reached by the keys, and Enter goes there."""
+    begin = step(trace, event(ev.NodeStarted, name="MulBackward0"))
+
+    async def story(reader: Reader) -> None:
+        view = reader.app.view.panes[pane]
+        await reader.press(pane_key(pane))
+        rows = getattr(view, "_wrapped")  # noqa: B009
+        leading = [at for at, row in enumerate(rows) if leads_somewhere(row) and view._starts[at] == at]  # type: ignore[attr-defined]
+        await reader.press(*["up"] * (len(rows) + 1))
+        met = [] if view._chosen is None else [view._chosen]  # type: ignore[attr-defined]
+        for _ in range(len(rows) + 1):
+            await reader.press("down")
+            chosen = view._chosen  # type: ignore[attr-defined]
+            met += [chosen] if chosen is not None and chosen not in met else []
+        assert reader.at == begin, "the steps stay where they are"
+        assert sorted(met) == (leading or met), pane
+        if rows and leading and (goto := view.chosen_row.goto) is not None:  # type: ignore[union-attr]
+            assert "›" in reader.text
+            await reader.press("enter")
+            assert reader.at == goto
+
+    read(trace, story, (120, 60), step=begin, level=DEFAULT)
+
+
+def test_rows_are_asked_and_given_up(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(TENSORS), "down", "down")
+        view = reader.app.view.panes[TENSORS]
+        row = view.chosen_row
+        assert row is not None
+        name = row.plain.split()[0]
+        assert reader.sees("Enter goes there, i asks, Esc leaves")
+        await reader.press("i")
+        assert isinstance(reader.app.screen, ThingsScreen)
+        assert reader.sees(f"▌ {name}")
+        await reader.press("escape")
+        assert view.chosen_row == row
+        await reader.press("escape")
+        assert view.chosen_row is None
+        assert not reader.sees("Enter goes there")
+        await reader.press("enter")
+        assert not reader.sees("1 Steps"), "without a chosen row Enter shows the pane alone"
+        await reader.press("escape")
+        assert reader.sees("1 Steps")
+
+    read(trace, story, step=line(trace, 6), level=DEFAULT)
+
+
+def test_a_chosen_row_stays_with_what_it_is_about(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(GRAPH), "down")
+        view = reader.app.view.panes[GRAPH]
+        row = view.chosen_row
+        assert row is not None
+        await reader.press("s")
+        assert view.chosen_row is not None
+        assert view.chosen_row.key == row.key
+        await reader.press("g")
+        assert view.chosen_row is None, "the graph is not there yet"
+
+    read(trace, story, step=step(trace, ev.BackwardStarted))
+
+
+def test_a_title_that_tells_a_step_leads_there(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(ENGINE), "down", "enter")
+        assert reader.at == step(trace, ev.BackwardStarted)
+
+    read(trace, story, step=line(trace, 2), level=DEFAULT)
+
+
+def test_the_rows_of_a_table_say_why(trace: Trace) -> None:
+    call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
+
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(TABLE), "down")
+        view = reader.app.view.panes[TABLE]
+        cell = view.chosen_row.about  # type: ignore[union-attr]
+        await reader.press("enter")
+        assert isinstance(reader.app.screen, CellScreen)
+        assert reader.sees(f"why aten::mul.Tensor {cell.key}")  # type: ignore[union-attr]
+        await reader.press("escape", "down", "i")
+        assert isinstance(reader.app.screen, CellScreen)
+        assert not reader.sees(f"why aten::mul.Tensor {cell.key} ")  # type: ignore[union-attr]
+
+    read(trace, story, step=call, level=DEFAULT)
+
+
+def test_a_frame_is_asked_about_its_call(trace: Trace) -> None:
+    saved = step(trace, ev.VariableSaved)
+
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(CALLS), "down", "i")
+        assert isinstance(reader.app.screen, ThingsScreen)
+        assert reader.sees("▌ y (t3)")
+
+    read(trace, story, step=saved, level=DEFAULT)
+
+
+def test_panes_without_rows_that_lead_somewhere_scroll(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(KEYS), *["down"] * 60)
+        view = reader.app.view.panes[KEYS]
+        assert view.chosen_row is None
+        assert view.port.top == max(view.port.count - view.port.rows, 0)
+        assert reader.sees("No row on that side leads anywhere")
+
+    read(trace, story, (80, 24), step(trace, ev.Dispatched))
+
+
+# -- across, and history ---------------------------------------------------------------------------------------------
+
+
+def test_across_and_back(trace: Trace) -> None:
+    made = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"), after=line(trace, 11))
+    run = step(trace, event(ev.NodeStarted, name="MulBackward0"))
+
+    async def story(reader: Reader) -> None:
+        await reader.press("x")
+        assert reader.at == made
+        assert reader.sees("mul.Tensor made MulBackward0", "Backspace returns")
+        await reader.press("x")
+        assert reader.at == run
+        await reader.press("backspace", "backspace")
+        assert reader.at == run
+
+    read(trace, story, step=run, level=DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [(9, "Line 9 made no Node: grad mode is off"), (10, "AddBackward0 does not run in this recording"),
+     (4, "Line 4 made no Node"), (2, "Line 2 made no Node")],
+)  # fmt: skip
+def test_nothing_to_cross_to(trace: Trace, number: int, why: str) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("x")
+        assert reader.at == line(trace, number)
+        assert reader.sees(why)
+
+    read(trace, story, step=line(trace, number), level=DEFAULT)
+
+
+def test_history_goes_both_ways_and_is_a_list(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("e")
+        assert reader.sees("No undone jump to go to again")
+        await reader.press("h")
+        assert reader.sees("No jump yet")
+        begin = reader.at
+        await reader.press("G", "g")
+        await reader.press("backspace")
+        assert reader.at == last_step(trace)
+        await reader.press("e")
+        assert reader.at == 0
+        await reader.press("backspace", "backspace", "e")
+        assert reader.at == last_step(trace)
+        await reader.press("h")
+        assert isinstance(reader.app.screen, PlacesScreen)
+        assert reader.sees("Places you have been to", "line 6")
+        assert any("▶ ● " in row for row in reader.screen)
+        await reader.press("up", "enter")
+        assert reader.at == begin
+        await reader.press("e", "e")
+        assert reader.at == 0, "places before and behind the chosen one stay"
+
+    read(trace, story, step=line(trace, 6), level=DEFAULT)
+
+
+def test_a_new_move_forgets_what_was_undone() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G", "backspace", "n", "e")
+        assert reader.sees("No undone jump to go to again")
+
+    read(forum(), story)
+
+
+def test_output_rows_lead_to_what_printed_them(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(OUTPUT), "down", "enter")
+        assert isinstance(trace[reader.at], ev.Printed)
+
+    read(trace, story, step=last_step(trace), level=DEFAULT)
+
+
+@pytest.mark.parametrize("text", ["[/]", "[a]", "f[N]", "\x1b[31m", "\u202e"])
+def test_hostile_names_are_shown(text: str) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G")
+        for _ in range(6):
+            await reader.press("i", "escape", "h", "escape", "S")
+        assert "\x1b" not in reader.text
+
+    read(awkward(text), story)
+
+
+def test_the_keys_are_told() -> None:
+    assert key_of("app.ask_thing").keys == ("i",)
+    assert key_of("cross").keys == ("x",)
+    assert (key_of("jump('redo')").keys, key_of("places").keys) == (("e",), ("h",))
+
+
+def test_a_click_on_a_row_that_leads_nowhere_asks(trace: Trace) -> None:
+    call = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor", how="call"))
+
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(TABLE))
+        view = reader.app.view.panes[TABLE]
+        at = next(at for at in range(view.port.top, view.port.count) if view.row(at, 80).about is not None)
+        y = view.port.y_of(at)
+        assert y is not None
+        await reader.pilot.click(offset=(view.region.x + 10, view.region.y + y))
+        await reader.pilot.pause()
+        assert isinstance(reader.app.screen, CellScreen)
+
+    read(trace, story, (200, 60), call, DEFAULT)
+
+
+def test_the_highlight_is_gone_where_its_row_is(trace: Trace) -> None:
+    """What is painted, not only what is known."""
+
+    async def story(reader: Reader) -> None:
+        await reader.press(pane_key(CALLS), "down")
+        assert reader.sees("›Enter goes there") or reader.sees("› ", "Enter goes there")
+        await reader.press("g")
+        assert not reader.sees("Enter goes there")
+        assert not [row for row in reader.screen if " ›" in row]
+
+    read(trace, story, step=step(trace, ev.VariableSaved), level=DEFAULT)
