@@ -28,6 +28,9 @@ HIDDEN: Span = ("?", "hint")
 WIDE = 64
 """From this width on a level is indented by two cells instead of one, and what happened stands in a column."""
 
+COLUMN = 48
+"""Where that column begins at most."""
+
 GAP = "   "
 
 SHORTEST = 12
@@ -103,7 +106,7 @@ def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
     """What happened in a row, behind its text: in a column where there is room for one."""
     if not happened:
         return []
-    column = width * 2 // 5 if width >= WIDE else 0
+    column = min(width * 2 // 5, COLUMN) if width >= WIDE else 0
     blanks = (" " * max(column - used, len(GAP)), "")
     return [blanks, *(span for fact in happened for span in (fact, (GAP, "")))]
 
