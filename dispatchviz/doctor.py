@@ -11,7 +11,7 @@ import sys
 
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
-from dispatchviz.explain.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.explain.cells.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.tui.terminal.support import can_run
 
 Facts = dict[str, str | bool | None]

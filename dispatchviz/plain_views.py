@@ -16,7 +16,7 @@ from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
-from dispatchviz.tui.bars.why_bar import message_lines, rule_lines
+from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.session import Session
 from dispatchviz.tui.text.line_fitting import wrap

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
+    from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.explain.codegen.codegen_card import CodegenCard
     from dispatchviz.explain.codegen.torchgen_output import Real
-    from dispatchviz.explain.operators.operator_names import Found
     from dispatchviz.render.console import Console
 
 OPTIONS = (

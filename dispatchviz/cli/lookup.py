@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
-    from dispatchviz.explain.operators.operator_names import Found
+    from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.render.console import Console
 
 
@@ -30,7 +30,7 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
 
 def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
     """The operator that a name means. DispatchvizError if that is unknown or open."""
-    from dispatchviz.explain.operators.operator_names import find_operator
+    from dispatchviz.explain.cells.operators.operator_names import find_operator
 
     found = find_operator(text, registry.names())
     return registry.find(found.name), found

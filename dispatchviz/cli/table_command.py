@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dispatchviz.explain.cells.computed_table import TableCard
-    from dispatchviz.explain.operators.operator_names import Found
+    from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.render.console import Console
 
 OPTIONS = (Option("everything", "--all", "All 137 cells, each on its own."), BUILD, JSON)

@@ -18,10 +18,10 @@ from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
+from dispatchviz.tui.questions.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.questions.search_question import SearchQuestion
 from dispatchviz.tui.questions.step_question import StepQuestion

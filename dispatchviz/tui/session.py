@@ -20,7 +20,7 @@ from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search, still_hits
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.pane_layout import STEPS
-from dispatchviz.tui.predictions.asking import Asking
+from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.text.styled_line import Line, line
 
 FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))

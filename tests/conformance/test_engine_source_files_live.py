@@ -17,8 +17,8 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.pytorch_locations import apply_function
-from dispatchviz.explain.rules.engine_rules import engine_rule
 from dispatchviz.explain.sentences import event_groups
+from dispatchviz.explain.sentences.rules.engine_rules import engine_rule
 from tests.explain.test_every_kind import plain
 
 torch = pytest.importorskip("torch")

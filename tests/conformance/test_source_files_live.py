@@ -13,7 +13,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
-from dispatchviz.explain.rules.event_rules import rule
+from dispatchviz.explain.sentences.rules.event_rules import rule
 from dispatchviz.program import run
 from truth.observers.elf_symbols import Library
 from truth.programs import PROGRAMS

@@ -8,11 +8,11 @@ import pytest
 
 from dispatchviz.tui.actions import ACTIONS
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.bars.footer_bar import footer_row
-from dispatchviz.tui.bars.why_bar import first_notes
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import FOOTER_KEYS, KEYMAP, key_of
 from dispatchviz.tui.layout.pane_layout import PANES
+from dispatchviz.tui.panes.bars.footer_bar import footer_row
+from dispatchviz.tui.panes.bars.why_bar import first_notes
 from dispatchviz.tui.screens.help_screen import ABOUT, help_rows
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 

@@ -10,8 +10,8 @@ import pytest
 
 from dispatchviz.cli.options import KEYMAPS as NAMES_IN_OPTIONS
 from dispatchviz.tui import keymap as keymap_module
-from dispatchviz.tui.bars.footer_bar import footer_row
 from dispatchviz.tui.keymap import DEFAULT, KEYMAP, Key, Keymap, in_force, key_of, pane_key, use
+from dispatchviz.tui.panes.bars.footer_bar import footer_row
 from dispatchviz.tui.screens.help_screen import help_rows
 from dispatchviz.tui.terminal.keymaps import GDB, KEYMAPS, VARIABLE, VIM, use_from_environment, use_named
 from tests.cli.command import dispatchviz

@@ -6,10 +6,10 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.bars.header_bar import header_rows
-from dispatchviz.tui.bars.why_bar import needed_rows
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.panes import source_pane
+from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.tui.panes.bars.why_bar import needed_rows
 from dispatchviz.tui.text import code_colours
 from dispatchviz.tui.text.long_text import LONGEST, cut_row, cut_text
 from dispatchviz.tui.text.styled_line import line

@@ -7,7 +7,6 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing import event
-from dispatchviz.tui.bars.header_bar import header_rows
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
@@ -21,6 +20,7 @@ from dispatchviz.tui.layout.pane_layout import (
     TENSORS,
     THREAD,
 )
+from dispatchviz.tui.panes.bars.header_bar import header_rows
 from dispatchviz.tui.panes.pane_list import PANES as TITLED
 from dispatchviz.tui.panes.pane_list import rows_of
 from dispatchviz.tui.text.line_fitting import from_cell, wrap

@@ -18,18 +18,18 @@ from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at, predictions_after
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import call
-from dispatchviz.tui.bars.why_bar import needed_rows
 from dispatchviz.tui.commands.moves import jump, move
 from dispatchviz.tui.commands.predicting import answered, guess_note, masked, started
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.panes import graph_pane
+from dispatchviz.tui.panes.bars.why_bar import needed_rows
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.step_rows import step_row
-from dispatchviz.tui.predictions.asking import FAR, NEAR
-from dispatchviz.tui.predictions.question_rows import question_rows, verdict
-from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
+from dispatchviz.tui.questions.predictions.asking import FAR, NEAR
+from dispatchviz.tui.questions.predictions.question_rows import question_rows, verdict
+from dispatchviz.tui.questions.predictions.spoilers import ASKED_FIRST, hidden, without_hidden, without_step
 from dispatchviz.tui.screens.guesses_screen import GuessesScreen
 from dispatchviz.tui.screens.prediction_screen import PredictionScreen, PredictionView
 from dispatchviz.tui.session import Session, Update

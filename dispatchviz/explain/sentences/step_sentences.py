@@ -10,7 +10,6 @@ from typing import assert_never
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.rules.event_rules import Rule, rule
 from dispatchviz.explain.sentences import (
     dispatch_sentences,
     engine_sentences,
@@ -21,6 +20,7 @@ from dispatchviz.explain.sentences import (
     tensor_sentences,
     thread_sentences,
 )
+from dispatchviz.explain.sentences.rules.event_rules import Rule, rule
 from dispatchviz.explain.sentences.statement import Statement, Statements, text_of
 
 __all__ = ["Rule", "rule", "statements", "why_here"]

@@ -18,7 +18,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.operators.operator_names import every_operator
+from dispatchviz.explain.cells.operators.operator_names import every_operator
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.explain.trace_index.folded_steps import shown_ranges
 from dispatchviz.explain.trace_index.source_lines import source_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.predictions.question_rows import verdict
+from dispatchviz.tui.questions.predictions.question_rows import verdict
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, line
 

@@ -18,7 +18,7 @@ from itertools import accumulate, islice
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.rules.event_rules import rule
+from dispatchviz.explain.sentences.rules.event_rules import rule
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.cursor.near_steps import neighbour

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.layout.pane_layout import Frame
-from dispatchviz.tui.predictions.question_rows import question_rows
+from dispatchviz.tui.questions.predictions.question_rows import question_rows
 from dispatchviz.tui.text.styled_line import Line, line
 
 NOTE = 1

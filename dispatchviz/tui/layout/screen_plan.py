@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.tui.bars.footer_bar import footer_row
-from dispatchviz.tui.bars.header_bar import header_rows
-from dispatchviz.tui.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.needed_panes import Shown, chosen, order
 from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice
@@ -21,6 +18,9 @@ from dispatchviz.tui.layout.presenter_plan import (
     text_width,
 )
 from dispatchviz.tui.layout.question_plan import question_frame, question_note
+from dispatchviz.tui.panes.bars.footer_bar import footer_row
+from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.tui.panes.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.styled_line import Line, line

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 
 from dispatchviz.tui.commands.predicting import forgotten, stopped
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.predictions.question_rows import guess_row, verdict
+from dispatchviz.tui.questions.predictions.question_rows import guess_row, verdict
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line

@@ -11,11 +11,11 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.tui.bars.header_bar import header_rows
 from dispatchviz.tui.commands.predicting import answered, stopped
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.question_plan import question_height
-from dispatchviz.tui.predictions.question_rows import question_rows
+from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.tui.questions.predictions.question_rows import question_rows
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line

@@ -14,7 +14,7 @@ from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import Rows
 from dispatchviz.tui.panes.row_changes import GUTTER, marked
-from dispatchviz.tui.predictions import spoilers
+from dispatchviz.tui.questions.predictions import spoilers
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line

@@ -12,8 +12,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.errors.broken_rules import broken_rule
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import DISPATCHER, GENERATED, binding_file, entry_point
-from dispatchviz.explain.rules.engine_rules import engine_rule
 from dispatchviz.explain.sentences import event_groups
+from dispatchviz.explain.sentences.rules.engine_rules import engine_rule
 
 
 class Rule(NamedTuple):

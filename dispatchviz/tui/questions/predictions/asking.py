@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.tui.predictions.guesses import Guesses
+from dispatchviz.tui.questions.predictions.guesses import Guesses
 
 NEAR = 24
 """So many steps that may have a question are looked at for the next one, whoever makes the call."""

@@ -15,11 +15,11 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
 from dispatchviz.explain.outline.overview import counts, first_node
-from dispatchviz.explain.rules.event_rules import Rule
+from dispatchviz.explain.sentences.rules.event_rules import Rule
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.predictions.spoilers import ASKED_FIRST, hides_sentence
+from dispatchviz.tui.questions.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span, line

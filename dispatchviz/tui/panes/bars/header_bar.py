@@ -5,9 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.tui.bars.thread_state_text import short
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.panes.bars.thread_state_text import short
 from dispatchviz.tui.text.line_fitting import path_end, shorter
 from dispatchviz.tui.text.long_text import LONGEST, cut_text
 from dispatchviz.tui.text.styled_line import Line, Span, line
