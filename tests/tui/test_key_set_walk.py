@@ -125,7 +125,7 @@ def test_rows_are_the_same_again_after_the_walk() -> None:
 
 
 def test_the_help_of_the_pane_tells_it() -> None:
-    assert "s and S at the step of a call walk through its sets" in " ".join(help_rows(KEYS)[0].plain.split())
+    assert "the steps forward and back walk through the sets of a call" in " ".join(help_rows(KEYS)[0].plain.split())
 
 
 def test_a_redispatch_begins_with_the_set_that_was_received() -> None:

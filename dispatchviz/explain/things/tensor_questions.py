@@ -13,6 +13,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.moment.tensor_card import tensor_card
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
@@ -105,17 +106,18 @@ def _change(trace: Trace, tensor: int, step: int, at: int) -> Answer | None:
 
 
 def mates(trace: Trace, tensor: int) -> list[int]:
-    """Other tensors that appeared on the storage of a tensor, in order."""
-    return [trace.columns.tensors[step] for step in _appeared(trace, tensor)]
-
-
-def _appeared(trace: Trace, tensor: int) -> list[int]:
-    """The steps at which the others did; no event is looked at."""
+    """Other tensors that were made on the storage that a tensor was made on, in order."""
     made = index(trace).tensors.get(tensor)
-    if made is None or made.storage < 0:
+    storage = -1 if made is None else made.storage
+    return [trace.columns.tensors[step] for step in _came(trace, tensor, storage, ev.TensorCreated)]
+
+
+def _came(trace: Trace, tensor: int, storage: int, *kinds: type[ev.Event]) -> list[int]:
+    """The steps at which others came onto a storage; no event is looked at."""
+    if storage < 0:
         return []
     tensors, first = trace.columns.tensors, dict[int, int]()
-    for step in trace.columns.of_storage.get(made.storage, ()):
+    for step in index(trace).about_storage(storage, *kinds):
         first.setdefault(tensors[step], step)
     return [step for other, step in first.items() if other != tensor]
 
@@ -168,15 +170,22 @@ def _gradient(trace: Trace, step: int, at: int) -> Answer:
 
 
 def _shares(trace: Trace, tensor: int, at: int) -> Question:
-    tensors, made = trace.columns.tensors, _appeared(trace, tensor)
-    told = nearest(made, at)
-    answers = (
-        Answer(f"{tensor_name(trace, tensors[step], at)} appeared on its memory", step, TensorThing(tensors[step]))
-        for step in told
+    made = index(trace).tensors.get(tensor)
+    card = None if made is None else tensor_card(trace, tensor, max(at, made.seq))
+    storage = -1 if card is None else card.storage
+    came = _came(trace, tensor, storage, ev.TensorCreated, ev.GeometryChanged)
+    told = nearest(came, at)
+    none = "it has no memory of its own" if storage < 0 else "no other tensor was met on it"
+    return Question(
+        "Who shares its memory?", tuple(_share(trace, step, at) for step in told), len(came) - len(told), none
     )
-    event = index(trace).tensors.get(tensor)
-    none = "it has no memory of its own" if event is not None and event.storage < 0 else "no other tensor was met on it"
-    return Question("Who shares its memory?", tuple(answers), len(made) - len(told), none)
+
+
+def _share(trace: Trace, step: int, at: int) -> Answer:
+    other = trace.columns.tensors[step]
+    name = tensor_name(trace, other, at)
+    how = "appeared on its memory" if isinstance(trace[step], ev.TensorCreated) else f"took it by {name}.data = ..."
+    return Answer(f"{name} {how}", step, TensorThing(other))
 
 
 # -- its end -------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ VARIABLE = "DISPATCHVIZ_KEYMAP"
 VIM = Keymap(
     "vim",
     {
-        "move('down')": ("j", "down"),
-        "move('up')": ("k", "up"),
+        "app.row(1)": ("j", "down"),
+        "app.row(-1)": ("k", "up"),
         "move('fold')": ("h", "left", "z c"),
         "move('unfold')": ("l", "right", "z o"),
         "detail(1)": ("z r", "plus"),

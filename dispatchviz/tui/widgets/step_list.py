@@ -41,7 +41,7 @@ class StepList(RowsView):
         if before.rows is not cursor.rows and before.rows != cursor.rows:
             self.port.count = len(cursor.rows)
             self.refresh()
-        if before.ahead != cursor.ahead:
+        elif _signs(before) != _signs(cursor):
             self.refresh()
         self.reveal(cursor.row_number, AROUND)
         self._show_hits(cursor)
@@ -84,3 +84,8 @@ class StepList(RowsView):
 
     def fitted(self) -> None:
         self.reveal(self._cursor.row_number, AROUND)
+
+
+def _signs(cursor: Cursor) -> tuple[object, ...]:
+    """What rows depend on besides their steps."""
+    return cursor.ahead, cursor.outline and cursor.outline.level, cursor.opened, cursor.marks, cursor.breakpoints

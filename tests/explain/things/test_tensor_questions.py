@@ -150,7 +150,7 @@ def test_changes_are_all_bumps_on_its_memory(subject: str) -> None:
 def test_names_are_lost_where_the_variable_goes_on(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     for name, source in list(programs.SUBJECTS[subject].items())[::4]:
         trace, _ = watched(monkeypatch, source)
-        first = Watching.made.first_tensor
+        first = Watching.newest.first_tensor
         alive = {
             variable: value._number - first
             for variable, value in Watching.variables.items()
