@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from dispatchviz.program import run
@@ -119,8 +121,10 @@ def page() -> str:
 def main() -> None:
     """Writes all of it."""
     PICTURES.mkdir(exist_ok=True)
-    for stop in STOPS:
-        (PICTURES / f"{stop.name}.svg").write_text(picture(stop), encoding="utf-8")
+    with TemporaryDirectory() as state:
+        os.environ["XDG_STATE_HOME"] = state  # without the layouts that somebody keeps
+        for stop in STOPS:
+            (PICTURES / f"{stop.name}.svg").write_text(picture(stop), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
 
 

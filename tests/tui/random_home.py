@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from dispatchviz.cli.looked_up import look_up
 from dispatchviz.tui.home.home_app import HomeApp
@@ -67,4 +69,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with TemporaryDirectory() as state:
+        os.environ["XDG_STATE_HOME"] = state  # layouts that are kept are nobody's
+        sys.exit(main())

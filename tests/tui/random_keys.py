@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from tempfile import TemporaryDirectory
 
 from textual import events
 from textual.keys import _character_to_key
@@ -209,4 +211,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with TemporaryDirectory() as state:
+        os.environ["XDG_STATE_HOME"] = state  # layouts that are kept are nobody's
+        sys.exit(main())

@@ -32,13 +32,13 @@ class Query:
 
 
 def query_of(text: str) -> Query:
-    """The terms of a text. Of a field without a value, and of an empty phrase, nothing is asked yet."""
+    """The terms of a text. Of a field that is just being typed, and of an empty phrase, nothing is asked yet."""
     texts, fields = [], []
     for term in TERM.finditer(text):
         value = " ".join((term["phrase"] or term["word"] or "").split())
         if term["field"] and value:
             fields.append((term["field"].lower(), value))
-        elif value and not _is_begun(value):
+        elif value and not (_is_begun(value) and not text[term.end() :].strip()):
             texts.append(value.casefold())
     return Query(tuple(texts), tuple(fields))
 

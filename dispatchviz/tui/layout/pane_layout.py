@@ -104,7 +104,7 @@ def least(pane: int) -> int:
 
 def steps_rows(rows: int) -> int:
     """The rows of the steps, which have the whole width: always the same, so that a page is a page."""
-    return -(-rows // 2)
+    return rows // 2
 
 
 def arrange(
