@@ -50,6 +50,8 @@ def program(name: str) -> Trace:
         ("op:aten::add.Tensor", Query((), (("op", "aten::add.Tensor"),))),
         ("aten::add a:b", Query(("aten::add", "a:b"))),
         ('key: "" says:""', Query()),
+        ("no Node: d", Query(("no", "node:", "d"))),
+        ("no Node:", Query(("no",))),
         ("forum.py:6", Query(("forum.py:6",))),
     ],
 )

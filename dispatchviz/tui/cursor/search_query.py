@@ -33,12 +33,19 @@ class Query:
 
 def query_of(text: str) -> Query:
     """The terms of a text. Of a field that is just being typed, and of an empty phrase, nothing is asked yet."""
-    texts, fields = [], []
+    texts, fields, begun = list[str](), [], list[str]()
     for term in TERM.finditer(text):
         value = " ".join((term["phrase"] or term["word"] or "").split())
-        if term["field"] and value:
+        if not value:
+            continue
+        if not term["field"] and _is_begun(value):
+            begun.append(value.casefold())
+            continue
+        texts += begun  # something follows, so these are words: ``no Node: grad mode is off``
+        begun.clear()
+        if term["field"]:
             fields.append((term["field"].lower(), value))
-        elif value and not (_is_begun(value) and not text[term.end() :].strip()):
+        else:
             texts.append(value.casefold())
     return Query(tuple(texts), tuple(fields))
 
