@@ -28,6 +28,9 @@ E = TypeVar("E", bound=ev.Event)
 NAMED = 3
 """So many calls, Nodes or gradients are named; of more there is the number."""
 
+LOOKED_AT = 1000
+"""Of more registrations no event is looked at."""
+
 ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
 
 
@@ -222,9 +225,21 @@ def _flag(trace: Trace, flag: ev.RequiresGradSet, end: int) -> Fact:
 
 
 def _registrations(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    for kind, what in ((ev.OperatorDefined, "operator"), (ev.KernelRegistered, "kernel")):
-        if number := len(between(trace, kind, begin, end)):
-            yield f"+ {number} {what}{'' if number == 1 else 's'} registered", "registration"
+    if number := len(between(trace, ev.OperatorDefined, begin, end)):
+        yield f"+ {_many(number, 'operator')} registered", "registration"
+    number = len(between(trace, ev.KernelRegistered, begin, end))
+    if number > LOOKED_AT:
+        yield f"+ {_many(number, 'kernel')} registered or removed", "registration"
+        return
+    removed = sum(event.removed for event in events_between(trace, ev.KernelRegistered, begin, end))
+    if number > removed:
+        yield f"+ {_many(number - removed, 'kernel')} registered", "registration"
+    if removed:
+        yield f"- {_many(removed, 'kernel')} removed", "registration"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _output(trace: Trace, begin: int, end: int) -> Iterator[Fact]:

@@ -34,7 +34,7 @@ COLUMN = 48
 GAP = "   "
 
 SHORTEST = 12
-"""Cells that the text of a row keeps in a narrow list, so that what happened in it is seen, too."""
+"""Cells that the text of a row always keeps; the rest of its half is for what happened in it."""
 
 
 def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Line:
@@ -95,7 +95,7 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, exten
     event = cursor.trace[at]
     mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
-    if happened and happened != [HIDDEN] and not extent.short and width < WIDE and row.item < 0:
+    if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
         text = shortened(text, max(width // 2 - begin, SHORTEST))
     what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
     used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)

@@ -72,3 +72,17 @@ def test_warnings_are_counted() -> None:
     assert counts(trace) == "5 lines · 2 warnings"
     assert told(trace, 5) == ["! UserWarning"]
     assert [text for text, _ in facts(trace, 0, len(trace) - 1)] == ["! 2 warnings"]
+
+
+def test_kernels_that_are_registered_and_removed() -> None:
+    trace = traced("""\
+        import torch
+
+        lib = torch.library.Library("aten", "IMPL")
+        lib.impl("add.Tensor", lambda x, y: x, "PrivateUse1"); lib.impl("mul.Tensor", lambda x, y: x, "PrivateUse1")
+        lib._destroy()
+        print("end")
+    """)
+    assert "+ 2 kernels registered" in told(trace, 4)
+    assert told(trace, 5) == ["- 2 kernels removed"]
+    assert told(trace, 6) == ["> end"]
