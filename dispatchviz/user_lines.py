@@ -140,15 +140,13 @@ class ProgramEventBuilder(EventBuilder):
             return
         first = min(known, len(stack) - 1)
         caller = there[first - 1].seq if first > 0 else None
-        returned = not again and self._is_begun(stack)
-        for depth, location in enumerate(stack[max(first, 0) :], max(first, 0) + 1):
-            caller = self._append_line(location, caller, resumed=returned and depth == len(stack))
+        for depth in range(max(first, 0) + 1, len(stack) + 1):
+            resumed = not (again and depth == len(stack)) and self._is_begun(stack[:depth])
+            caller = self._append_line(stack[depth - 1], caller, resumed)
         self._last_lines = caller, stack.copy()
 
     def _is_begun(self, stack: list[Location]) -> bool:
         """Whether the innermost frame has begun its statement before. Lines that are announced are when they begin."""
-        if not stack:
-            return False
         announced = self.announced.values()
         return stack[-1] in self._begun if stack[-1].file in announced else self._last_lines[1][: len(stack)] == stack
 

@@ -6,6 +6,7 @@ from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.outline.facts import Fact, between, facts, sized
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
@@ -14,6 +15,7 @@ from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+from dispatchviz.explain.trace_index.source_lines import source_lines
 from dispatchviz.explain.trace_index.trace_index import index
 
 NAMED = 2
@@ -21,6 +23,9 @@ NAMED = 2
 
 LOOKED_AT = 50
 """So many bindings before the end of a statement are looked at: those of a function that it calls come before."""
+
+DEEPEST = 12
+"""Blanks before a statement at most."""
 
 Texts = tuple[Fact, list[Fact]]
 """What a row stands for, and what happened in it."""
@@ -35,7 +40,8 @@ def row_texts(outline: Outline, item: int) -> Texts:
     if kind is None:
         return event_texts(trace, item)
     if kind is RowKind.STATEMENT:
-        return (_statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
+        blanks = " " * min(_indented(outline, item), DEEPEST)
+        return (blanks + _statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
     return (heading(outline, item), "program"), facts(trace, begin, end)
 
 
@@ -45,6 +51,24 @@ def _statement(trace: Trace, step: int) -> str:
         return "?"
     text = source_text(trace, event) or f"line {event.line} of {event.file}"
     return text if not event.resumed else f"{text}  (goes on)"
+
+
+def _indented(outline: Outline, item: int) -> int:
+    """By how much a statement is indented in the function, or in the turn, that its row is in: ``with`` and ``if`` have
+    no row around what is in them."""
+    trace, parent = outline.trace, outline.lines.parents[~item]
+    around = 0 if parent == NONE else _column(trace, outline.lines.begins[parent])
+    return max(_column(trace, outline.begin(item)) - around, 0)
+
+
+def _column(trace: Trace, step: int) -> int:
+    """The blanks before a line of the program."""
+    event = trace[step]
+    lines = source_lines(trace, event.file) if isinstance(event, ev.SourceLine) else ()
+    if not isinstance(event, ev.SourceLine) or not 0 < event.line <= len(lines):
+        return 0
+    text = lines[event.line - 1].expandtabs()
+    return len(text) - len(text.lstrip())
 
 
 def heading(outline: Outline, item: int) -> str:

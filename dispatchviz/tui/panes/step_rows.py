@@ -96,7 +96,8 @@ def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, exten
     mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
     begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
     if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
-        text = shortened(text, max(width // 2 - begin, SHORTEST))
+        blanks = text[: len(text) - len(text.lstrip())]
+        text = blanks + shortened(text, max(width // 2 - begin - len(blanks), SHORTEST))
     what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
     used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)
     return [*what, *_happened(happened, used, width)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
@@ -18,6 +19,7 @@ from dispatchviz.core.record.trace_file import FORMAT, Header, encode
 from dispatchviz.core.record.trace_file.event_lines import KINDS
 from scripts.trace_schema import FILE, text
 from tests.core.test_event_vocabularies import STREAMS
+from tests.explain.programs import traced
 from tests.fuzzing.seeds import seeds
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
@@ -79,12 +81,18 @@ def a_name_lost() -> bytes:
     return trace.encoded(".jsonl")
 
 
+def a_warning() -> bytes:
+    """The lines of a program that warns."""
+    with warnings.catch_warnings():
+        return traced("import warnings; warnings.simplefilter('always'); warnings.warn('so')").encoded(".jsonl")
+
+
 @cache
 def lines() -> tuple[bytes, ...]:
     """Those of many programs, every kind of event among them."""
     of_today = (seed for seed in seeds() if json.loads(seed.partition(b"\n")[0])["format"] == FORMAT)
     more = (in_new_thread(partial(recorded, source)) for source in (STREAMS, PROGRAMS["anomaly_nan"]))
-    return tuple(line for seed in (*of_today, *more, a_name_lost()) for line in seed.splitlines())
+    return tuple(line for seed in (*of_today, *more, a_name_lost(), a_warning()) for line in seed.splitlines())
 
 
 def recorded(source: str) -> bytes:

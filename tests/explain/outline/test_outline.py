@@ -250,3 +250,55 @@ def test_a_statement_tells_what_its_own_line_bound(trace: Trace) -> None:
                 if isinstance(event, NameBound)
             }
             assert {name for name in named if name.isidentifier()} <= bound
+
+
+def test_a_loop_over_a_generator_is_one_row_with_its_turns() -> None:
+    trace = traced("""
+        import torch
+        x = torch.ones(2)
+        def halves():
+            for k in range(3):
+                yield x / 2
+        for half in halves():
+            y = half + 1
+        z = y + 1
+    """)
+    outline = Outline(trace, 0)
+    rows = {row_texts(outline, item)[0][0]: item for item in outline.children(None)}
+    assert len([text for text in rows if "half in" in text]) == 1
+    assert len(outline.children(None)) == len(rows), "none is there twice"
+    (loop,) = (item for text, item in rows.items() if text.startswith("for"))
+    assert ("3 turns", "program") in row_texts(outline, loop)[1]
+    within = [row_texts(outline, child)[0][0] for child in outline.children(loop)]
+    assert within == [text for k in (1, 2, 3) for text in (f"call {k} of halves", f"turn {k}")]
+
+
+def test_statements_are_indented_as_in_the_function_or_the_turn_that_their_row_is_in() -> None:
+    trace = traced("""
+        import torch
+        def f(x):
+            if len(x):
+                with torch.no_grad():
+                    return x + 1
+        with torch.no_grad():
+            y = torch.ones(2)
+            for i in range(2):
+                if i:
+                    y = y + i
+        z = f(y)
+    """)
+    outline = Outline(trace, ALL)
+    texts = [text for item in _statements(outline, None) if (text := row_texts(outline, item)[0][0])]
+    assert "    y = torch.ones(2)" in texts
+    assert "    for i in range(2):" in texts
+    assert [text for text in texts if text.endswith("y = y + i")] == ["    y = y + i"]
+    assert [text for text in texts if text.endswith("return x + 1")] == ["        return x + 1"]
+    assert "z = f(y)" in texts
+
+
+def _statements(outline: Outline, item: int | None) -> Iterator[int]:
+    for child in outline.children(item):
+        if child < 0 and outline.kind(child) is RowKind.STATEMENT:
+            yield child
+        if outline.has_children(child):
+            yield from _statements(outline, child)
