@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -228,8 +227,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
 
     def _work(self, later: Callable[[], Line]) -> None:
         note = later()
-        with suppress(RuntimeError):  # the reader has quit
-            self.call_from_thread(lambda: self.show(Update(self.session.cursor, note)))
+        self.from_thread(lambda: self.show(Update(self.session.cursor, note)))
 
     def on_goto(self, message: Goto) -> None:
         self.show(moves.goto(self.session, message.step))

@@ -146,6 +146,8 @@ OPEN = {
         "SavedTensorHookRan.packed",
         "SourceLine.file",
         "SourceLine.function",
+        "Warned.category",
+        "Warned.file",
         "TorchDispatchEntered.handler",
         "TorchDispatchEntered.types",
         "TorchDispatchLeft.handler",
@@ -185,9 +187,11 @@ OPEN = {
         "AnomalyFound.lines",
         "Printed.text",
         "ProgramRaised.message",
+        "ProgramRaised.traceback",
         "TorchDispatchEntered.arguments[1]",
         "Unknown.fields",
         "Unknown.kind",
+        "Warned.message",
     ),
 }
 """Reasons why a position where few different texts occur, or not many, has no closed vocabulary."""

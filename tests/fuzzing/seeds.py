@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -31,7 +32,10 @@ LARGER = (
 """Programs with at most some 700."""
 
 STREAMS = """
+import warnings
 import torch
+warnings.simplefilter("always")
+warnings.warn("so")
 x = torch.ones(2, device="cuda", requires_grad=True)
 side = torch.cuda.Stream()
 with torch.cuda.stream(side):
@@ -41,7 +45,7 @@ y.record_stream(torch.cuda.current_stream())
 y.sum().backward()
 del y
 """
-"""No program recorded on PyTorch has streams: the machine that records has no GPU."""
+"""No program recorded on PyTorch has streams: the machine that records has no GPU; none warns by itself."""
 
 EXAMPLES = ("broadcast", "custom_operator", "collective_overlap", "logging_mode", "in_place_on_leaf")
 
@@ -52,7 +56,7 @@ OLD = ROOT / "tests" / "data" / "trace_of_format_1.jsonl.gz"
 def seeds() -> list[bytes]:
     """The traces as JSON Lines, the small ones first."""
     with tempfile.TemporaryDirectory() as folder:
-        streams = _of_source(Path(folder) / "streams.py", STREAMS, hashes=True)
+        streams = _of_source(Path(folder) / "streams.py", STREAMS, more=True)
     examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
     return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples]
 
@@ -68,10 +72,12 @@ def _programs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
         yield _of_source(folder / f"{name}.py", PROGRAMS[name])
 
 
-def _of_source(script: Path, source: str, hashes: bool = False) -> bytes:
+def _of_source(script: Path, source: str, more: bool = False) -> bytes:
     script.write_text(source, "utf-8")
-    return _trace(script, hashes)
+    return _trace(script, more)
 
 
-def _trace(script: Path, hashes: bool = False) -> bytes:
-    return run(str(script), (), io.StringIO(), b"", hashes=hashes).trace.encoded()
+def _trace(script: Path, more: bool = False) -> bytes:
+    """``more``: with what a recording has if it is asked for it."""
+    with warnings.catch_warnings():
+        return run(str(script), (), io.StringIO(), b"", hashes=more, values=16 if more else 0).trace.encoded()

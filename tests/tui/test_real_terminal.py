@@ -121,6 +121,7 @@ def test_two_runs_stand_side_by_side_and_the_stepper_opens_on_one(start: Callabl
     both.wait_for("they part at two places")
     both.type("\t\r")
     both.wait_for("1 Steps")
+    both.seen = b""
     both.type("q")
     both.wait_for("side by side")
     both.type("q")
@@ -132,6 +133,7 @@ def test_what_if_comes_back_to_the_stepper(start: Callable[..., Terminal]) -> No
     stepper.type(":line 6\rW\r")
     stepper.wait_for("Running with line 6: no_grad")
     stepper.wait_for("they part at two places")
+    stepper.seen = b""
     stepper.type("q")
     stepper.wait_for("1 Steps")
     stepper.type("q")

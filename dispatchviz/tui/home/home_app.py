@@ -7,7 +7,6 @@ its keyboard and Ctrl+C for itself, as under ``dispatchviz run``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from threading import Thread
 
@@ -58,8 +57,7 @@ class HomeApp(TerminalApp[Chosen]):
 
     def _look(self) -> None:
         traces = self._look_again()
-        with suppress(RuntimeError):  # the reader has quit
-            self.call_from_thread(self._show_traces, traces)
+        self.from_thread(lambda: self._show_traces(traces))
 
     def _show_traces(self, traces: tuple[Entry, ...]) -> None:
         self._traces = traces

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -27,7 +28,7 @@ from dispatchviz.tui.keymap import Key
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.text.palette import Uncoloured
-from dispatchviz.tui.widgets.typed_keys import TypedKeys
+from dispatchviz.tui.widgets.typed_keys import TYPED_AHEAD, TypedKeys
 
 if TYPE_CHECKING:
     from dispatchviz.tui.widgets.prompt import Prompt
@@ -38,6 +39,14 @@ Result = TypeVar("Result")
 
 class Ready(Message):
     """The first screen is there, and keys can be answered."""
+
+
+class Found(Message):
+    """What a thread gives to the application: ``show`` is called in the application's own thread."""
+
+    def __init__(self, show: Callable[[], object]) -> None:
+        super().__init__()
+        self.show = show
 
 
 class View(Screen[None]):
@@ -145,12 +154,22 @@ class TerminalApp(App[Result]):
         """Keys and pastes on the view go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""
         if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
             return  # typed behind the key that quits: there is no screen any more to take it
+        if isinstance(event, events.Key) and event.key == TYPED_AHEAD and not event.is_forwarded:
+            event = events.Key("enter", "\r")
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self._view:
             await super().on_event(event)
         elif not self._keys.hold(event):
             await self.on_ready()
             if not self.before_key(event) and not await self._keys.take(event):
                 await super().on_event(event)
+
+    def from_thread(self, show: Callable[[], object]) -> None:
+        """Has something done in the application's own thread, unless the reader has quit. It is not waited for."""
+        with suppress(RuntimeError):  # its loop is closed
+            self.post_message(Found(show))
+
+    def on_found(self, message: Found) -> None:
+        message.show()
 
     async def on_ready(self) -> None:
         """Keys typed before the first screen was complete come before all that were typed later."""

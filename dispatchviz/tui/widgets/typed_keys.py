@@ -63,8 +63,6 @@ class TypedKeys:
             if prompt is not None:
                 prompt.paste(event.text)
             return prompt is not None
-        if event.key == TYPED_AHEAD:
-            event = events.Key("enter", "\r")
         if prompt is not None:
             return await prompt.take(event)
         return await self._act(event.key)

@@ -18,6 +18,7 @@ from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.comparison.what_if.offered_changes import Offered
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.terminal.terminal_app import Found
 from dispatchviz.tui.text.line_fitting import columns
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
@@ -126,7 +127,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
             update = self._noted(f"What if: {error}", "warning")
         if update is not None:
             with suppress(RuntimeError):  # the reader has quit
-                self.app.call_from_thread(lambda: self._end(update))
+                self.app.post_message(Found(lambda: self._end(update)))
 
     def _end(self, update: Update) -> None:
         if self.is_current:
