@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTHONS ?= python3.11 python3.12 python3.13
 BOUNDS_TESTS := tests/core tests/render tests/cli tests/tui tests/test_recording.py tests/test_imports.py
 
-.PHONY: run quick test bounds conformance conformance-more gpu lint types format generate bench build clean help
+.PHONY: run quick test bounds conformance thorough gpu lint types format generate bench build clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
@@ -22,7 +22,7 @@ help:
 	@echo "make test         lint, types, import contract, tests"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
-	@echo "make conformance-more  three times as many of PyTorch's samples per operator"
+	@echo "make thorough     test and conformance with two to three times as many random programs and samples"
 	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
 	@echo "make gpu GPU_PYTHON=python3  the same in a Python that has CuPy; installs nothing"
 	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
@@ -57,8 +57,8 @@ format: $(VENV)/.installed-dev
 conformance: $(TORCH_VENV)/.installed
 	$(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu"
 
-conformance-more: $(TORCH_VENV)/.installed
-	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu" tests/conformance/test_opinfo_live.py
+thorough: export DISPATCHVIZ_THOROUGH := 1
+thorough: test conformance
 
 ifdef GPU_PYTHON
 gpu:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tests.amounts import amount
 from tests.claims import pruning_programs
 from truth.programs import PROGRAMS
 from truth.questions.autograd_programs import program
 
-RANDOM = 300
+RANDOM = amount(100, 300)
 """Seeds of random programs about autograd, besides the stored programs."""
 
 LEFT_OUT = ("threading", "# no log")

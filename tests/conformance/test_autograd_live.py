@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import torch as model
+from tests.amounts import amount
 from tests.model_runs import watched_engine
 from truth.observers.autograd import autograd_record, differing
 from truth.questions.autograd_programs import program
 
 torch = pytest.importorskip("torch")
 
-BLOCKS, OF = 12, 100
+BLOCKS, OF = 12, amount(50, 100)
 """Blocks of so many seeds each, behind those that are stored. By hand any number can be run."""
 FIRST = 1000
 

@@ -7,11 +7,12 @@ import warnings
 import pytest
 
 from dispatchviz import torch as model_torch
+from tests.amounts import amount
 from truth.questions.registration_histories import History, histories
 
 torch = pytest.importorskip("torch")
 
-COUNT = 600
+COUNT = amount(240, 600)
 """For each of the seeds."""
 
 

@@ -1,6 +1,6 @@
 """The CUDA kernels give the same on the stand-in for CuPy as emulated on NumPy, with samples of PyTorch's ``op_db``.
 
-Where a GPU is at hand, CuPy itself is tried as well. One sample of each dtype, with DISPATCHVIZ_OPINFO_MORE=1 six.
+Where a GPU is at hand, CuPy itself is tried as well. One sample of each dtype, with ``make thorough`` six.
 """
 
 from __future__ import annotations

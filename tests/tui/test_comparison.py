@@ -17,6 +17,7 @@ from dispatchviz.tui.comparison.comparison_app import ComparisonApp
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared, Several, opened
 from dispatchviz.tui.keymap import FOOTER_KEYS
+from tests.amounts import amount
 from tests.explain.comparison.runs import traced
 from tests.explain.comparison.test_aligned_rows import LOOP, PAIRS
 from tests.explain.comparison.test_pairs import PLAIN
@@ -320,7 +321,7 @@ def test_any_keys_in_any_order(seed: int) -> None:
     chosen, name = random.Random(seed), sorted(PAIRS)[seed]
 
     async def story(reader: Reader) -> None:
-        for _ in range(12):
+        for _ in range(amount(6, 12)):
             await reader.press(*chosen.choices(keys, k=10), "escape")
             if chosen.random() < 0.3:
                 await reader.pilot.resize_terminal(*chosen.choice([*SIZES, (60, 15), (20, 5)]))

@@ -16,6 +16,7 @@ from torch.testing._internal.opinfo import core as opinfo
 
 import dispatchviz.torch as model_torch
 from dispatchviz.core.tensor.tensor import Tensor
+from tests.amounts import THOROUGH
 from tests.conformance.opinfo.comparison import Outcome, Tolerances, difference, outcome, tolerances
 from tests.conformance.opinfo.functions import NotHere, Pair, function, rebound, variants
 from tests.conformance.opinfo.known import UNINITIALISED, UP_TO_SIGNS
@@ -35,7 +36,7 @@ DTYPES = (
 )
 ALL = "DISPATCHVIZ_OPINFO_ALL" in os.environ
 """Every sample, not some of each kind."""
-FEW = "DISPATCHVIZ_OPINFO_MORE" not in os.environ
+FEW = not THOROUGH
 """A few samples of each kind, so that 500 operators take two minutes."""
 CALLED, CALLED_OTHERWISE, WRITTEN = (4, 1, 1) if FEW else (12, 3, 2)
 """How many samples of each dtype: of the function, of its other variants, with ``out=``."""

@@ -17,6 +17,7 @@ from dispatchviz.explain.outline.line_rows import RowKind, line_rows
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.places import line_named, turn_named
 from dispatchviz.explain.outline.row_texts import row_texts
+from tests.amounts import amount
 from tests.explain.programs import traced
 from tests.tui.synthetic import nested
 
@@ -195,7 +196,7 @@ def source(suite: list[object], indent: int = 0) -> Iterator[str]:
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=amount(25, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SUITES)
 def test_turns_are_those_that_ran(suite: list[object]) -> None:
     begin = ["import torch", "ran = [0] * 20", "def f(x):", "    h = x * 2", "    return h"]
