@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from functools import partial
 from threading import Thread
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.style import Style
 from textual.app import ComposeResult
@@ -18,7 +18,7 @@ from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.comparison.what_if.offered_changes import Offered
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.terminal.terminal_app import Found
+from dispatchviz.tui.terminal.terminal_app import TerminalApp
 from dispatchviz.tui.text.line_fitting import columns
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
@@ -117,17 +117,20 @@ class WhatIfScreen(ModalScreen[Update | None]):
             self._end(self._noted(f"What if: {error}", "warning"))
             return
         self._view.show_running(change)
-        Thread(target=self._wait, args=(self._process, change), daemon=True).start()
+        app = cast(TerminalApp[object], self.app)
+        Thread(target=self._wait, args=(app, self._process, change), daemon=True).start()
 
-    def _wait(self, process: ChangedProcess, change: Change) -> None:
+    def _wait(self, app: TerminalApp[object], process: ChangedProcess, change: Change) -> None:
         try:
             trace = process.result()
             update = None if trace is None else compared(self._session, trace, change)
         except DispatchvizError as error:
             update = self._noted(f"What if: {error}", "warning")
+        except Exception as error:
+            app.from_thread(partial(_fail, error))
+            return
         if update is not None:
-            with suppress(RuntimeError):  # the reader has quit
-                self.app.post_message(Found(lambda: self._end(update)))
+            app.from_thread(lambda: self._end(update))
 
     def _end(self, update: Update) -> None:
         if self.is_current:
@@ -135,6 +138,11 @@ class WhatIfScreen(ModalScreen[Update | None]):
 
     def _noted(self, text: str, role: str) -> Update:
         return Update(self._session.cursor, line((f" {text}", role)))
+
+
+def _fail(error: Exception) -> None:
+    """A mistake of ours in a thread is one of the application."""
+    raise error
 
 
 def compared(session: Session, trace: Trace, change: Change) -> Update:
