@@ -17,7 +17,8 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.divergences import compare
 from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest, changed_request
 from dispatchviz.explain.comparison.what_if.changes import read_change
-from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
+from dispatchviz.explain.comparison.what_if.offered_changes import not_offered, offered_changes
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
 from dispatchviz.testing import redispatch
@@ -298,6 +299,29 @@ def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) 
         assert reader.at == line(trace, 6)
 
     read(trace, story, size, step=line(trace, 6))
+
+
+def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    guards = [at for at in trace.steps_of(ev.GuardEntered) if source_text(trace, at) == "z = torch.add(x, y)"]
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        assert reader.sees("AutoDispatchBelowADInplaceOrView stays: PyTorch holds this guard within a call, and what")
+        await reader.press("up")
+        assert reader.sees("▶ line 6  skip")
+
+    read(trace, story, (200, 60), step=guards[0])
+    assert not_offered(trace, line(trace, 6)) == ""
+    held = written("import torch\nwith torch.inference_mode():\n    x = torch.ones(2)\n")
+    guard = next(iter(held.steps_of(ev.GuardEntered)))
+    assert not_offered(held, guard) == "", "this one is a line of the program"
+
+
+def source_text(trace: Trace, at: int) -> str:
+    """The text of the line that a step is on."""
+    found = source_line(trace, at)
+    return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
 
 
 def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
