@@ -54,7 +54,7 @@ class Recording(Trace):
         Raises OSError if the file cannot be written.
         """
         cuda = cuda_without_looking(cuda_choice())
-        header = _header(self._program, self._arguments, self._source.sources, cuda)
+        header = _header(self._program, self._arguments, self._source.sources, cuda, self._only)
         chosen = None if self._only is None else EventFilter(self._only)
         stream = TraceStream(path, self._source, header, limit, chosen)
         self._source.write_to(stream)
@@ -123,9 +123,9 @@ class Recording(Trace):
 
     def _header_so_far(self) -> Callable[[], Header]:
         self._source.settle()
-        program, arguments = self._program, self._arguments
+        program, arguments, only = self._program, self._arguments, self._only
         sources, choice = dict(sorted(self._source.sources.items())), cuda_choice()
-        return lambda: _header(program, arguments, sources, str(state_under(choice)))
+        return lambda: _header(program, arguments, sources, str(state_under(choice)), only)
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -144,10 +144,17 @@ class Recording(Trace):
         return columns_of(self.events)
 
 
-def _header(program: str, arguments: tuple[str, ...], sources: Mapping[str, str], cuda: str) -> Header:
+def _header(
+    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], cuda: str, only: Only | None
+) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(
-        cuda=cuda, program=program, arguments=arguments, sources=sources, rank=int(rank) if rank.isdecimal() else 0
+        cuda=cuda,
+        program=program,
+        arguments=arguments,
+        only=() if only is None else only.texts,
+        rank=int(rank) if rank.isdecimal() else 0,
+        sources=sources,
     )
 
 

@@ -1,12 +1,17 @@
-"""Runs a program with lines of it changed, in a process of its own: ``python -m dispatchviz.cli.changed_run REQUEST``.
+"""Runs a program with lines of it changed, in a process of its own.
 
-The stepper begins it (``tui/comparison/what_if``), since the terminal is the stepper's. The trace goes to a file;
-errors of the program are in it, and only if there is no trace the exit status is not 0.
+The stepper begins it (``tui/comparison/what_if``), since the terminal is the stepper's, and gives the name of a file
+with a ``ChangedRequest``. The trace goes to a file; errors of the program are in it, and only if there is no trace the
+exit status is not 0.
 """
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.errors import DispatchvizError
@@ -17,8 +22,23 @@ from dispatchviz.program_source import Code, Module, Script
 from dispatchviz.terminal_output import complain
 
 
-def main(request: ChangedRequest) -> int:
-    """Runs it and gives the exit status."""
+def main() -> int:
+    """Runs what the file asks for that ``sys.argv`` names; gives the exit status."""
+    _end_with_the_stepper()
+    return _run(ChangedRequest.decoded(Path(sys.argv[1]).read_text("utf-8")))
+
+
+def _end_with_the_stepper() -> None:
+    """Where the stepper itself is killed, Linux kills this process, which nobody would see or stop any more."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+PR_SET_PDEATHSIG = 1
+"""From ``linux/prctl.h``."""
+
+
+def _run(request: ChangedRequest) -> int:
     changes = [read_change(text) for text in request.changes]
     try:
         run_script(
@@ -27,7 +47,9 @@ def main(request: ChangedRequest) -> int:
             request.cuda,
             request.save,
             to_stderr=True,
+            only=request.only,
             hashes=request.hashes,
+            values=request.values,
             changed=lambda tree: changed_program(tree, changes),
         )
     except DispatchvizError as error:
@@ -43,7 +65,3 @@ def _script(request: ChangedRequest) -> Script:
         case "module":
             return Module(request.program)
     return request.program
-
-
-if __name__ == "__main__":
-    sys.exit(main(ChangedRequest.decoded(sys.argv[1])))

@@ -7,8 +7,8 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from types import ModuleType
 
+from dispatchviz.cli import diff_screen
 from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
 from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
 from dispatchviz.cli.script_run import run_script
@@ -23,6 +23,7 @@ from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import terminal
 from dispatchviz.shipped_examples import located
 from dispatchviz.trace import Trace
+from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.terminal.support import can_run
 
 DIFFERENT = 1
@@ -35,7 +36,7 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
         raise DispatchvizError("standard input can be one of the two only: - and - are the same")
     opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
     for source in sources:
-        if source != STANDARD_INPUT and not os.path.exists(source):
+        if source != STANDARD_INPUT and not os.path.exists(located(source)):
             raise DispatchvizError(f"there is no file {source}: diff compares two scripts or traces")
     if args and None not in opened:
         check_no_arguments(sources[0], args)
@@ -43,13 +44,13 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
         _run(source, args, cuda) if known is None else known for source, known in zip(sources, opened, strict=True)
     )
     found, wheres = compare(first, second), _wheres(*sources)
-    if (choice := _screen(plain)) is not None:
+    if _opens_screen(plain):
         sides = [
-            choice.side(source, run, known is not None, cuda, args)
+            diff_screen.side(source, run, known is not None, cuda, args)
             for source, known, run in zip(sources, opened, (Run(first, wheres[0]), Run(second, wheres[1])), strict=True)
         ]
         words = () if STANDARD_INPUT in sources else (*sources, *(("--", *args) if args else ()))
-        choice.show([choice.two(found, sides, words, cuda)])
+        diff_screen.show([diff_screen.two(found, sides, words, cuda)])
     else:
         console = terminal()
         console.print(diff_lines(found, wheres, console, every))
@@ -116,26 +117,26 @@ def four_ways(source: str, function: str | None, args: tuple[str, ...], cuda: st
 
     plain = _run(source, args, cuda, plainly)
     device = device_of(plain)
-    choice, console, status, choices = _screen(as_text), terminal(), 0, []
+    on_screen, console, status, choices = _opens_screen(as_text), terminal(), 0, list[TwoRuns]()
+    named = () if function is None else ("--function", function)
     for number, (name, decorator) in enumerate(WAYS):
         line = decorator.format(device=device)
         other = _run(source, args, cuda, lambda text, line=line: with_decorator(text, chosen, line))  # type: ignore[misc]
         found = replace(compare(plain, other), edit=None)  # the one line that was changed stands above
         status = status if found.same else DIFFERENT
         runs = Run(plain, "in the plain run"), Run(other, f"under {name}")
-        if choice is not None:
+        if on_screen:
             sides = [
-                choice.side(source, runs[0], False, cuda, args),
-                choice.changed(runs[1], f"@{line} above def {chosen}"),
+                diff_screen.side(source, runs[0], False, cuda, args),
+                diff_screen.changed(runs[1], f"@{line} above def {chosen}"),
             ]
-            choices.append(
-                choice.two(found, sides, ("--classics", source, *(("--", *args) if args else ())), cuda, name)
-            )
+            words = ("--classics", *named, source, *(("--", *args) if args else ()))
+            choices.append(diff_screen.two(found, sides, words, cuda, name))
             continue
         console.print([*[""] * bool(number), console.heading(f"{name}: @{line} above def {chosen}"), ""])
         console.print(diff_lines(found, (runs[0].where, runs[1].where), console, every))
-    if choice is not None:
-        choice.show(choices)
+    if on_screen:
+        diff_screen.show(choices)
     return status
 
 
@@ -154,10 +155,11 @@ def what_if_run(source: str, typed: Sequence[str], args: tuple[str, ...], cuda: 
     found = compare(plain, other)
     runs = Run(plain, "in the plain run"), Run(other, "in the changed run")
     told = "; ".join(change.text for change in changes)
-    if (choice := _screen(as_text)) is not None:
-        sides = [choice.side(source, runs[0], False, cuda, args), choice.changed(runs[1], told)]
+    if _opens_screen(as_text):
+        sides = [diff_screen.side(source, runs[0], False, cuda, args), diff_screen.changed(runs[1], told)]
         options_typed = [word for change in changes for word in ("--what-if", change.text)]
-        choice.show([choice.two(found, sides, (*options_typed, source, *(("--", *args) if args else ())), cuda)])
+        words = (*options_typed, source, *(("--", *args) if args else ()))
+        diff_screen.show([diff_screen.two(found, sides, words, cuda)])
     else:
         console = terminal()
         console.print([console.heading(f"What if {told}"), ""])
@@ -169,7 +171,7 @@ def _parsed(source: str) -> ast.Module | None:
     """A script's syntax tree; None if it has none: running it says what is wrong with it."""
     try:
         return ast.parse(read_source(source).text or "")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
@@ -179,10 +181,6 @@ def _check_script(source: str, what: str) -> None:
         raise DispatchvizError(f"{what}, and {source} is a saved trace")
 
 
-def _screen(as_text: bool) -> ModuleType | None:
-    """What shows comparisons on a screen; None where text is printed."""
-    if as_text or can_run() is not None:
-        return None
-    from dispatchviz.cli import diff_screen
-
-    return diff_screen
+def _opens_screen(as_text: bool) -> bool:
+    """Whether comparisons are shown on a screen, and not printed."""
+    return not as_text and can_run() is None

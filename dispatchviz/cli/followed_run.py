@@ -23,6 +23,7 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_name
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.program_source import Script, name_of, typed
+from dispatchviz.python_process import running
 from dispatchviz.screen import show
 
 SUFFIX = ".dvtrace"
@@ -60,7 +61,7 @@ def run_followed(
     if target.suffix.lower() != SUFFIX:
         raise DispatchvizError(f"cannot follow what is written to {save}: with --follow the name ends in {SUFFIX}")
     program = [*typed(script), *(["--"] if isinstance(script, str) else []), *args]
-    command = [sys.executable, "-m", "dispatchviz", "export", *options, "-o", str(target), *program]
+    command = running("dispatchviz.cli", ["export", *options, "-o", str(target), *program])
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "output"), "wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         with _ended_together(process):

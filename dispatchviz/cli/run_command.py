@@ -103,9 +103,10 @@ def command(
             show(trace, step, file, plain, (), pager=pager)
         return 0
     as_text = plain or text.wanted or can_run() is not None
+    recorded = _recorded(cuda, only, limit, hashes, values)
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
-        return _followed(source, args, cuda, save, step, only, limit, hashes, values, why_not)
+        return _followed(source, args, recorded, save, step, why_not)
     outcome = run_script(
         source, args, cuda, save, to_stderr=as_text, only=only, limit=limit, hashes=hashes, values=values
     )
@@ -114,22 +115,28 @@ def command(
         if text.wanted:
             text.print(outcome.trace, step)
             return conclude(outcome, save)
-        device = () if cuda == "auto" else ("--cuda", cuda)
-        again = () if source == STANDARD_INPUT else (*device, *typed(source), *args)
+        again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
         show(outcome.trace, step, save or "", plain, again, pager=pager)
     return conclude(outcome, save)
+
+
+def _recorded(cuda: str, only: tuple[str, ...], limit: str | None, hashes: bool, values: bool) -> tuple[str, ...]:
+    """What is typed to record a program so that its steps have the same numbers."""
+    return (
+        *(("--cuda", cuda) if cuda != "auto" else ()),
+        *(part for one in only for part in ("--only", one)),
+        *(("--limit", limit) if limit else ()),
+        *(["--hashes"] if hashes else ()),
+        *(["--values"] if values else ()),
+    )
 
 
 def _followed(
     source: Script,
     args: tuple[str, ...],
-    cuda: str,
+    recorded: tuple[str, ...],
     save: str | None,
     step: int | None,
-    only: tuple[str, ...],
-    limit: str | None,
-    hashes: bool,
-    values: bool,
     why_not: str | None,
 ) -> int:
     """``run --follow``. Raises DispatchvizError where no stepper can open, and for a program from standard input."""
@@ -141,10 +148,4 @@ def _followed(
         raise DispatchvizError(f"--follow opens the stepper, which does not open here: {why_not}")
     if source == STANDARD_INPUT:
         raise DispatchvizError("--follow needs the program in a file: from standard input keys come")
-    given = (
-        *(("--cuda", cuda) if cuda != "auto" else ()),
-        *(("--limit", limit) if limit else ()),
-        *(["--hashes"] if hashes else ()),
-        *(["--values"] if values else ()),
-    )
-    return run_followed(source, args, (*given, *(part for one in only for part in ("--only", one))), save, step)
+    return run_followed(source, args, recorded, save, step)

@@ -90,6 +90,11 @@ def one_line(ended: Ended) -> str:
     return ended.err.strip().splitlines()[-1]
 
 
+def test_examples_that_ship_are_found_in_every_folder(tmp_path: Path) -> None:
+    ended = dispatchviz("diff", "--plain", "examples/forum.py", "examples/broadcast.py", cwd=tmp_path)
+    assert (ended.status, "in broadcast.py" in ended.out) == (1, True), ended.err
+
+
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     name = script(tmp_path, PLAIN)
     (tmp_path / "bad.dvtrace").write_bytes(b"\x89dvtrace" + bytes(40))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.event_filter import read_only
+from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.divergences import compare
+from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest, changed_request
 from dispatchviz.explain.comparison.what_if.changes import read_change
-from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
+from dispatchviz.explain.comparison.what_if.offered_changes import not_offered, offered_changes
+from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
 from dispatchviz.testing import redispatch
@@ -25,6 +32,7 @@ from dispatchviz.tui.session import Session, Update
 from tests.explain.comparison.what_if.programs import FORUM, changed, written
 from tests.explain.comparison.what_if.test_changed_program import WITH
 from tests.steps import line, step
+from tests.waiting import HANGS
 
 from .screens import Reader, read, read_session
 
@@ -39,6 +47,16 @@ def script(folder: Path, text: str, name: str = "script.py") -> Trace:
 def commands(trace: Trace, at: int) -> list[str]:
     """What is offered at a step."""
     return [each.change.text for each in offered_changes(trace, at)]
+
+
+def printed(trace: Trace) -> str:
+    """What a program printed."""
+    events = (trace[step] for step in trace.steps_of(ev.Printed))
+    return "".join(event.text for event in events if isinstance(event, ev.Printed))
+
+
+ENDLESS = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nwhile not y.requires_grad:\n    pass\n"
+"""A program that does not end if its third line runs without gradients."""
 
 
 # -- what is offered --------------------------------------------------------------------------------------------------
@@ -109,8 +127,127 @@ def test_a_program_has_no_keyboard_and_its_arguments(tmp_path: Path, monkeypatch
         trace = run(str(file), ["one", "--two"]).trace
     again = ChangedProcess(trace, read_change("3: no_grad"), ()).result()
     assert again is not None
-    printed = [again[step] for step in again.steps_of(ev.Printed)]
-    assert "".join(event.text for event in printed if isinstance(event, ev.Printed)) == "['one', '--two'] ''\n"
+    assert printed(again) == "['one', '--two'] ''\n"
+
+
+@pytest.mark.long
+def test_a_changed_run_is_recorded_as_the_other_was(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(FORUM)
+    plain = run(str(file), only=read_only(["op=add,line=script.py:6"]), hashes=True, values=16).trace
+    again = ChangedProcess(plain, read_change("6: enable_grad"), [str(file)]).result()
+    assert again is not None
+    assert again.header.only == plain.header.only == ("op=add", "line=script.py:6")
+    found = compare(plain, again)
+    assert found.hashed
+    assert len(again.steps_of(ev.NumbersRecorded)) == len(plain.steps_of(ev.NumbersRecorded)) > 0
+    whole = changed(FORUM, "6: enable_grad")
+    assert len(again) < len(whole) / 2
+
+
+@pytest.mark.long
+def test_modules_of_the_working_folder_are_the_programs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ast", "random", "types"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not for dispatchviz')\n")
+    trace = script(tmp_path, "import sys, torch\nx = torch.ones(2)\nprint(sys.path[0])\n")
+    monkeypatch.chdir(tmp_path)
+    again = ChangedProcess(trace, read_change("2: no_grad"), ["script.py"]).result()
+    assert again is not None
+    assert printed(again) == f"{tmp_path}\n"
+
+
+def test_what_is_not_utf8_is_the_program_that_was_recorded(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    for text in (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", b"\xef\xbb\xbfx = 1\r\n"):
+        file.write_bytes(text)
+        trace = run(str(file), ["\udcff"]).trace
+        request = changed_request(trace, read_change("1: no_grad"), "")
+        assert (request.kind, request.program) == ("file", str(file))
+        assert ChangedRequest.decoded(request.encoded()) == request
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["script.py", "-m", "bert"], "file"),
+        (["-m", "script", "-m", "bert"], "module"),
+        (["--only", "op=add", "-m", "script", "-m", "bert"], "module"),
+        ([], "file"),
+    ],
+)
+def test_a_module_is_what_stands_behind_its_option(tmp_path: Path, words: list[str], kind: str) -> None:
+    file = tmp_path / "script.py"
+    file.write_text("x = 1\n")
+    trace = run(str(file), ["-m", "bert"]).trace
+    request = changed_request(trace, read_change("1: no_grad"), "", words)
+    assert (request.kind, request.program) == (kind, "script" if kind == "module" else str(file))
+
+
+@pytest.mark.long
+def test_a_long_text_of_c_runs_again() -> None:
+    trace = run(Code(f"import torch\nx = torch.ones(2)\n# {'long ' * 30_000}\n")).trace
+    assert ChangedProcess(trace, read_change("2: no_grad"), ()).result() is not None
+
+
+@pytest.mark.long
+def test_a_run_without_a_trace_says_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "import os, torch\nif 'AGAIN' in os.environ:\n    os.kill(os.getpid(), 9)\nx = torch.ones(2)\n"
+    trace = script(tmp_path, text)
+    monkeypatch.setenv("AGAIN", "1")
+    process = ChangedProcess(trace, read_change("4: no_grad"), ())
+    with pytest.raises(DispatchvizError, match="left no trace: ended by SIGKILL"):
+        process.result()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
+def test_a_killed_stepper_leaves_no_process_behind(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(ENDLESS)
+    stepper = """if True:
+        import os, sys
+        from dispatchviz.explain.comparison.what_if.changes import read_change
+        from dispatchviz.program import run
+        from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
+        process = ChangedProcess(run("script.py").trace, read_change("3: no_grad"), ())
+        trace = process._folder
+        while not any(path.suffix == ".dvtrace" for path in trace.iterdir()):
+            pass
+        print(process._process.pid, flush=True)
+        os.kill(os.getpid(), 9)
+        """
+    ended = subprocess.run(
+        [sys.executable, "-c", stepper], cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True
+    )
+    assert ended.returncode == -9, ended.stderr
+    begun, number = time.monotonic(), int(ended.stdout)
+    while is_running(number):
+        assert time.monotonic() - begun < HANGS
+
+
+def is_running(number: int) -> bool:
+    """Whether a process is there that has not ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_folder_goes_in_every_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    trace = script(tmp_path, ENDLESS)
+    process = ChangedProcess(trace, read_change("3: no_grad"), ())
+    assert len(list(folder.iterdir())) == 1
+    process.stop()
+    assert not list(folder.iterdir())
+    assert process.result() is None
+    (tmp_path / "script.py").unlink()
+    with pytest.raises(DispatchvizError, match="there is no file"):
+        ChangedProcess(trace, read_change("3: no_grad"), ())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(DispatchvizError, match="cannot begin the changed run: No such file"):
+        ChangedProcess(trace, read_change("3: no_grad"), ())
 
 
 @pytest.mark.parametrize(
@@ -164,6 +301,29 @@ def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) 
     read(trace, story, size, step=line(trace, 6))
 
 
+def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    guards = [at for at in trace.steps_of(ev.GuardEntered) if source_text(trace, at) == "z = torch.add(x, y)"]
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        assert reader.sees("AutoDispatchBelowADInplaceOrView stays: PyTorch holds this guard within a call, and what")
+        await reader.press("up")
+        assert reader.sees("▶ line 6  skip")
+
+    read(trace, story, (200, 60), step=guards[0])
+    assert not_offered(trace, line(trace, 6)) == ""
+    held = written("import torch\nwith torch.inference_mode():\n    x = torch.ones(2)\n")
+    guard = next(iter(held.steps_of(ev.GuardEntered)))
+    assert not_offered(held, guard) == "", "this one is a line of the program"
+
+
+def source_text(trace: Trace, at: int) -> str:
+    """The text of the line that a step is on."""
+    found = source_line(trace, at)
+    return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
+
+
 def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
     trace = script(tmp_path, FORUM)
     session = Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])
@@ -182,8 +342,7 @@ def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
 
 
 def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
-    text = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nwhile not y.requires_grad:\n    pass\n"
-    trace = script(tmp_path, text)
+    trace = script(tmp_path, ENDLESS)
 
     async def story(reader: Reader) -> None:
         await reader.press("W", "enter")
@@ -199,8 +358,7 @@ def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
 
 
 def test_leaving_the_stepper_stops_the_program(tmp_path: Path) -> None:
-    text = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nwhile not y.requires_grad:\n    pass\n"
-    trace, processes = script(tmp_path, text), []
+    trace, processes = script(tmp_path, ENDLESS), []
 
     async def story(reader: Reader) -> None:
         await reader.press("W", "enter")

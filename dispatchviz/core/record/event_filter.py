@@ -46,6 +46,13 @@ class Only(msgspec.Struct, frozen=True):
         """A bit for each kind of condition that is given."""
         return sum(1 << at for at, key in enumerate(KEYS) if getattr(self, key))
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The conditions as ``read_only`` reads them."""
+        lines = (f"{file}{file and ':'}{_written(first, last)}" for file, first, last in self.line)
+        of_each = (self.op, lines, self.module, (_written(first, last) for first, last in self.step))
+        return tuple(f"{key}={value}" for key, values in zip(KEYS, of_each, strict=True) for value in values)
+
 
 _OP, _LINE, _MODULE, _STEP = (1 << at for at in range(len(KEYS)))
 
@@ -162,7 +169,11 @@ def _is_file(file: str, name: str) -> bool:
     return not name or name in (file, path.name, path.stem) or file.endswith(f"/{name}")
 
 
-# -- reading conditions -----------------------------------------------------------------------------------------------
+# -- conditions as text -----------------------------------------------------------------------------------------------
+
+
+def _written(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def read_only(texts: Sequence[str]) -> Only:

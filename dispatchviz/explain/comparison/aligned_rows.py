@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.divergences import Comparison
 from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
-from dispatchviz.explain.comparison.sequence_alignment import Pairs, aligned
-from dispatchviz.explain.comparison.tree_alignment import KEY_SETS, SAID, Difference
+from dispatchviz.explain.comparison.sequence_alignment import Pairs, Places, aligned
+from dispatchviz.explain.comparison.tree_alignment import KEY_SETS, SAID, Difference, replaced_by
 from dispatchviz.explain.outline.levels import LEVELS
 
 Likeness = Literal["same", "values", "changed", "first", "second"]
@@ -119,8 +119,7 @@ class AlignedRows:
 
     def kind(self, side: int, seq: int) -> str:
         """The name of the kind of a run's step."""
-        columns = self.trees[side].trace.columns
-        return columns.kind_names[columns.kinds[seq]]
+        return self.trees[side].kind(seq)
 
     # -- below a row ---------------------------------------------------------------------------------------------------
 
@@ -189,21 +188,16 @@ class AlignedRows:
         found: Pairs = []
         i = j = 0
         for next_i, next_j in (*known, (len(ours), len(theirs))):
-            left = [at for at in range(j, next_j) if at in b]
+            left = [at for at in range(j, next_j) if at in b and self.kind(1, theirs[at]) != LINE]
+            places, begin = Places(self.kind(1, theirs[at]) for at in left), 0
             for at in range(i, next_i):
-                other = next((n for n in left if at in a and self._replaces(ours[at], theirs[n])), None)
+                other = places.first(replaced_by(self.kind(0, ours[at])), begin) if at in a else None
                 if other is not None:
-                    found.append((at, other))
-                    left = [n for n in left if n > other]
+                    found.append((at, left[other]))
+                    begin = other + 1
             found.append((next_i, next_j))
             i, j = next_i + 1, next_j + 1
         return found[:-1]
-
-    def _replaces(self, a: int, b: int) -> bool:
-        one, other = self.kind(0, a), self.kind(1, b)
-        if LINE in (one, other):
-            return False
-        return one == other or {one, other} == NODE_OR_NONE
 
     def _between(self, ours: Sequence[int], theirs: Sequence[int]) -> Iterator[Pair]:
         """What has no counterpart by itself: lines of the program that were changed stand side by side."""
@@ -224,7 +218,6 @@ class AlignedRows:
 
 
 LINE = ev.SourceLine.__name__
-NODE_OR_NONE = {ev.NodeCreated.__name__, ev.NoNodeMade.__name__}
 
 TOP = Pair(None, None, ((ROOT,), (ROOT,)))
 """What the outermost rows are below."""

@@ -83,6 +83,11 @@ class RunTree:
         """The lines of the program that ran, by what pairs them."""
         return frozenset(self.pairs[seq] for seq in _steps(self.trace, ev.SourceLine))
 
+    def kind(self, seq: int) -> str:
+        """The name of an event's kind, without the event being decoded."""
+        columns = self.trace.columns
+        return columns.kind_names[columns.kinds[seq]]
+
     def says_something(self, seq: int) -> bool:
         """Whether there is more in an event than texts of the program."""
         return self.ways[seq] != NOTHING

@@ -9,8 +9,8 @@ far as these pairs do not cross.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
 
 MOST_EDITS = 400
 """So many insertions and deletions are looked for; the work grows with their square, and with them times the length."""
@@ -32,6 +32,26 @@ def aligned(first: Sequence[int], second: Sequence[int]) -> Pairs:
     pairs += [(begin + i, begin + j) for i, j in between]
     pairs += [(len(first) - at, len(second) - at) for at in range(end, 0, -1)]
     return _earliest(pairs, first, second)
+
+
+class Places:
+    """Where elements are in a sequence, asked from its beginning to its end."""
+
+    def __init__(self, elements: Iterable[str]) -> None:
+        self._places: dict[str, deque[int]] = defaultdict(deque)
+        for at, element in enumerate(elements):
+            self._places[element].append(at)
+
+    def first(self, wanted: Iterable[str], begin: int) -> int | None:
+        """The first place of any of some elements from ``begin`` on, which is never less than before."""
+        found = [places[0] for each in wanted if (places := self._from(each, begin))]
+        return min(found, default=None)
+
+    def _from(self, element: str, begin: int) -> deque[int] | None:
+        places = self._places.get(element)
+        while places and places[0] < begin:
+            places.popleft()
+        return places
 
 
 def _common_ends(first: Sequence[int], second: Sequence[int]) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from typing import Literal
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.event_facts import TEXT, values, way
 from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
-from dispatchviz.explain.comparison.sequence_alignment import aligned
+from dispatchviz.explain.comparison.sequence_alignment import Places, aligned
 
 Sort = Literal["way", "values", "numbers", "text", "line"]
 """What differs: what PyTorch did; the plain values passed; the numbers of a result; a text of the program. ``line``:
@@ -152,17 +152,17 @@ class Alignment:
         if lines := self._are_lines(ours, theirs):
             yield from self._changed_lines(*lines)
             return
-        left = list(theirs)
+        places, begin = Places(self.second.kind(b) for b in theirs), 0
         for seq in ours:
-            other = next((at for at, b in enumerate(left) if self._replaces(seq, b)), None)
+            other = places.first(replaced_by(self.first.kind(seq)), begin)
             if other is None:
                 yield from self._alone(seq, None)
                 continue
-            for b in left[:other]:
+            for b in theirs[begin:other]:
                 yield from self._alone(None, b)
-            yield seq, left[other]
-            del left[: other + 1]
-        for b in left:
+            yield seq, theirs[other]
+            begin = other + 1
+        for b in theirs[begin:]:
             yield from self._alone(None, b)
 
     def _are_lines(self, ours: Sequence[int], theirs: Sequence[int]) -> tuple[Sequence[int], Sequence[int]] | None:
@@ -196,9 +196,13 @@ class Alignment:
             sort: Sort = "numbers" if isinstance(event, ev.ResultHashed) else "text" if type(event) in TEXT else "way"
             yield Difference(sort, a, b)
 
-    def _replaces(self, a: int, b: int) -> bool:
-        one, other = type(self.first.trace[a]), type(self.second.trace[b])
-        return one is other or {one, other} == {ev.NodeCreated, ev.NoNodeMade}
+
+NODE_OR_NONE = (ev.NodeCreated.__name__, ev.NoNodeMade.__name__)
+
+
+def replaced_by(kind: str) -> Sequence[str]:
+    """The kinds of events that one stands in the place of if they have no counterpart by name."""
+    return NODE_OR_NONE if kind in NODE_OR_NONE else (kind,)
 
 
 def _only(tree: RunTree, steps: Sequence[int], kinds: tuple[type[ev.Event], ...]) -> list[int]:

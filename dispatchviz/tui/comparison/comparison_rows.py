@@ -108,7 +108,7 @@ def below(state: Compared, width: int, most: int) -> list[Line]:
     if row is None:
         return [line((" Nothing was recorded in either run", "hint"))]
     about = _about(state, row)
-    return paragraphs([line(f" {text}", indent=1) for text in about] + _after(state), width - 1, most)
+    return paragraphs([line(f" {text}", indent=1) for text in about] + _after(state, most), width - 1, most)
 
 
 def _about(state: Compared, row: Row) -> list[str]:
@@ -157,11 +157,11 @@ def _first_within(state: Compared, pair: Pair) -> Divergence | None:
     return None
 
 
-def _after(state: Compared) -> list[Line]:
+def _after(state: Compared, most: int) -> list[Line]:
     """What differs after the row, in short."""
     two = state.two
     rows = []
-    for at, stop in enumerate(state.stops_after):
+    for at, stop in enumerate(state.stops_after(most)):
         head = " What differs after that: " if at == 0 else " " * 26
         times = f" ({stop.times} times)" if stop.times > 1 else ""
         where = "; ".join(lines_of(*two.runs, stop.lines))

@@ -7,6 +7,7 @@ Not here: how it looks (``comparison_rows.py``), Textual.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -80,7 +81,9 @@ class Compared:
         """Where the runs part at the row of the cursor; None if they do not part in it."""
         if self.row is None or isinstance(self.row.item, Several):
             return None
-        return next((stop for place, stop in self.two.in_order(self.level) if place == self.place), None)
+        here, stops = self.place, self.two.in_order(self.level)
+        at = bisect_left(stops, here, key=_place)
+        return stops[at][1] if at < len(stops) and stops[at][0] == here else None
 
     @property
     def place(self) -> Place:
@@ -88,11 +91,11 @@ class Compared:
         pair = self.row.pair if self.row is not None else None
         return () if pair is None else self.two.place(self.level, pair.first, pair.second)
 
-    @property
-    def stops_after(self) -> list[Divergence]:
-        """Where the runs part after the row of the cursor."""
-        here = self.place
-        return [stop for place, stop in self.two.in_order(self.level) if place > here]
+    def stops_after(self, most: int) -> list[Divergence]:
+        """The next places where the runs part after the row of the cursor."""
+        stops = self.two.in_order(self.level)
+        begin = bisect_right(stops, self.place, key=_place)
+        return [stop for _, stop in stops[begin : begin + most]]
 
     # -- moves ---------------------------------------------------------------------------------------------------------
 
@@ -139,12 +142,11 @@ class Compared:
         if self.row is None or not self.two.stops:
             return self.noted("The runs do not part")
         here, stops = self.place, self.two.in_order(self.level)
-        after = (stop for place, stop in stops if place > here)
-        before = (stop for place, stop in reversed(stops) if place < here)
-        beyond = next(after if direction > 0 else before, None)
-        if beyond is None:
+        at = bisect_right(stops, here, key=_place) if direction > 0 else bisect_left(stops, here, key=_place) - 1
+        if not 0 <= at < len(stops):
             return self.noted(f"The runs part nowhere {'after' if direction > 0 else 'before'} this row")
-        return self.reveal(beyond.main.first, beyond.main.second)
+        beyond = stops[at][1].main
+        return self.reveal(beyond.first, beyond.second)
 
     def detail(self, by: int) -> Compared:
         """With more kinds of steps as rows, or fewer."""
@@ -179,6 +181,10 @@ class Compared:
             if pair.first != first or pair.second != second:
                 shown = shown if shown.rows[found].unfolded else unfolded(shown, found)
         return shown.goto(at)
+
+
+def _place(stop: tuple[Place, Divergence]) -> Place:
+    return stop[0]
 
 
 def opened(state: Compared) -> Compared:

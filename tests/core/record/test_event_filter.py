@@ -152,3 +152,12 @@ def test_a_condition_that_means_nothing_is_refused(text: str, said: str) -> None
 
 def test_conditions_may_be_given_in_python() -> None:
     assert only_from({"op": "add", "line": [3, "7-9"]}) == read_only(["op=add", "line=3,line=7-9"])
+
+
+@pytest.mark.parametrize(
+    "texts", [["op=add,line=net.py:3-7,line=4"], ["module=Net", "step=3-9,step=12"], ["op=*_backward"]]
+)
+def test_conditions_can_be_written_down_and_read_again(texts: list[str]) -> None:
+    only = read_only(texts)
+    assert read_only(only.texts) == only
+    assert sorted(only.texts) == sorted(",".join(texts).split(","))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatchviz.explain.comparison import sequence_alignment
-from dispatchviz.explain.comparison.sequence_alignment import aligned
+from dispatchviz.explain.comparison.sequence_alignment import Places, aligned
 
 SEQUENCES = st.lists(st.integers(0, 4), max_size=14)
 
@@ -58,3 +58,9 @@ def test_long_sequences_that_differ_everywhere_end() -> None:
 
 def test_what_a_loop_does_once_more_is_its_last_turn() -> None:
     assert aligned([9, 1, 2, 1, 2, 8], [9, 1, 2, 1, 2, 1, 2, 8]) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 7)]
+
+
+def test_places_are_found_from_where_they_are_asked_for() -> None:
+    places = Places(["a", "b", "a", "c", "b"])
+    assert [places.first(["a"], 0), places.first(["b", "c"], 2), places.first(["a"], 3)] == [0, 3, None]
+    assert places.first(["b", "a"], 4) == 4

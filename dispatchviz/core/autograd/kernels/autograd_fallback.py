@@ -140,16 +140,14 @@ def warns(op_name: str) -> Callable[[Tensor], None]:
 
 
 def warn_autograd_not_implemented(op_name: str) -> None:
-    """PyTorch's UserWarning.
-
-    NB: in PyTorch, warnings of C++ end with the place in PyTorch's source tree that gave them.
-    """
-    warning.issue(
+    """PyTorch's UserWarning."""
+    warning.warn_python(
         f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
         "through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in "
         "a future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
         "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, "
         "DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning "
         "and use the previous behavior, please register torch::CppFunction::makeFallthrough() to "
-        "DispatchKey::Autograd."
+        "DispatchKey::Autograd.",
+        "torch/csrc/autograd/autograd_not_implemented_fallback.cpp:76",
     )

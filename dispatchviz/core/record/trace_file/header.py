@@ -33,6 +33,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
     """What the program was given on its command line."""
+    only: tuple[str, ...] = ()
+    """What was asked to be kept, as ``--only`` takes it; without it that is everything."""
     rank: int = 0
     """The process's place among those of a distributed program (the environment's ``RANK``)."""
     remarks: tuple[str, ...] = ()

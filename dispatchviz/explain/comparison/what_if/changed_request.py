@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import base64
+import json
 import os
+import tokenize
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,7 +18,7 @@ from dispatchviz.shipped_examples import located
 
 
 class ChangedRequest(msgspec.Struct, frozen=True):
-    """A run with changes, as similar to that of a trace as it can be."""
+    """A run with changes, recorded as the trace was that it is compared with."""
 
     kind: Literal["file", "code", "module"]
     program: str
@@ -25,18 +26,20 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     changes: tuple[str, ...]
     cuda: str
+    only: tuple[str, ...]
     hashes: bool
+    values: bool
     save: str
     """The file for the trace."""
 
     def encoded(self) -> str:
-        """As one word of a command line, whatever is in it."""
-        return base64.b64encode(msgspec.json.encode(self)).decode()
+        """As text, whatever is in it: an argument may be no UTF-8."""
+        return json.dumps(msgspec.to_builtins(self))
 
     @classmethod
     def decoded(cls, text: str) -> ChangedRequest:
         """What was encoded."""
-        return msgspec.json.decode(base64.b64decode(text), type=cls)
+        return msgspec.convert(json.loads(text), cls)
 
 
 def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequence[str] = ()) -> ChangedRequest:
@@ -49,9 +52,17 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
     kind, program = _program(trace, run_arguments)
     if header.remarks:
         raise DispatchvizError(f"the trace has only a part of the run ({header.remarks[0]}): nothing to compare with")
-    cuda = "emulated" if header.cuda.startswith("emulated") else "cupy"
-    hashes = len(trace.steps_of(ev.ResultHashed)) > 0
-    return ChangedRequest(kind, program, header.arguments, (change.text,), cuda, hashes, save)
+    return ChangedRequest(
+        kind,
+        program,
+        header.arguments,
+        (change.text,),
+        cuda="emulated" if header.cuda.startswith("emulated") else "cupy",
+        only=header.only,
+        hashes=len(trace.steps_of(ev.ResultHashed)) > 0,
+        values=len(trace.steps_of(ev.NumbersRecorded)) > 0,
+        save=save,
+    )
 
 
 def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file", "code", "module"], str]:
@@ -63,13 +74,25 @@ def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file"
     file = located(name)
     if not os.path.isfile(file):
         raise DispatchvizError(f"there is no file {name} here that could be run again")
-    with open(file, encoding="utf-8", errors="surrogateescape", newline=None) as stream:
-        now = stream.read()
-    if now.splitlines() != text.splitlines():
+    if _text(file).splitlines() != text.splitlines():
         raise DispatchvizError(f"{name} is not what it was when it was recorded: run it again first")
-    if "-m" in run_arguments[:-1]:
-        return "module", run_arguments[run_arguments.index("-m") + 1]
-    return "file", name
+    module = _module(run_arguments, len(trace.header.arguments))
+    return ("module", module) if module else ("file", name)
+
+
+def _text(file: str) -> str:
+    """What Python reads; empty if that is nothing."""
+    try:
+        with tokenize.open(file) as stream:
+            return stream.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return ""
+
+
+def _module(run_arguments: Sequence[str], own: int) -> str:
+    """What stands behind ``-m``, before so many arguments that are the program's own; empty without one."""
+    option, *name = run_arguments[: len(run_arguments) - own][-2:] or [""]
+    return name[0] if option == "-m" and name else ""
 
 
 STDIN, STRING = "<stdin>", "<string>"

@@ -14,6 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.rules.event_rules import GUARD_FILES
 
 
 class Change(NamedTuple):
@@ -55,6 +56,11 @@ def read_change(text: str) -> Change:
     if found is None:
         raise DispatchvizError(f"{text!r} is no change: write LINE: CHANGE, for example 'line 6: no_grad'")
     what, *words = found["change"].split()
+    if guard := next((word for word in (what, *words) if word in GUARD_FILES), None):
+        raise DispatchvizError(
+            f"{text!r}: PyTorch holds {guard} within a call: what is changed is lines of the program, and skip leaves "
+            "out a guard of theirs"
+        )
     kind = KINDS.get(what)
     if kind is None:
         raise DispatchvizError(f"{text!r}: there is no change {what!r}; there are {listed(list(KINDS))}")

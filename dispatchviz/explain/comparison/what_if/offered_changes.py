@@ -14,7 +14,7 @@ from dispatchviz.explain.comparison.what_if.changed_program import DEFINITIONS, 
 from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.moment.thread_state import thread_state
-from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, source_line, user_stack
+from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
 
 MOST_TENSORS = 3
@@ -46,6 +46,14 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
     lines = source.splitlines()
     found = dict.fromkeys(_changes(trace, at, line, parsed))
     return [Offered(each, lines[each.line - 1].strip()) for each in found if _can_be_made(source, each)]
+
+
+def not_offered(trace: Trace, at: int) -> str:
+    """What a reader may look for at a step in vain: a guard that no line of the program holds. Empty elsewhere."""
+    event = trace[at]
+    if not isinstance(event, ev.GuardEntered | ev.GuardLeft) or around(trace, at, ev.Dispatched) is None:
+        return ""
+    return f"{event.guard} stays: PyTorch holds this guard within a call, and what is changed is lines of the program"
 
 
 def _own_line(trace: Trace, at: int) -> ev.SourceLine | None:

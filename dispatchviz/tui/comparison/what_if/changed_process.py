@@ -5,62 +5,101 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_request import changed_request
 from dispatchviz.explain.comparison.what_if.changes import Change
+from dispatchviz.python_process import running
 
 RUNNER = "dispatchviz.cli.changed_run"
 """The module that such a process runs."""
 
 
 class ChangedProcess:
-    """A program that runs again with a change."""
+    """A program that runs again with a change, in a folder that goes when it has ended or is stopped."""
 
     def __init__(self, trace: Trace, change: Change, run_arguments: Sequence[str]) -> None:
-        """Begins it. DispatchvizError if the program is not there to be run."""
-        self._folder = tempfile.TemporaryDirectory(prefix="dispatchviz-")
-        self._file = str(Path(self._folder.name, "changed.dvtrace"))
+        """Begins it. DispatchvizError if the program is not there to be run, or no process can begin."""
         self._stopped = False
-        try:
-            request = changed_request(trace, change, self._file, run_arguments)
-            with open(Path(self._folder.name, "output"), "wb") as output:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", RUNNER, request.encoded()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,  # Ctrl+C is the stepper's; and all that it begins ends with it
-                )
-        except BaseException:
-            self._folder.cleanup()
-            raise
+        with _told("cannot begin the changed run"):
+            self._temporary = tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True)
+            self._folder = Path(self._temporary.name)
+            try:
+                self._process = self._begun(trace, change, run_arguments)
+            except BaseException:
+                self._temporary.cleanup()
+                raise
+
+    def _begun(self, trace: Trace, change: Change, run_arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        request = changed_request(trace, change, str(self._folder / TRACE), run_arguments)
+        asked = self._folder / "request.json"
+        asked.write_text(request.encoded(), "utf-8")
+        with open(self._folder / OUTPUT, "wb") as output:
+            return subprocess.Popen(
+                running(RUNNER, [str(asked)]),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # Ctrl+C is the stepper's; and all that it begins ends with it
+            )
 
     def result(self) -> Trace | None:
         """Waits for its end; the trace, or None if it was stopped. DispatchvizError if there is no trace."""
         status = self._process.wait()
         try:
-            if self._stopped:
+            with _told("cannot read the changed run"):
+                return self._trace(status)
+        except DispatchvizError:
+            if self._stopped:  # its files went while they were read
                 return None
-            if not os.path.exists(self._file):
-                raise DispatchvizError(f"the changed run left no trace: {self._last_line() or f'status {status}'}")
-            return Trace.load(self._file)
+            raise
         finally:
-            self._folder.cleanup()
+            self._temporary.cleanup()
+
+    def _trace(self, status: int) -> Trace | None:
+        file = self._folder / TRACE
+        if self._stopped:
+            return None
+        if not file.exists():
+            raise DispatchvizError(f"the changed run left no trace: {self._last_line() or _ended(status)}")
+        return Trace.load(file)
 
     def stop(self) -> None:
-        """Ends it, if it has not ended."""
+        """Ends it, if it has not ended; its files go."""
+        self._stopped = True
         if self._process.poll() is None:
-            self._stopped = True
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._temporary.cleanup()
 
     def _last_line(self) -> str:
-        text = Path(self._folder.name, "output").read_text("utf-8", "backslashreplace")
+        text = (self._folder / OUTPUT).read_text("utf-8", "backslashreplace")
         return next((each.removeprefix("dispatchviz: ") for each in reversed(text.splitlines()) if each.strip()), "")
+
+
+TRACE, OUTPUT = "changed.dvtrace", "output"
+"""Its files."""
+
+
+def _ended(status: int) -> str:
+    """How a process ended that said nothing."""
+    if status >= 0:
+        return f"exit status {status}"
+    with suppress(ValueError):
+        return f"ended by {signal.Signals(-status).name}"
+    return f"ended by signal {-status}"
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """What the system refuses is an error in a line."""
+    try:
+        yield
+    except OSError as error:
+        raise DispatchvizError(f"{what}: {error.strerror or error}") from None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from functools import partial
 from threading import Thread
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.style import Style
 from textual.app import ComposeResult
@@ -15,10 +15,10 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.comparison.what_if.offered_changes import Offered
+from dispatchviz.explain.comparison.what_if.offered_changes import Offered, not_offered
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.terminal.terminal_app import Found
+from dispatchviz.tui.terminal.terminal_app import TerminalApp
 from dispatchviz.tui.text.line_fitting import columns
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
@@ -28,7 +28,7 @@ TITLE = "What if (Enter runs the program again so, Esc or q closes)"
 
 
 class WhatIfView(RowsView):
-    """A row per change, one of them chosen; one row while the program runs."""
+    """A row per change, one of them chosen, then what is not offered; one row while the program runs."""
 
     BINDINGS: ClassVar = [
         Binding("down,n,j", "choose(1)", show=False),
@@ -36,13 +36,15 @@ class WhatIfView(RowsView):
         Binding("enter,right,s", "run", show=False),
     ]
 
-    def __init__(self, offered: Sequence[Offered], palette: Palette, run: Callable[[Change], None]) -> None:
+    def __init__(
+        self, offered: Sequence[Offered], remark: str, palette: Palette, run: Callable[[Change], None]
+    ) -> None:
         super().__init__(0, TITLE)
-        self.palette, self._offered, self._run = palette, offered, run
+        self.palette, self._offered, self._remark, self._run = palette, offered, remark, run
         self._cells = columns([(f"line {each.change.line}", each.change.command, each.text) for each in offered])
         self._chosen = 0
         self.running: Change | None = None
-        self.port.count = len(offered)
+        self.port.count = len(offered) + bool(remark)
 
     def on_resize(self) -> None:
         self.fit(*self.size)
@@ -54,6 +56,8 @@ class WhatIfView(RowsView):
     def row(self, at: int, width: int) -> Line:
         if self.running is not None:
             return line("  ", (f"Running with {self.running.text} ... Esc stops it", "hint"))
+        if at == len(self._offered):
+            return line("  ", (self._remark, "hint"))
         number, command, text = self._cells[at]
         sign = "▶ " if at == self._chosen else "  "
         return line((sign, "focus"), (f"{number}  ", "dim"), (f"{command}   ", "bold"), (text, "dim"), cut=True)
@@ -63,13 +67,13 @@ class WhatIfView(RowsView):
         return self.palette.base + self.palette.highlight if chosen else self.palette.base
 
     def pointed_at(self, at: int) -> None:
-        if self.running is None:
+        if self.running is None and at < len(self._offered):
             self._chosen = at
             self.action_run()
 
     def action_choose(self, by: int) -> None:
         if self.running is None:
-            self._chosen = (self._chosen + by) % self.port.count
+            self._chosen = (self._chosen + by) % len(self._offered)
             self.reveal(self._chosen, 1)
             self.refresh()
 
@@ -92,7 +96,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
 
     def __init__(self, session: Session, offered: Sequence[Offered], palette: Palette) -> None:
         super().__init__()
-        self._session, self._view = session, WhatIfView(offered, palette, self._begin)
+        self._session, self._view = session, WhatIfView(offered, _remark(session), palette, self._begin)
         self._process: ChangedProcess | None = None
 
     def compose(self) -> ComposeResult:
@@ -117,17 +121,20 @@ class WhatIfScreen(ModalScreen[Update | None]):
             self._end(self._noted(f"What if: {error}", "warning"))
             return
         self._view.show_running(change)
-        Thread(target=self._wait, args=(self._process, change), daemon=True).start()
+        app = cast(TerminalApp[object], self.app)
+        Thread(target=self._wait, args=(app, self._process, change), daemon=True).start()
 
-    def _wait(self, process: ChangedProcess, change: Change) -> None:
+    def _wait(self, app: TerminalApp[object], process: ChangedProcess, change: Change) -> None:
         try:
             trace = process.result()
             update = None if trace is None else compared(self._session, trace, change)
         except DispatchvizError as error:
             update = self._noted(f"What if: {error}", "warning")
+        except Exception as error:
+            app.from_thread(partial(_fail, error))
+            return
         if update is not None:
-            with suppress(RuntimeError):  # the reader has quit
-                self.app.post_message(Found(lambda: self._end(update)))
+            app.from_thread(lambda: self._end(update))
 
     def _end(self, update: Update) -> None:
         if self.is_current:
@@ -135,6 +142,15 @@ class WhatIfScreen(ModalScreen[Update | None]):
 
     def _noted(self, text: str, role: str) -> Update:
         return Update(self._session.cursor, line((f" {text}", role)))
+
+
+def _remark(session: Session) -> str:
+    return not_offered(session.trace, session.cursor.at)
+
+
+def _fail(error: Exception) -> None:
+    """A mistake of ours in a thread is one of the application."""
+    raise error
 
 
 def compared(session: Session, trace: Trace, change: Change) -> Update:

@@ -40,6 +40,8 @@ def test_what_is_typed_is_read(typed: str, change: Change) -> None:
         ("six: no_grad", "is no change"),
         ("line 6:", "is no change"),
         ("6: nograd", "there is no change 'nograd'; there are no_grad, enable_grad"),
+        ("6: skip AutoDispatchBelowADInplaceOrView", "PyTorch holds AutoDispatchBelowADInplaceOrView within a call"),
+        ("6: ExcludeDispatchKeyGuard", "what is changed is lines of the program"),
         ("6: no_grad x", "after the line comes no_grad"),
         ("6: requires_grad", "after the line comes requires_grad TENSOR [off]"),
         ("6: requires_grad x on", "after the line comes requires_grad TENSOR [off]"),
