@@ -16,7 +16,6 @@ from dispatchviz.explain.outline.row_texts import row_texts
 from tests.explain.programs import traced
 from tests.steps import line
 
-
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
