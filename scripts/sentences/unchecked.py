@@ -20,6 +20,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "saved tensors released",
         "result hashed",
         "data taken over",
+        "storage set",
         "numbers recorded",
         "numbers not recorded",
         "unknown step",

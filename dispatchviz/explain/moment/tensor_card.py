@@ -110,7 +110,7 @@ def _last(trace: Trace, steps: Sequence[int], at: int) -> ev.AnyEvent | None:
 
 
 def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:
-    """The last ``x.data = y`` of a tensor."""
+    """The last ``x.data = y`` or ``x.set_(y)`` of a tensor."""
     steps = index(trace).steps_about(tensor, ev.GeometryChanged)
     place = bisect_right(steps, at)
     events = (trace[step] for step in steps[max(place - LOOKED_AT, 0) : place][::-1])
@@ -119,13 +119,17 @@ def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None
 
 def _on_memory(trace: Trace, storage: int, at: int) -> list[int]:
     """The tensors that came onto a storage by then and are on it still, in order, each once."""
+    left = ((tensor, _taken_over(trace, tensor, at)) for tensor in _came_onto(trace, storage, at))
+    return [tensor for tensor, taken in left if taken is None or taken.storage == storage]
+
+
+def _came_onto(trace: Trace, storage: int, at: int) -> list[int]:
+    """Those that came onto it, wherever they are now: they keep their version counter."""
     if storage < 0:
         return []
     steps = index(trace).about_storage(storage, ev.TensorCreated, ev.GeometryChanged)
     near = steps[max(bisect_right(steps, at) - MOST_MATES, 0) : bisect_right(steps, at)]
-    met = dict.fromkeys(trace.columns.tensors[step] for step in near)
-    left = ((tensor, _taken_over(trace, tensor, at)) for tensor in met)
-    return [tensor for tensor, taken in left if taken is None or taken.storage == storage]
+    return list(dict.fromkeys(trace.columns.tensors[step] for step in near))
 
 
 # -- version -------------------------------------------------------------------------------------------------------
@@ -141,7 +145,7 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
     made = known.tensors.get(tensor)
     if made is None or made.storage < 0 or len(known.about_storage(made.storage, ev.TensorCreated)) > MOST_MATES:
         return None
-    mates = list(dict.fromkeys((*_on_memory(trace, made.storage, at), tensor)))
+    mates = list(dict.fromkeys((*_came_onto(trace, made.storage, at), tensor)))
     bumps = _steps(known, mates, at, ev.VersionBumped)
     told = _told(trace, known, tensor, mates, at)
     if told is None:

@@ -152,12 +152,20 @@ def _goes_on(event: ev.Dispatched, operator: str) -> bool:
 
 def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
     """The steps at which operators made Nodes, without what accumulates gradients."""
-    columns = trace.columns
-    texts, names, firsts = columns.name_texts, columns.names, columns.of_node.firsts
-    accumulates = texts.index(ACCUMULATE_GRAD) if ACCUMULATE_GRAD in texts else None
-    for step in between(trace, ev.NodeCreated, begin, end):
-        if names[step] != accumulates and step in firsts:
-            yield step
+    columns, accumulates = trace.columns, _accumulates(trace)
+    return (step for step in created_nodes(trace, begin, end) if columns.names[step] != accumulates)
+
+
+def created_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
+    """The steps at which Nodes appear, whatever made them."""
+    firsts = trace.columns.of_node.firsts
+    return (step for step in between(trace, ev.NodeCreated, begin, end) if step in firsts)
+
+
+def _accumulates(trace: Trace) -> int:
+    """The number of AccumulateGrad's name in the columns; -1 if no Node has it."""
+    texts = trace.columns.name_texts
+    return texts.index(ACCUMULATE_GRAD) if ACCUMULATE_GRAD in texts else -1
 
 
 def node_text(trace: Trace, step: int) -> str:
@@ -167,11 +175,15 @@ def node_text(trace: Trace, step: int) -> str:
 
 
 def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    made = list(made_nodes(trace, begin, end))
+    """All Nodes are told or counted; those of operators come first, the AccumulateGrads of leaves are not named."""
+    created, names, accumulates = list(created_nodes(trace, begin, end)), trace.columns.names, _accumulates(trace)
+    made = [step for step in created if names[step] != accumulates]
     if len(made) > NAMED:
-        yield f"○ {len(made):,} Nodes", "forward"
-    else:
-        yield from ((f"○ {node_text(trace, step)}", "forward") for step in made)
+        yield f"○ {len(created):,} Nodes", "forward"
+        return
+    yield from ((f"○ {node_text(trace, step)}", "forward") for step in made)
+    if leaves := len(created) - len(made):
+        yield f"○ {'AccumulateGrad' if leaves == 1 else f'{leaves:,} AccumulateGrads'}", "forward"
 
 
 def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:

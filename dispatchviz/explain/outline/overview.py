@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.outline.facts import made_nodes, node_text, outermost_calls
+from dispatchviz.explain.outline.facts import created_nodes, made_nodes, node_text, outermost_calls
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, source_line
 
@@ -15,7 +15,7 @@ def counts(trace: Trace) -> str:
     """``7 lines · 6 operator calls · 3 Nodes · 1 backward``."""
     columns = trace.columns
     lines = {(place.file, place.line) for place in columns.line_places}
-    nodes = len({columns.nodes[step] for step in trace.steps_of(ev.NodeCreated)})
+    nodes = sum(1 for _ in created_nodes(trace, 0, len(trace) - 1))
     runs = len(trace.steps_of(ev.BackwardStarted))
     parts = [
         _counted(len(lines), "line", "lines"),

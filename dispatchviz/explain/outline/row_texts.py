@@ -41,7 +41,8 @@ def row_texts(outline: Outline, item: int) -> Texts:
         return event_texts(trace, item)
     if kind is RowKind.STATEMENT:
         blanks = " " * min(_indented(outline, item), DEEPEST)
-        return (blanks + _statement(trace, begin), "program"), [*facts(trace, begin, end), *_results(outline, item)]
+        text = (blanks + _statement(trace, begin), "program")
+        return text, [*_again(trace, begin), *facts(trace, begin, end), *_results(outline, item)]
     return (heading(outline, item), "program"), facts(trace, begin, end)
 
 
@@ -49,8 +50,16 @@ def _statement(trace: Trace, step: int) -> str:
     event = trace[step]
     if not isinstance(event, ev.SourceLine):
         return "?"
-    text = source_text(trace, event) or f"line {event.line} of {event.file}"
-    return text if not event.resumed else f"{text}  (goes on)"
+    return source_text(trace, event) or f"line {event.line} of {event.file}"
+
+
+def _again(trace: Trace, step: int) -> list[Fact]:
+    """That a row is of a line that had begun before: the line of a ``with`` is come back to when its block ends."""
+    event = trace[step]
+    if not isinstance(event, ev.SourceLine) or not event.resumed:
+        return []
+    is_with = source_text(trace, event).startswith(("with ", "with(", "async with ", "async with("))
+    return [("the block ends" if is_with else "goes on", "program")]
 
 
 def _indented(outline: Outline, item: int) -> int:

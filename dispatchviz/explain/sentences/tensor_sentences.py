@@ -92,6 +92,13 @@ def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
 
 def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
     name = tensor_name(trace, event.tensor, event.seq)
+    call = around(trace, event.seq, ev.Dispatched)
+    if call is not None and call.operator.startswith("aten::set_."):
+        text = (
+            f"{name} is on the memory that set_ was given, from here on, and stays the same tensor: its sizes are "
+            f"{shaped(event.shape)}, its strides {shaped(event.stride)}."
+        )
+        return Statement("storage set", text)
     text = (
         f"{name} takes over what another tensor is and stays the same tensor: it is {shaped(event.shape)} "
         f"{plain_dtype(event.dtype)} on {event.device} now, its strides are {shaped(event.stride)}."

@@ -184,7 +184,10 @@ def _shares(trace: Trace, tensor: int, at: int) -> Question:
 def _share(trace: Trace, step: int, at: int) -> Answer:
     other = trace.columns.tensors[step]
     name = tensor_name(trace, other, at)
-    how = "appeared on its memory" if isinstance(trace[step], ev.TensorCreated) else f"took it by {name}.data = ..."
+    if isinstance(trace[step], ev.TensorCreated):
+        how = "appeared on its memory"
+    else:
+        how = f"took it by {by(trace, step) or f'{name}.data = ...'}"
     return Answer(f"{name} {how}", step, TensorThing(other))
 
 

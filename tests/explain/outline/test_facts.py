@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.facts import facts
+from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.overview import counts
+from dispatchviz.explain.outline.row_texts import row_texts
 from tests.explain.programs import traced
 from tests.steps import line
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def told(trace: Trace, number: int) -> list[str]:
@@ -86,3 +94,51 @@ def test_kernels_that_are_registered_and_removed() -> None:
     assert "+ 2 kernels registered" in told(trace, 4)
     assert told(trace, 5) == ["- 2 kernels removed"]
     assert told(trace, 6) == ["> end"]
+
+
+@pytest.mark.parametrize("name", ["forum", "mlp", "autocast", "custom_operator", "inplace_error", "no_grad", "vmap"])
+def test_the_rows_have_all_nodes_of_the_header(name: str) -> None:
+    trace = traced((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))
+    outline = Outline(trace, 0)
+    told = [text for item in outline.children(None) for text, _ in row_texts(outline, item)[1] if text.startswith("○")]
+    created = {event.node for event in trace if isinstance(event, ev.NodeCreated)}
+    assert sum(map(nodes_in, told)) == len(created)
+    (in_header,) = re.findall(r"([\d,]+) Nodes?\b", counts(trace)) or ["0"]
+    assert int(in_header.replace(",", "")) == len(created)
+
+
+def nodes_in(fact: str) -> int:
+    """How many Nodes a row names or counts with these words: a name is one."""
+    number = fact.removeprefix("○ ").partition(" ")[0].replace(",", "")
+    return int(number) if number.isdigit() else 1
+
+
+def test_where_many_nodes_are_made_those_of_leaves_are_counted_too() -> None:
+    trace = traced("""\
+        import torch
+
+        x = torch.ones(2, requires_grad=True)
+        y = torch.ones(2, requires_grad=True)
+        for i in range(4):
+            z = x * y
+    """)
+    every = [text for text, _ in facts(trace, line(trace, 5), len(trace) - 1)]
+    assert "○ 6 Nodes" in every
+    assert "6 Nodes" in counts(trace)
+
+
+def test_the_end_of_a_with_block_is_told_behind_the_whole_line() -> None:
+    trace = traced("""\
+        import torch
+
+        x = torch.ones(2, 2)
+        with torch.autocast("cpu"):
+            y = x @ x
+        z = x + 1
+    """)
+    outline = Outline(trace, 0)
+    rows = [row_texts(outline, item) for item in outline.children(None)]
+    begins, ends = (happened for (text, _), happened in rows if text == 'with torch.autocast("cpu"):')
+    assert ("autocast on", "thread") in begins
+    assert ends[:2] == [("the block ends", "program"), ("autocast off", "thread")]
+    assert "the block ends" not in [text for text, _ in begins]

@@ -41,7 +41,7 @@ def set_storage_cpu_(self: Tensor, source: Storage, storage_offset: int, size: S
         self._array = strided(whole, size, stride, storage_offset)
     self._storage, self._size, self._stride, self._offset = source, size, stride, storage_offset
     if recorder.active is not None:
-        recorder.active.geometry_changed(self)
+        recorder.active.storage_set(self)
     return self
 
 

@@ -79,7 +79,7 @@ class VersionBumped(Event, frozen=True):
 
 class GeometryChanged(Event, frozen=True):
     """An existing tensor got other sizes or strides: ``resize_``, outputs of the wrong size, in-place views, ``x.data =
-    y``."""
+    y``, ``x.set_(y)``."""
 
     tensor: TensorNumber
     """Number of the tensor."""
@@ -88,11 +88,11 @@ class GeometryChanged(Event, frozen=True):
     stride: tuple[Stride, ...]
     """Its strides from here on, in elements."""
     dtype: str = ""
-    """Its dtype from here on, of ``x.data = y``; else empty."""
+    """Its dtype from here on, of ``x.data = y`` and ``x.set_(y)``; else empty."""
     device: str = ""
-    """Its device from here on, of ``x.data = y``; else empty."""
+    """Its device from here on, of ``x.data = y`` and ``x.set_(y)``; else empty."""
     storage: StorageNumber = -1
-    """The storage that it is on from here on, of ``x.data = y``; else -1."""
+    """The storage that it is on from here on, of ``x.data = y`` and ``x.set_(y)``; else -1."""
 
 
 class RequiresGradSet(Event, frozen=True):

@@ -193,9 +193,6 @@ class RecorderBase(SafetyNet):
         if self.finds_callers and tensor._wrapped_number:  # while a binding parses its arguments
             self.find_caller(False)
         number = next(_tensor_numbers)
-        storage = tensor._storage
-        if storage._number < self.first_storage and storage.buffer is not None:
-            storage._number = next(_storage_numbers)
         self.note(
             (
                 "tensor_created",
@@ -206,7 +203,7 @@ class RecorderBase(SafetyNet):
                 tensor._dtype,
                 tensor._device,
                 tensor._ks,
-                -1 if storage.buffer is None else storage._number,
+                self._storage(tensor),
                 tensor._requires_grad or tensor._grad_fn is not None,
                 tensor._wrapped_number,
                 _number_text(tensor) if tensor._wrapped_number else "",
@@ -214,6 +211,15 @@ class RecorderBase(SafetyNet):
         )
         tensor._number = number  # only now: from here on another thread may speak of it
         return number
+
+    def _storage(self, tensor: Tensor) -> int:
+        """Serial number of its storage; -1 if it has no memory."""
+        storage = tensor._storage
+        if storage.buffer is None:
+            return -1
+        if storage._number < self.first_storage:
+            storage._number = next(_storage_numbers)
+        return storage._number
 
     def _counter(self, tensor: Tensor) -> int:
         """Serial number of its version counter."""

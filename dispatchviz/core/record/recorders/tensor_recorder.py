@@ -34,10 +34,14 @@ class TensorRecorder(RecorderBase):
         """It already has all that the other tensor has; its key set was this one."""
         if before != tensor._ks:
             self.key_set_changed(tensor, before)
-        number, storage = self._tensor(tensor), tensor._storage
-        on = -1 if storage.buffer is None else storage._number - self.first_storage
+        self.storage_set(tensor)
+
+    def storage_set(self, tensor: Tensor) -> None:
+        """It is on another storage by now."""
+        number, storage = self._tensor(tensor), self._storage(tensor)
         dtype, device = dtype_text(tensor._dtype), device_text(tensor._device)
-        self._emit(ev.GeometryChanged, number, tensor._size, tensor._stride, dtype, device, max(on, -1))
+        on = storage if storage < 0 else storage - self.first_storage
+        self._emit(ev.GeometryChanged, number, tensor._size, tensor._stride, dtype, device, on)
         self.memory_changed(tensor)
 
     def memory_changed(self, tensor: Tensor, /) -> None:

@@ -270,6 +270,8 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
 
 
 def _forward(event: event_groups.ForwardEvent) -> Rule:
+    if isinstance(event, event_groups.TangentEvent):
+        return _tangent(event)
     match event:
         case ev.NodeCreated(name="torch::autograd::AccumulateGrad"):
             text = "A leaf's AccumulateGrad takes no sequence number from the counter: it has the maximum, 2**64 - 1."
@@ -309,15 +311,6 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
                 "A view's own grad_fn is then regenerated from its base's."
             )
             return Rule(text, "torch::autograd::rebase_history", VARIABLE_TYPE)
-        case ev.DualLevelEntered() | ev.DualLevelLeft():
-            text = "Tangents belong to a level: leaving it removes them. One level may be open, for all threads."
-            return Rule(text, "ForwardADLevel", "torch/csrc/autograd/forward_grad.cpp")
-        case ev.ForwardFormulaEntered():
-            text = "If an argument has a tangent, the kernel evaluates the operator's forward formula after the call."
-            return Rule(text, "emit_fw_derivatives", "tools/autograd/gen_variable_type.py")
-        case ev.TangentSet():
-            text = "A tensor and its tangent have the same layout; a view's tangent is that view of its base's tangent."
-            return Rule(text, "AutogradMeta::set_fw_grad", "torch/csrc/autograd/autograd_meta.cpp")
         case ev.FunctionEntered():
             text = "A Function's forward runs without grad mode; its Node, made before, represents all of it."
             return Rule(text, "THPFunction_apply", "torch/csrc/autograd/python_function.cpp")
@@ -330,6 +323,21 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
         case ev.NoNodeMade():
             text = "A Node is made if grad mode is on and a differentiable input requires grad."
             return Rule(text, "torch::autograd::compute_requires_grad", HISTORY)
+        case _:
+            assert_never(event)
+
+
+def _tangent(event: event_groups.TangentEvent) -> Rule:
+    match event:
+        case ev.DualLevelEntered() | ev.DualLevelLeft():
+            text = "Tangents belong to a level: leaving it removes them. One level may be open, for all threads."
+            return Rule(text, "ForwardADLevel", "torch/csrc/autograd/forward_grad.cpp")
+        case ev.ForwardFormulaEntered():
+            text = "If an argument has a tangent, the kernel evaluates the operator's forward formula after the call."
+            return Rule(text, "emit_fw_derivatives", "tools/autograd/gen_variable_type.py")
+        case ev.TangentSet():
+            text = "A tensor and its tangent have the same layout; a view's tangent is that view of its base's tangent."
+            return Rule(text, "AutogradMeta::set_fw_grad", "torch/csrc/autograd/autograd_meta.cpp")
         case _:
             assert_never(event)
 
