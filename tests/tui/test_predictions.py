@@ -19,7 +19,7 @@ from dispatchviz.explain.predictions.trace_predictions import prediction_at, pre
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.testing import call
 from dispatchviz.tui.commands.moves import jump, move
-from dispatchviz.tui.commands.predicting import answered, guess_note, masked, started
+from dispatchviz.tui.commands.predicting import answered, forgotten, guess_note, masked, started
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, SMALLEST, TABLE
 from dispatchviz.tui.layout.screen_plan import Scene
@@ -247,6 +247,18 @@ def test_a_file_of_somebody_elses_is_no_guess(tmp_path: Path, text: str) -> None
     session = Session(traced("import torch\nx = torch.ones(2)\n"), 0, str(tmp_path / "t.dvtrace"))
     started(session)
     assert len(session.asking.guesses) == 0
+
+
+def test_guesses_of_another_run_stay_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.dvtrace.guesses.json"
+    path.write_text('{"guesses": {"0": "no such choice", "99999999": "CPU"}}')
+    session = asking("import torch\nx = torch.ones(2)\n", str(tmp_path / "t.dvtrace"))
+    asked = next(played(session, "resume"))
+    answered(session, asked, asked.right)
+    before = {"0": "no such choice", "99999999": "CPU"}
+    assert json.loads(path.read_text())["guesses"] == {str(asked.reveals): asked.right.text} | before
+    forgotten(session)
+    assert json.loads(path.read_text())["guesses"] == before
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:

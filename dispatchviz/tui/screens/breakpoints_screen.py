@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import ClassVar
 
-from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
@@ -17,73 +16,57 @@ from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
-from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.tui.widgets.choice_list import ChoiceList
 
 TITLE = "Breakpoints (Enter: next stop, d: remove, Esc: close)"
 
 
-class BreakpointsView(RowsView):
+class BreakpointsView(ChoiceList):
     """A row per breakpoint, one of them chosen."""
 
     BINDINGS: ClassVar = [
-        Binding("down,n,j,B", "choose(1)", show=False),
-        Binding("up,N,k", "choose(-1)", show=False),
-        Binding("enter,right,s,c", "go(True)", show=False),
-        Binding("left,S,C", "go(False)", show=False),
+        Binding("B", "choose(1)", show=False),
+        Binding("right,c", "go", show=False),
+        Binding("left,C", "go_back", show=False),
         Binding("d,delete", "remove", show=False),
     ]
 
     def __init__(self, session: Session, palette: Palette) -> None:
-        super().__init__(0, TITLE)
-        self.cursor, self.palette = session.cursor, palette
+        super().__init__(TITLE, palette)
+        self.cursor = session.cursor
         """With the breakpoints that are left."""
-        self._chosen = 0
-        self.port.count = len(self.cursor.breakpoints)
 
-    def on_resize(self) -> None:
-        self.fit(*self.size)
+    def rows(self, width: int) -> list[Line]:
+        return [breakpoint_row(self.cursor, point) for point in self.cursor.breakpoints]
 
-    def fitted(self) -> None:
-        self.reveal(self._chosen, 1)
-        self.refresh()
+    def can_be_chosen(self, row: Line) -> bool:
+        return True  # one that has no stop yet can be removed
 
-    def row(self, at: int, width: int) -> Line:
-        return breakpoint_row(self.cursor, self.cursor.breakpoints[at], at == self._chosen)
+    def go(self, row: Line) -> None:
+        self._go(forward=True)
 
-    def row_base(self, at: int) -> Style:
-        return self.palette.base + self.palette.highlight if at == self._chosen else self.palette.base
-
-    def pointed_at(self, at: int) -> None:
-        self._chosen = at
-        self.action_go(True)
-
-    def action_choose(self, by: int) -> None:
-        self._chosen = (self._chosen + by) % self.port.count
-        self.fitted()
+    def action_go_back(self) -> None:
+        self._go(forward=False)
 
     def action_remove(self) -> None:
         self.cursor = removed(self.cursor, self.cursor.breakpoints[self._chosen])
-        self.port.count = len(self.cursor.breakpoints)
-        if not self.port.count:
+        if self.cursor.breakpoints:
+            self.begin_at(self._chosen)
+        else:
             self.screen.dismiss(Update(self.cursor, line((" No breakpoints", "hint"))))
-            return
-        self._chosen = min(self._chosen, self.port.count - 1)
-        self.fitted()
 
-    def action_go(self, forward: bool) -> None:
+    def _go(self, forward: bool) -> None:
         self.screen.dismiss(gone(self.cursor, self.cursor.breakpoints[self._chosen], forward))
 
 
-def breakpoint_row(cursor: Cursor, point: Breakpoint, here: bool) -> Line:
+def breakpoint_row(cursor: Cursor, point: Breakpoint) -> Line:
     """A breakpoint, how many stops it has, how many are behind the reader and ahead."""
     stops = point.steps(cursor.trace)
     behind, ahead = bisect_left(stops, cursor.at), len(stops) - bisect_right(stops, cursor.at)
     following = f" (step {stops[-ahead]})" if ahead else ""
     here_too = "" if behind + ahead == len(stops) else ", one here"
     where = f"{behind:,} behind{here_too}, {ahead:,} ahead{following}"
-    return line(
-        ("▶ " if here else "  ", "focus"), (f"{point}  ", "bold"), (f"{counted(len(stops))}: ", ""), (where, "dim")
-    )
+    return line((f"{point}  ", "bold"), (f"{counted(len(stops))}: ", ""), (where, "dim"))
 
 
 def gone(cursor: Cursor, point: Breakpoint, forward: bool) -> Update:

@@ -1,4 +1,8 @@
-"""A list over the stepper of which one row is chosen: rows that lead somewhere, and headings between them."""
+"""A list over the stepper of which one row is chosen: rows that lead somewhere, and headings between them.
+
+Its keys are those of the step list in all keymaps at once, as far as none waits for a second one: no letter is needed
+for anything else here.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,8 @@ class ChoiceList(RowsView):
     BINDINGS: ClassVar = [
         Binding("down,n,j,s", "choose(1)", show=False),
         Binding("up,N,k,S", "choose(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space,ctrl+f", "page(1)", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", show=False),
         Binding("home,g", "end(False)", show=False),
         Binding("end,G", "end(True)", show=False),
         Binding("enter", "go", show=False),
@@ -44,6 +48,10 @@ class ChoiceList(RowsView):
     def go(self, row: Line) -> None:
         """The reader wants to go where the chosen row leads."""
         raise NotImplementedError
+
+    def can_be_chosen(self, row: Line) -> bool:
+        """Whether Enter is for a row; headings lead nowhere."""
+        return leads_somewhere(row)
 
     def begin_at(self, chosen: int) -> None:
         """Makes the rows and chooses one of them, or the next one that leads somewhere."""
@@ -74,7 +82,7 @@ class ChoiceList(RowsView):
         return self.palette.base + self.palette.highlight if here else self.palette.base
 
     def pointed_at(self, at: int) -> None:
-        if leads_somewhere(self._rows[at]):
+        if self.can_be_chosen(self._rows[at]):
             self._choose(at)
             self.action_go()
 
@@ -98,7 +106,7 @@ class ChoiceList(RowsView):
 
     @property
     def _choices(self) -> list[int]:
-        return [at for at, row in enumerate(self._rows) if leads_somewhere(row)]
+        return [at for at, row in enumerate(self._rows) if self.can_be_chosen(row)]
 
     def _end(self, last: bool) -> int:
         return self._choices[-1 if last else 0]

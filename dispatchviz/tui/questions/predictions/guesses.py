@@ -1,14 +1,13 @@
-"""What a reader has guessed, kept in a file beside the trace: ``forum.jsonl.gz.guesses.json``."""
+"""What a reader has guessed, kept in a file beside the trace: ``forum.dvtrace.guesses.json``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import islice
 
-from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.tui.cursor.kept_texts import KeptTexts
 
 LONGEST = 10_000
 """So many guesses of a file are read."""
@@ -18,13 +17,14 @@ class Guesses:
     """The guesses about one trace; without a file of the trace they last as long as the stepper."""
 
     def __init__(self, file: str = "") -> None:
-        self._path = Path(f"{file}.guesses.json") if file else None
+        self._kept = KeptTexts(file, "guesses")
         self._said: dict[int, Choice] = {}
 
     def read(self, trace: Trace) -> None:
         """Adds what was guessed another time."""
-        if self._path is not None:
-            self._said = dict(_read(self._path, trace)) | self._said
+        kept = islice(self._kept.read().items(), LONGEST)
+        read = {step: choice for step, text in kept if (choice := _choice(trace, step, text)) is not None}
+        self._said = read | self._said
 
     def __len__(self) -> int:
         return len(self._said)
@@ -50,22 +50,13 @@ class Guesses:
     def add(self, asked: Prediction, choice: Choice) -> str:
         """Keeps a guess; returns what is wrong if it cannot be written."""
         self._said[asked.reveals] = choice
-        return self._write()
+        return self._kept.change({asked.reveals: choice.text})
 
     def forget(self) -> str:
         """Keeps none any more; as ``add``."""
+        forgotten = dict.fromkeys(self._said)
         self._said.clear()
-        return self._write()
-
-    def _write(self) -> str:
-        if self._path is None:
-            return ""
-        said = {str(step): choice.text for step, choice in sorted(self._said.items())}
-        try:
-            write_whole(self._path, f"{json.dumps({'guesses': said}, indent=2)}\n".encode())
-        except OSError as error:
-            return f"{self._path} cannot be written: {error.strerror or error}"
-        return ""
+        return self._kept.change(forgotten)
 
 
 def question_at(trace: Trace, step: int) -> Prediction | None:
@@ -75,14 +66,7 @@ def question_at(trace: Trace, step: int) -> Prediction | None:
     return prediction_at(trace, step)
 
 
-def _read(path: Path, trace: Trace) -> Iterator[tuple[int, Choice]]:
-    """What is there and fits the trace; a file of somebody else's is left alone until the first guess."""
-    try:
-        found = list(json.loads(path.read_text(encoding="utf-8"))["guesses"].items())[:LONGEST]
-        pairs = [(int(step), str(text)) for step, text in found]
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        return
-    for step, text in pairs:
-        asked = question_at(trace, step) if 0 <= step < len(trace) else None
-        if asked is not None and (choice := asked.chosen(text)) is not None:
-            yield step, choice
+def _choice(trace: Trace, step: int, text: str) -> Choice | None:
+    """The choice that was kept for a step; None if it does not fit the trace."""
+    asked = question_at(trace, step) if step < len(trace) else None
+    return None if asked is None else asked.chosen(text)

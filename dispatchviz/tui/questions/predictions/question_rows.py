@@ -49,4 +49,4 @@ def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
     truth = "" if right else f" · it was {asked.right.text}"
     number = f"{asked.reveals:>{len(str(len(trace) - 1))}} "
     said = (RIGHT if right else WRONG, (f" {choice.text}", "bold"), truth)
-    return line((number, "dim"), *said, (f"   {asked.question}", "dim"))
+    return line((number, "dim"), *said, (f"   {asked.question}", "dim"), goto=asked.reveals)
