@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, Protocol
 
+from dispatchviz.deep_trees import deep_recursion
+
 _LINE, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
     f"\0dispatchviz {what}" for what in ("line", "name", "turn", "binds", "items", "here", "away", "within")
 )
@@ -86,10 +88,11 @@ def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Chan
 
 
 def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
-    tree = changed(ast.parse(source, file))
-    watched.in_turns = names_bound_in_turns(tree)
-    tree = watched.visit(_Frames().visit(tree))
-    code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+    with deep_recursion():  # Python has compiled it as it is: so the compiler's own calls end, too
+        tree = changed(ast.parse(source, file))
+        watched.in_turns = names_bound_in_turns(tree)
+        tree = watched.visit(_Frames().visit(tree))
+        code: CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
 
 

@@ -220,6 +220,8 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder | None, 
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
     except ValueError as error:  # older Pythons raise this for a NUL
         raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
+    except (RecursionError, MemoryError):  # the last one is what the parser calls its limits
+        raise DispatchvizError(f"{shown} is nested deeper than Python takes it") from None
 
 
 @contextmanager

@@ -265,3 +265,15 @@ def test_a_backward_belongs_to_the_line_that_calls_it() -> None:
     ).trace
     backward = next(event for event in trace if isinstance(event, BackwardFinished))
     assert [(line.function, line.line) for line in user_stack(trace, backward.seq)] == [("", 6)]
+
+
+@pytest.mark.parametrize("expression", ["+".join(["1"] * 2_000), "+".join(["abs(1)"] * 2_000)])
+def test_an_expression_may_be_as_deep_as_python_takes_it(expression: str) -> None:
+    limit = sys.getrecursionlimit()
+    outcome = _run(f"import sys\nx = {expression}\nprint(x, sys.getrecursionlimit())")
+    assert [event.text for event in outcome.trace if isinstance(event, Printed)] == [f"2000 {limit}\n"]
+
+
+def test_what_is_too_deep_for_python_is_told_in_a_line() -> None:
+    with pytest.raises(DispatchvizError, match=r"p\.py is nested deeper than Python takes it"):
+        _run(f"x = {'-' * 200_000}1")

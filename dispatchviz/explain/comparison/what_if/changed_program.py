@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dispatchviz.deep_trees import deep_recursion
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
 from dispatchviz.explain.sentences.english import listed
@@ -20,6 +21,7 @@ NEAR = 6
 """So many lines that have a statement are named."""
 
 
+@deep_recursion()
 def changed_program(tree: ast.Module, changes: Iterable[Change]) -> ast.Module:
     """The tree with all changes made. DispatchvizError if there is nothing on a line that could be changed so."""
     for change in changes:
