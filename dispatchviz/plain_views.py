@@ -1,6 +1,7 @@
 """A step in the words of the stepper's panes, as plain text: for pipes, for screen readers, for whoever has no stepper.
 
-Every pane of ``tui/panes/pane_list.py`` is a view of the same name; ``why`` is the sentence and the rule.
+Every pane of ``tui/panes/pane_list.py`` is a view of the same name; ``why`` is the sentence and the rule, ``things``
+what can be asked of the step's tensors and Nodes, with the answers.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.explain.things.questions import description, questions, title
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.uses import uses
 from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
 from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
-WHY, LOG = "why", "log"
-"""The views that are no panes: the sentence and the rule of a step, and the log from the step on."""
+WHY, THINGS, LOG = "why", "things", "log"
+"""The views that are no panes: the sentence and the rule of a step, the questions of its tensors and Nodes, and the log
+from the step on."""
 
 WIDTH = 100
 """Columns where there is no terminal and COLUMNS says nothing."""
@@ -34,7 +40,7 @@ NARROWEST = 20
 
 def view_names() -> tuple[str, ...]:
     """What there is to see of a step."""
-    return (WHY, *map(_name, (module for _, module in PANES.values())), LOG)
+    return (WHY, *map(_name, (module for _, module in PANES.values())), THINGS, LOG)
 
 
 def _name(module: str) -> str:
@@ -63,7 +69,7 @@ def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) ->
 
 
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:
-    """Prints the whole step: where it is, and all views of it."""
+    """Prints the whole step: where it is, the sentence and all panes."""
     _print(_step(trace, at, _width()), pager)
 
 
@@ -72,18 +78,19 @@ def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
     place = f"step {at} of {len(trace) - 1} in {trace.header.program}, cuda: {trace.header.cuda}"
     yield from wrap(line(place), width)
     yield from wrap(line((f"{sign(event)} {label(trace, at)}", "bold"), indent=2), width)
-    titles = {WHY: "Why", **{_name(module): title for title, module in PANES.values()}}
-    for name, title in titles.items():
+    titles = {WHY: "Why", **{_name(module): pane for pane, module in PANES.values()}}
+    for name, above in titles.items():
         yield line()
-        yield line((title, "title"))
+        yield line((above, "title"))
         for row in _rows(trace, at, name, width - 2):
             yield line("  ", *row.spans)
 
 
 def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
     """The lines of a view of a step, none wider than that."""
-    if name == WHY:
-        return (part for row in _why(trace, at) for part in wrap(row, width))
+    if name in (WHY, THINGS):
+        rows = _why(trace, at) if name == WHY else _things(trace, at, width)
+        return (part for row in rows for part in wrap(row, width))
     panes: dict[str, Callable[[Trace, int, int], list[Line]]] = {
         _name(module): rows_of(module) for _, module in PANES.values()
     }
@@ -93,6 +100,20 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
 def _why(trace: Trace, at: int) -> list[Line]:
     event, sentence = trace[at], why_here(trace, at)
     return [line((sentence, "bold")), *message_lines(event, sentence), *rule_lines(rule(event))]
+
+
+def _things(trace: Trace, at: int, width: int) -> Iterator[Line]:
+    """Each tensor and Node of the step with its questions; it takes as long as all calls take to look through."""
+    things = things_of(trace, at)
+    if not things:
+        yield line("Step ", str(at), " is about no tensor and no Node.")
+        return
+    uses(trace).finish()
+    for place, thing in enumerate(things):
+        yield from [line()] if place else []
+        yield line((title(trace, thing, at), "bold"), ("  " + description(trace, thing, at), "dim"))
+        for row in question_rows(trace, questions(trace, thing, at), width - 2):
+            yield line("  ", *row.spans, indent=4)
 
 
 def _width() -> int:

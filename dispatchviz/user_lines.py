@@ -140,15 +140,16 @@ class ProgramEventBuilder(EventBuilder):
             return
         first = min(known, len(stack) - 1)
         caller = there[first - 1].seq if first > 0 else None
+        same = _common(stack, self._last_lines[1])
         for depth in range(max(first, 0) + 1, len(stack) + 1):
-            resumed = not (again and depth == len(stack)) and self._is_begun(stack[:depth])
+            resumed = not (again and depth == len(stack)) and self._is_begun(stack[depth - 1], depth <= same)
             caller = self._append_line(stack[depth - 1], caller, resumed)
         self._last_lines = caller, stack.copy()
 
-    def _is_begun(self, stack: list[Location]) -> bool:
-        """Whether the innermost frame has begun its statement before. Lines that are announced are when they begin."""
-        announced = self.announced.values()
-        return stack[-1] in self._begun if stack[-1].file in announced else self._last_lines[1][: len(stack)] == stack
+    def _is_begun(self, location: Location, same: bool) -> bool:
+        """Whether a frame has begun its statement before: announced lines are when they begin, of others it is known
+        if the frame and those that it was called from stood there when the last line was appended (``same``)."""
+        return location in self._begun if location.file in self.announced.values() else same
 
     def _append_line(self, location: Location, caller: int | None, resumed: bool = False) -> int:
         file, function, number = location
@@ -220,6 +221,13 @@ class ProgramEventBuilder(EventBuilder):
 
 def _same_line(one: Location, other: Location) -> bool:
     return one.file == other.file and one.line == other.line
+
+
+def _common(stack: list[Location], other: list[Location]) -> int:
+    """How many frames of two stacks, from the outermost on, stand on the same lines."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(stack, other, strict=False)) if a != b), min(len(stack), len(other))
+    )
 
 
 def _is_at(line: ev.SourceLine, location: Location) -> bool:

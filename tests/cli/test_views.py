@@ -9,7 +9,9 @@ import pytest
 from dispatchviz.core.record.events import KernelSelected
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
-from dispatchviz.plain_views import LOG, WHY, print_step, print_view, view_names
+from dispatchviz.explain.things.questions import questions, title
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.plain_views import LOG, THINGS, WHY, print_step, print_view, view_names
 from dispatchviz.program import run
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 
@@ -46,8 +48,8 @@ def viewed(trace: Trace, step: int, name: str, capsys: Captured) -> str:
 
 def test_every_pane_is_a_view() -> None:
     assert view_names()[:6] == (WHY, "key-set", "cell", "calls", "source", "graph")
-    assert len(view_names()) == len(set(view_names())) == len(PANES) + 2
-    assert view_names()[-1] == LOG
+    assert len(view_names()) == len(set(view_names())) == len(PANES) + 3
+    assert view_names()[-2:] == (THINGS, LOG)
 
 
 @pytest.mark.parametrize("width", [40, 100, 200])
@@ -56,7 +58,7 @@ def test_a_view_is_in_the_words_of_its_pane(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     at = cell(trace)
-    for name, (_, module) in zip(view_names()[1:-1], PANES.values(), strict=True):
+    for name, (_, module) in zip(view_names()[1:-2], PANES.values(), strict=True):
         text = viewed(trace, at, name, capsys)
         words = " ".join(row.plain for row in rows_of(module)(trace, at, width) if not row.cut).split()
         assert text
@@ -80,6 +82,25 @@ def test_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
     assert "AutogradCUDA     ■     ■       ·     ·     ■     ■  ◀ wins\n" in text
 
 
+def test_the_questions_of_the_things_of_a_step(trace: Trace, capsys: Captured) -> None:
+    at = cell(trace)
+    text = viewed(trace, at, THINGS, capsys)
+    things = things_of(trace, at)
+    assert things
+    told = text.splitlines()
+    for thing in things:
+        assert [each for each in told if each.startswith(title(trace, thing, at))]
+        for question in questions(trace, thing, at):
+            assert f"  {question.asked}" in text
+            assert all(answer.text in text for answer in question.answers)
+            assert question.answers or question.none in text
+    assert "looking through the calls" not in text
+
+
+def test_a_step_without_a_thing_says_so(trace: Trace, capsys: Captured) -> None:
+    assert viewed(trace, 0, THINGS, capsys) == "Step 0 is about no tensor and no Node.\n"
+
+
 def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:
     at = cell(trace)
     print_step(trace, at)
@@ -87,7 +108,7 @@ def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:
     assert text.startswith(f"step {at} of {len(trace) - 1} in ")
     titles = ["Why", *(title for title, _ in PANES.values())]
     assert [line for line in text.splitlines() if line in titles] == titles
-    for name in view_names()[1:-1]:
+    for name in view_names()[1:-2]:
         first = viewed(trace, at, name, capsys).splitlines()[0]
         assert f"  {first}\n" in text
 
