@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.facts import created_nodes, made_nodes, node_text, outermost_calls
-from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.sentences.step_sentences import statements, why_here
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, source_line
 
 
@@ -32,20 +32,22 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 class FirstNode(NamedTuple):
-    """The first call that autograd recorded, and why its key won."""
+    """The first Node that was made, and why: the key that won the call, or, without one, what made it."""
 
     step: int
     text: str
 
 
 def first_node(trace: Trace) -> FirstNode | None:
-    """Where a Node is made first; None if none is, or the trace does not say by which call."""
+    """Where a Node is made first; None if none is. A Function's is made in Python, in no call of an operator."""
     node = next(made_nodes(trace, 0, len(trace) - 1), None)
-    call = None if node is None else around(trace, node, ev.Dispatched)
-    computed = None if call is None else arguments(trace, call.seq)
-    if node is None or call is None or computed is None:
+    if node is None:
         return None
-    line = source_line(trace, call.seq)
-    where = f"Line {line.line}" if line is not None else f"Step {call.seq}"
+    call = around(trace, node, ev.Dispatched)
+    computed = None if call is None else arguments(trace, call.seq)
+    at = node if call is None else call.seq
+    line = source_line(trace, at)
+    where = f"Line {line.line}" if line is not None else f"Step {at}"
     made = f"{where} makes the first Node, {node_text(trace, node)}."
-    return FirstNode(node, f"{made} {why_here(trace, computed.seq)}")
+    why = why_here(trace, computed.seq) if computed is not None else statements(trace, node)[0].text
+    return FirstNode(node, f"{made} {why}")
