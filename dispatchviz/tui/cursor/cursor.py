@@ -88,6 +88,8 @@ class Cursor:
     """The question that is asked next: what happens from its answer on is hidden."""
     score: str = ""
     """While questions are asked how many were answered right: ``predict: 4 of 6 right``."""
+    playing: str = ""
+    """While steps come by themselves how fast: ``playing ×2``."""
     follows: bool = False
     """The reader wanted to be at the end, and goes on to each new one."""
     stage: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dispatchviz.tui.home.home_keymap import HOME_GROUPS, HOME_KEYMAP
+from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
 from dispatchviz.tui.keymap import FOOTER_KEYS, Key
 from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
@@ -122,7 +122,7 @@ def _marked(text: str, role: str) -> Iterator[Span]:
 
 def footer(width: int) -> Line:
     """The keys that matter most, as many as fit, help and quit always."""
-    parts = [_keycap(key) for key in [key for key in HOME_KEYMAP if key.footer][:FOOTER_KEYS]]
+    parts = [_keycap(key) for key in [key for key in home_keys() if key.footer][:FOOTER_KEYS]]
     while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
         del parts[-3]
     return line(" ", *(span for part in parts for span in part))
@@ -154,6 +154,6 @@ def help_rows() -> list[Line]:
 
 
 def _group(group: str) -> list[Line]:
-    keys = [key for key in HOME_KEYMAP if key.group == group]
+    keys = [key for key in home_keys() if key.group == group]
     rows = (line((f"  {key.shown:<17}", "keycap"), (key.help, ""), indent=19) for key in keys)
     return [line(), line((group, "title")), *rows]
