@@ -25,6 +25,7 @@ from dispatchviz.tui.layout.pane_layout import (
     THREAD,
 )
 from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.key_rows import group_rows
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
@@ -83,6 +84,9 @@ ABOUT = {
 
 SIGNS_IN_ROW = 4
 
+KEYS_WIDTH = 14
+"""Cells for the keys of an action."""
+
 LEGEND = (
     "+ new since the last step, ~ changed, ▶ here, › chosen row, ● marked, ◉ breakpoint, * hit (├ in the scroll bar)"
 )
@@ -124,7 +128,7 @@ def help_rows(pane: int, leaving: Leaving = QUITS) -> list[Line]:
         *_signs(),
         line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
         *_languages(),
-        *(row for group in GROUPS for row in _group(group, leaving)),
+        *(row for group in GROUPS for row in group_rows(entries(leaving), group, KEYS_WIDTH)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
@@ -158,12 +162,3 @@ def _signs() -> list[Line]:
     """The signs of the groups of steps, some to a row."""
     pairs = [f"{sign} {name:<14}" for name, sign in SIGNS.items()]
     return [line("".join(pairs[at : at + SIGNS_IN_ROW])) for at in range(0, len(pairs), SIGNS_IN_ROW)]
-
-
-def _group(group: str, leaving: Leaving) -> list[Line]:
-    keys = [key for key in entries(leaving) if key.group == group]
-    return [
-        line(),
-        line((group, "title")),
-        *(line((f"  {key.shown:<14}", "keycap"), (key.help, ""), indent=16) for key in keys),
-    ]
