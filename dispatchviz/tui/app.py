@@ -171,7 +171,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
             self.exit(update.opens)
             return
         playing = autoplay.told(self.session) if self._playing is not None else ""
-        cursor = replace(predicting.masked(self.session, update.cursor), playing=playing)
+        cursor = predicting.masked(self.session, update.cursor).played(playing)
         self.session.cursor, self._shown = cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)

@@ -255,6 +255,10 @@ class Cursor:
         """With a question that comes before what follows, or with none."""
         return self if (ahead, score) == (self.ahead, self.score) else replace(self, ahead=ahead, score=score)
 
+    def played(self, playing: str) -> Cursor:
+        """With steps that come by themselves, so fast; the same object if nothing changes, for that is not painted."""
+        return self if playing == self.playing else replace(self, playing=playing)
+
     # -- facts --------------------------------------------------------------------------------------------------------
 
     @property
