@@ -8,6 +8,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.terminal_output import complain
+from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.terminal.support import can_run
 
 
@@ -19,19 +20,20 @@ def show(
     run_arguments: Sequence[str] | None = None,
     followed: FollowedFile | None = None,
     pager: bool = True,
+    leaving: Leaving = QUITS,
 ) -> None:
     """Opens the stepper, at ``step``; where it cannot open, or for ``plain``, prints that step's views, else the log.
 
     ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
     nothing does. ``followed``: where more of the trace comes from while it is recorded. ``pager``: a log that is longer
-    than the terminal goes through one.
+    than the terminal goes through one. ``leaving``: where the key leads that closes the stepper.
     """
     why_not = can_run()
     if why_not is None and not plain:
         with collector_waits():
             from dispatchviz.tui.app import show as open_stepper
 
-        open_stepper(trace, step, file, run_arguments, followed)
+        open_stepper(trace, step, file, run_arguments, followed, leaving)
         return
     if why_not and not plain:
         what = "the log" if step is None else "the step as text"

@@ -17,6 +17,8 @@ from dispatchviz.tui.home.home_list import QUESTIONS, TRACE, Entry, Home, progra
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.home.home_rows import FIRST
 from dispatchviz.tui.home.kept_trace import as_typed, facts_of, trace_entry
+from dispatchviz.tui.keymap import GOES_HOME
+from dispatchviz.tui.terminal.keymaps import use_from_environment
 
 
 def run_home() -> int:
@@ -25,6 +27,8 @@ def run_home() -> int:
         from dispatchviz.tui.home.home_app import show
 
     home = Home(program_entries(examples()), _traces(), QUESTIONS).goto(0).noted(FIRST)
+    if wrong := use_from_environment():
+        home = home.noted(wrong, "warning")
     while True:
         home, chosen = show(home, _look_up, _traces_with_facts)
         if chosen is None:
@@ -86,7 +90,7 @@ def _shown(chosen: Chosen) -> tuple[str, str]:
     if trace is None:
         return _run(chosen)
     if len(trace):
-        show(trace, None, chosen.source, run_arguments=(), followed=file)
+        show(trace, None, chosen.source, run_arguments=(), followed=file, leaving=GOES_HOME)
         return "", ""
     return trace.notice or f"{chosen.source}: nothing was recorded, so there are no steps to show", "hint"
 
@@ -100,7 +104,7 @@ def _run(chosen: Chosen) -> tuple[str, str]:
     save = str(place) if place else None
     outcome = run_script(chosen.source, (), "auto", save)
     with kept(outcome, save):
-        show(outcome.trace, None, save or "", run_arguments=(chosen.source,))
+        show(outcome.trace, None, save or "", run_arguments=(chosen.source,), leaving=GOES_HOME)
     status = conclude(outcome, save)
     if not len(outcome.trace):
         return f"{chosen.source}: nothing was recorded, so there are no steps to show", "hint"

@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
-from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.keymap import QUIT, key_of
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
@@ -142,7 +142,8 @@ def ask_thing(session: Session, row: Line | None) -> Reply:
     if isinstance(about, CellThing):
         return _cell(about)
     at = session.cursor.at if row is None or row.goto is None else row.goto
-    things = [about] if about else things_of(session.trace, at)
+    here = things_of(session.trace, at)
+    things = [about, *(thing for thing in here if thing != about)] if about else here
     if not things:
         return Update(session.cursor, line((" This step names no tensor and no Node", "hint")))
     from dispatchviz.tui.screens.things_screen import ThingsScreen
@@ -165,12 +166,12 @@ def help_of_pane(session: Session) -> Overlay:
     """The keys, and what the pane with the focus shows."""
     from dispatchviz.tui.screens.help_screen import HelpScreen
 
-    return Overlay(lambda view: HelpScreen(view.focused_pane, view.palette))
+    return Overlay(lambda view: HelpScreen(view.focused_pane, view.palette, session.leaving))
 
 
 def how_to_quit(session: Session) -> Update:
     """The answer to Ctrl+C."""
-    return Update(session.cursor, line((f" {key_of('app.quit').first} quits", "hint")))
+    return Update(session.cursor, line((f" {key_of(QUIT).first} {session.leaving.said}", "hint")))
 
 
 ACTIONS: Mapping[str, Callable[..., Reply]] = {

@@ -26,7 +26,7 @@ from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
 from dispatchviz.tui.commands import autoplay, moves, predicting, searching
 from dispatchviz.tui.commands.following import INTERVAL, Following
-from dispatchviz.tui.keymap import in_force, pane_key
+from dispatchviz.tui.keymap import QUITS, Leaving, entries, pane_key
 from dispatchviz.tui.layout.pane_choice import PaneChoice
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
@@ -43,13 +43,15 @@ def show(
     file: str = "",
     run_arguments: Sequence[str] | None = None,
     followed: FollowedFile | None = None,
+    leaving: Leaving = QUITS,
 ) -> None:
     """Opens the stepper on a trace and returns when the reader quits.
 
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
     where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after
     ``dispatchviz run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace
-    comes from while it is recorded. The caller has checked ``can_run`` before.
+    comes from while it is recorded. ``leaving`` is where the key leads that closes it. The caller has
+    checked ``can_run`` before.
 
     Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
@@ -58,7 +60,7 @@ def show(
         return
     if wrong := use_from_environment():
         complain(wrong)
-    session, choice = Session(trace, step, file, run_arguments, followed), None
+    session, choice = Session(trace, step, file, run_arguments, followed, leaving=leaving), None
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
         while True:
@@ -85,8 +87,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
 
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
         """``choice``: the panes that the reader has chosen by now."""
-        view = StepperScreen(session.cursor, choice)
-        super().__init__(view, in_force().entries)
+        view = StepperScreen(session.cursor, choice, session.leaving)
+        super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
         """The next slice of what is not done yet."""
@@ -114,7 +116,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def use_keymap(self, name: str) -> None:
         """The reader wants other keys."""
         use_named(name)
-        self.use_keys(in_force().entries)
+        self.use_keys(entries(self.session.leaving))
         for pane in self.view.panes.values():
             pane.key = pane_key(pane.number)
             pane.refresh()
@@ -128,6 +130,11 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         """Long work stops at every key; Esc does no more than that. So does what plays, and Space."""
         if self._playing is not None and isinstance(event, events.Key):
             self._playing.stop()
+            if event.key in autoplay.TEMPO_KEYS:
+                changed = autoplay.at_tempo(self.session, autoplay.TEMPO_KEYS[event.key])
+                self._play_on()
+                self.show(changed)
+                return True
             self._playing = None
             self.show(Update(self.session.cursor, autoplay.paused()))
             if event.key in ("space", "escape"):
@@ -163,7 +170,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         if update.opens is not None:
             self.exit(update.opens)
             return
-        cursor = predicting.masked(self.session, update.cursor)
+        playing = autoplay.told(self.session) if self._playing is not None else ""
+        cursor = predicting.masked(self.session, update.cursor).played(playing)
         self.session.cursor, self._shown = cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
@@ -243,9 +251,9 @@ class StepperApp(TerminalApp[Callable[[], None]]):
             self.show(moves.page(self.session, rows))
 
     def action_autoplay(self) -> None:
-        """Plays step after step until a key, a question or the end."""
-        self.show(Update(self.session.cursor, autoplay.PLAYING))
+        """Plays step after step until a question, the end, or a key that is not for the tempo."""
         self._play_on()
+        self.show(Update(self.session.cursor, autoplay.PLAYING))
 
     def _play_on(self) -> None:
         self._playing = self.set_timer(autoplay.reading_time(self.session), self.play)

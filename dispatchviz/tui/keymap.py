@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,6 +44,22 @@ class Key(Struct, frozen=True):
     def first(self) -> str:
         """The key to teach."""
         return shown_key(self.keys[0])
+
+
+class Leaving(NamedTuple):
+    """Where the key leads that closes the stepper: who opened it is there again."""
+
+    footer: str
+    help: str
+    said: str
+    """The same behind the key's name."""
+
+
+QUITS = Leaving("quit", "quit, without confirmation", "quits")
+GOES_HOME = Leaving("home", "back to the home screen", "goes back to the home screen")
+GOES_BACK = Leaving("back", "back to the two runs", "goes back to the two runs")
+
+QUIT = "app.quit"
 
 
 NEXT, PREVIOUS = "right_square_bracket", "left_square_bracket"
@@ -192,14 +209,14 @@ KEYMAP = (
     Key("zoom(False)", ("escape",), "Panes", "give up a pane's chosen row; all panes again"),
     Key("predict", ("p",), TEACH, "predict: be asked before it is shown; again: the guesses"),
     Key("present", ("P",), TEACH, "presenter: two panes, large gaps, PgDn and PgUp step; again or Esc ends it"),
-    Key("app.autoplay", ("space",), TEACH, "play: a step by itself, as fast as one reads; any key stops"),
+    Key("app.autoplay", ("space",), TEACH, "play: a step by itself; + faster, - slower, any other key stops"),
     Key("what_if", ("W",), "Compare", "what if: run again with this line changed, and compare"),
     Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
     Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
     Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),
     Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
     Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
-    Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
+    Key(QUIT, ("q",), "Help", QUITS.help, QUITS.footer),
 )
 
 
@@ -262,6 +279,12 @@ def is_chosen() -> bool:
 def in_force() -> Keymap:
     """The keymap that keys are answered by, and that hints tell."""
     return _Chosen.keymap or DEFAULT
+
+
+def entries(leaving: Leaving = QUITS) -> tuple[Key, ...]:
+    """The table in force, of a stepper that leads there when it is closed."""
+    told = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
+    return tuple(replace(entry, **told.get(entry.action, {})) for entry in in_force().entries)
 
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))

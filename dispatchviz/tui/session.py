@@ -18,7 +18,7 @@ from dispatchviz.tui.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
 from dispatchviz.tui.cursor.step_search import Search, still_hits
-from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.keymap import QUITS, Leaving, key_of
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.text.styled_line import Line, line
@@ -59,7 +59,12 @@ class Session:
         run_arguments: Sequence[str] | None = None,
         followed: FollowedFile | None = None,
         level: int = DEFAULT,
+        leaving: Leaving = QUITS,
     ) -> None:
+        self.leaving = leaving
+        """Where the key leads that closes the stepper."""
+        self.tempo = 1.0
+        """How many times as fast as one reads it is played."""
         self.followed = followed
         """The file that the trace is read from while it is recorded; None of a trace that is complete."""
         self.file = file

@@ -14,12 +14,13 @@ from dispatchviz.shipped_examples import examples
 from dispatchviz.tui.home import home_rows
 from dispatchviz.tui.home.home_actions import HOME_ACTIONS
 from dispatchviz.tui.home.home_app import HomeApp
-from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
+from dispatchviz.tui.home.home_keymap import CHANGES, HOME_KEYMAP, home_keys
 from dispatchviz.tui.home.home_list import QUESTION, Home, program_entries
 from dispatchviz.tui.home.home_questions import common_beginning, paths
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.home.kept_trace import ago, facts_of, in_bytes
 from dispatchviz.tui.keymap import FOOTER_KEYS
+from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 
 from .home_reader import home_with, read_home
 from .screens import SIZES, Reader
@@ -404,6 +405,30 @@ def test_the_help_and_the_footer_are_made_from_it() -> None:
 def test_every_question_has_a_key() -> None:
     asked = {entry.target for entry in home_with().entries if entry.kind == QUESTION}
     assert {f"ask('{name}')" for name in asked} <= {entry.action for entry in HOME_KEYMAP}
+
+
+def test_the_keys_of_vim_go_through_the_list() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("j")
+        assert chosen(reader) == "forum"
+        reader.app.use_keymap("vim")
+        await reader.press("j", "j", "k")
+        assert chosen(reader) == "broadcast"
+        await reader.press("ctrl+f", "ctrl+b", "g", "K")
+        assert reader.sees("dispatchviz keys:")
+        await reader.press("escape", "question_mark")
+        assert reader.sees("j n ↓")
+
+    read_home(story)
+
+
+@pytest.mark.parametrize("name", KEYMAPS)
+def test_no_key_of_the_home_screen_does_two_things(name: str) -> None:
+    use_named(name)
+    keys = [key for entry in home_keys() for key in entry.keys]
+    assert len(keys) == len(set(keys))
+    assert [entry.action for entry in home_keys()] == [entry.action for entry in HOME_KEYMAP]
+    assert set(CHANGES) <= set(KEYMAPS)
 
 
 # -- looks ------------------------------------------------------------------------------------------------------------

@@ -126,6 +126,23 @@ def test_a_signal_ends_it_and_the_terminal_is_given_back(home: Terminal) -> None
     assert b"\x1b[?1049l" in home.seen
 
 
+def test_what_is_typed_between_two_screens_arrives_once(home: Terminal) -> None:
+    home.type("\r")
+    again(home, "Steps")
+    home.seen = b""
+    home.type("qt")  # home, and there the question for an operator's table
+    home.wait_for("dispatchviz table:")
+    home.type("add\r")
+    home.wait_for("dispatchviz table add")
+    assert b"dispatchviz table tadd" not in home.seen
+    home.type("q")
+    again(home, HOME)
+    home.type("\r")
+    again(home, "Steps")
+    home.type("qq")  # home, and from there to the shell
+    assert home.ended() == 0
+
+
 def test_where_no_screen_opens_it_says_what_to_type(cache: Path) -> None:
     small = Terminal(size=(50, 14))
     small.wait_for("dispatchviz run examples/forum.py")

@@ -9,13 +9,15 @@ import pytest
 from dispatchviz.tui.actions import ACTIONS
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.keymap import FOOTER_KEYS, KEYMAP, key_of
+from dispatchviz.tui.keymap import FOOTER_KEYS, GOES_BACK, GOES_HOME, KEYMAP, QUITS, Leaving, key_of
 from dispatchviz.tui.layout.pane_layout import PANES
 from dispatchviz.tui.panes.bars.footer_bar import footer_row
 from dispatchviz.tui.panes.bars.why_bar import first_notes
 from dispatchviz.tui.screens.help_screen import ABOUT, help_rows
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
+from dispatchviz.tui.session import Session
 
+from .screens import Reader, read_session
 from .synthetic import forum, raising
 
 
@@ -71,3 +73,15 @@ def test_the_first_hint_fits_the_narrowest_screen_it_is_made_for() -> None:
 def test_an_action_without_keys_is_an_error() -> None:
     with pytest.raises(KeyError):
         key_of("nothing")
+
+
+@pytest.mark.parametrize("leaving", [QUITS, GOES_HOME, GOES_BACK], ids=lambda leaving: leaving.footer)
+def test_the_key_that_closes_says_where_it_leads(leaving: Leaving) -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees(f"q {leaving.footer}")
+        await reader.press("ctrl+c")
+        assert reader.sees(f"q {leaving.said}")
+        await reader.press("question_mark", *["pagedown"] * 9)
+        assert reader.sees(leaving.help)
+
+    read_session(Session(forum(), 0, leaving=leaving), story)

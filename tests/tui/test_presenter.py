@@ -176,7 +176,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_space_plays_and_any_key_stops(clock: Clock) -> None:
     async def story(reader: Reader) -> None:
         await reader.press("space")
-        assert reader.sees("Playing; any key stops")
+        assert reader.sees("Playing: + is faster, - slower, any other key stops")
         assert (reader.at, len(clock.seconds)) == (0, 1)
         for at in (1, 2, 3):
             reader.app.play()
@@ -191,6 +191,28 @@ def test_space_plays_and_any_key_stops(clock: Clock) -> None:
         assert reader.at == 4, "a key that stops does what it always does"
         reader.app.play()
         assert (reader.at, clock.stopped) == (4, 2)
+
+    read(forum(), story)
+
+
+def test_how_fast_it_plays_is_told_and_kept(clock: Clock) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("space")
+        assert reader.sees("playing ×1")
+        normal = clock.seconds[-1]
+        await reader.press("plus")
+        assert (reader.sees("playing ×2"), reader.at, clock.seconds[-1]) == (True, 0, normal / 2)
+        await reader.press("plus", "plus")
+        assert reader.sees("playing ×4", "as fast as it can be")
+        await reader.press("s")
+        assert not reader.sees("playing")
+        await reader.press("plus")
+        assert reader.sees("That is every step"), "not played: what the key always does"
+        await reader.press("space", *["minus"] * 5)
+        assert reader.sees("playing ×0.25", "as slowly as it can be")
+        assert clock.stopped >= 8, "each change begins the step's time anew"
+        await reader.press("escape", "P", "space")
+        assert reader.sees("playing ×0.25")
 
     read(forum(), story)
 

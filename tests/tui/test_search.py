@@ -9,6 +9,7 @@ from dispatchviz.testing import Pattern, node_created, redispatch
 from dispatchviz.tui.commands.move_notes import hit_note
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.step_search import Search
+from dispatchviz.tui.widgets.step_list import StepList
 from tests.steps import last_step, steps
 
 from .synthetic import big, forum
@@ -128,3 +129,13 @@ def test_a_search_goes_round_the_end_and_has_no_next_without_a_hit() -> None:
     finds(search, "no such step anywhere")
     assert search.next(3) is None
     assert search.certain(3, None)
+
+
+def test_a_list_that_is_painted_higher_than_it_is_has_no_hits_below_its_rows() -> None:
+    search = Search(forum())
+    search.find("event:NodeCreated")
+    steps = StepList(Cursor(forum(), search=search))
+    steps.port.resize(60, 5)
+    bar = [steps.bar_cell(y).plain for y in range(1, 40)]
+    assert set(bar[:4]) & {"├", "┣"}
+    assert not set(bar[4:]) & {"├", "┣"}

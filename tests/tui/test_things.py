@@ -7,9 +7,21 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.testing import event
 from dispatchviz.tui.keymap import key_of, pane_key
-from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE, GRAPH, KEYS, OUTPUT, PANES, STEPS, TABLE, TENSORS
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    OUTPUT,
+    PANES,
+    STEPS,
+    TABLE,
+    TENSORS,
+)
+from dispatchviz.tui.panes import structured_pane
 from dispatchviz.tui.screens.cell_screen import CellScreen
 from dispatchviz.tui.screens.places_screen import PlacesScreen
 from dispatchviz.tui.screens.things_screen import ThingsScreen
@@ -73,6 +85,36 @@ def test_what_an_answer_names_can_be_asked_too(trace: Trace) -> None:
         assert reader.at == line(trace, 6)
 
     read(trace, story, step=line(trace, 6), level=DEFAULT)
+
+
+def test_an_argument_of_a_key_set_is_asked_about(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "down", "i")
+        assert isinstance(reader.app.screen, ThingsScreen)
+        assert reader.sees("▌ x  [2, 2] float32 on cpu", "What else is here?", "    w ")
+
+    computed = next(at for at in range(line(trace, 6), len(trace)) if isinstance(trace[at], ev.KeySetComputed))
+    read(trace, story, step=computed)
+
+
+def test_a_part_of_a_structured_kernel_is_about_what_it_writes(trace: Trace) -> None:
+    at = step(trace, ev.OutputAllocated)
+    allocated = trace[at]
+    assert isinstance(allocated, ev.OutputAllocated)
+    about = {row.key: row.about for row in structured_pane.rows(trace, at, 100)}
+    assert about[str(at)] == TensorThing(allocated.tensor)
+    assert about[str(step(trace, ev.MetaEntered))] is None
+    assert about[str(step(trace, ev.ImplEntered))] == TensorThing(allocated.tensor)
+
+
+def test_the_key_that_asks_on_is_told_in_every_keymap(trace: Trace) -> None:
+    async def story(reader: Reader) -> None:
+        reader.app.use_keymap("gdb")
+        await reader.press("semicolon", "i")
+        assert isinstance(reader.app.screen, ThingsScreen)
+        assert reader.sees(", i asks on,")
+
+    read(trace, story, step=line(trace, 6))
 
 
 def test_a_click_on_an_answer_goes_there(trace: Trace) -> None:

@@ -54,6 +54,8 @@ class Row:
     title: str
     raw: int
     cells: tuple[State, ...]
+    tensor: int | None = None
+    """Whose set it is, of an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
 def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> KeySetCard:
     columns = _columns(computed.with_included | computed.effective)
     rows = [
-        Row(_argument(trace, name, tensor, computed.seq), ks, _lit(columns, ks))
+        Row(_argument(trace, name, tensor, computed.seq), ks, _lit(columns, ks), tensor)
         for name, tensor, ks in computed.arguments
     ]
     if computed.generator:

@@ -39,6 +39,8 @@ class Lane:
     """What is to be said of it beside its keys."""
     names: tuple[str, ...] = ()
     """The arguments that share it, if they are too many for the title."""
+    tensors: tuple[int, ...] = ()
+    """The arguments of which it is the set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _computed(card: KeySetCard, rows: dict[str, Row]) -> Iterator[Lane]:
     """Of a call."""
     groups = _equal(card.rows[:-COMPUTED])
     stage = UNITED if len(groups) == 1 else ARGUMENTS
-    yield from (_arguments(stage, raw, names) for raw, names in groups.items())
+    yield from (_arguments(stage, raw, rows) for raw, rows in groups.items())
     if len(groups) != 1:
         said = "" if groups else "no tensor among the arguments"
         yield Lane(UNITED, "united", "=", names_of(rows["united"].raw), said)
@@ -115,19 +117,20 @@ def _given(card: KeySetCard) -> Iterator[Lane]:
     yield _left(card, passed.raw)
 
 
-def _equal(arguments: Iterable[Row]) -> dict[int, list[str]]:
-    """The names of the arguments by their sets."""
-    groups: dict[int, list[str]] = {}
+def _equal(arguments: Iterable[Row]) -> dict[int, list[Row]]:
+    """The arguments by their sets."""
+    groups: dict[int, list[Row]] = {}
     for row in arguments:
-        groups.setdefault(row.raw, []).append(row.title.rpartition(" = ")[2])
+        groups.setdefault(row.raw, []).append(row)
     return groups
 
 
-def _arguments(stage: int, raw: int, names: list[str]) -> Lane:
-    distinct = tuple(dict.fromkeys(names))
+def _arguments(stage: int, raw: int, rows: list[Row]) -> Lane:
+    distinct = tuple(dict.fromkeys(row.title.rpartition(" = ")[2] for row in rows))
+    tensors = tuple(dict.fromkeys(row.tensor for row in rows if row.tensor is not None))
     if len(distinct) <= FEW:
-        return Lane(stage, ", ".join(distinct), "", names_of(raw), "")
-    return Lane(stage, f"{len(names)} tensors", "", names_of(raw), "", distinct)
+        return Lane(stage, ", ".join(distinct), "", names_of(raw), "", tensors=tensors)
+    return Lane(stage, f"{len(rows)} tensors", "", names_of(raw), "", distinct, tensors)
 
 
 def _taken(stage: int, title: str, before: int, after: int, said: str) -> Lane:

@@ -13,13 +13,33 @@ WORDS = 4.0
 SHORTEST, LONGEST = 2.0, 12.0
 """Seconds for a step."""
 
-PLAYING = line((" Playing; any key stops", "hint"))
+TEMPOS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""How many times as fast as one reads."""
+
+TEMPO_KEYS = {"plus": 1, "minus": -1}
+"""What these keys do while it is played; any other stops it."""
+
+PLAYING = line((" Playing: + is faster, - slower, any other key stops", "hint"))
 
 
 def reading_time(session: Session) -> float:
     """Seconds for the step of the cursor."""
     words = len(why_here(session.trace, session.cursor.at).split())
-    return max(SHORTEST, min(words / WORDS, LONGEST))
+    return max(SHORTEST, min(words / WORDS, LONGEST)) / session.tempo
+
+
+def at_tempo(session: Session, by: int) -> Update:
+    """Faster or slower, as long as the stepper is open."""
+    wanted = TEMPOS.index(session.tempo) + by
+    if not 0 <= wanted < len(TEMPOS):
+        return Update(session.cursor, line((f" It is played as {'fast' if by > 0 else 'slowly'} as it can be", "hint")))
+    session.tempo = TEMPOS[wanted]
+    return Update(session.cursor, PLAYING)
+
+
+def told(session: Session) -> str:
+    """For the header: ``playing ×2``."""
+    return f"playing ×{session.tempo:g}"
 
 
 def next_step(session: Session) -> Update | None:

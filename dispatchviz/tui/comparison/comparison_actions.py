@@ -12,7 +12,7 @@ from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared
 from dispatchviz.tui.comparison.two_runs import Side
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.screens.opened_text import Text
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,6 @@ class Shown:
     state: Compared
     clipboard: str = ""
     """Text to copy."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text that opens over the screen."""
-
-    title: str
-    rows: Callable[[int], list[Line]]
-    """Its rows, for a width."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dispatchviz.tui.comparison.comparison_screen import ComparisonScreen, Point
 from dispatchviz.tui.comparison.comparison_state import Compared, opened
 from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.home.text_screen import TextScreen
+from dispatchviz.tui.keymap import GOES_BACK
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 
 
@@ -37,7 +38,7 @@ def show(choices: Sequence[TwoRuns]) -> None:
         if chosen is None:
             return
         side = chosen.side
-        open_stepper(side.run.trace, chosen.step, side.file, side.run_arguments)
+        open_stepper(side.run.trace, chosen.step, side.file, side.run_arguments, leaving=GOES_BACK)
 
 
 class ComparisonApp(TerminalApp[Opened]):

@@ -23,8 +23,8 @@ from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import Console
 from dispatchviz.tui.comparison.comparison_keymap import COMPARISON_GROUPS, COMPARISON_KEYMAP
 from dispatchviz.tui.comparison.comparison_state import Compared, Row, Several
-from dispatchviz.tui.keymap import FOOTER_KEYS, Key
 from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
+from dispatchviz.tui.text import key_rows
 from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
@@ -271,15 +271,8 @@ def _text(trace: Trace, step: int, roomy: bool) -> Iterator[Span]:
 
 
 def footer(width: int) -> Line:
-    """The keys that matter most, as many as fit, help and back always."""
-    parts = [_keycap(key) for key in [key for key in COMPARISON_KEYMAP if key.footer][:FOOTER_KEYS]]
-    while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
-        del parts[-3]
-    return line(" ", *(span for part in parts for span in part))
-
-
-def _keycap(key: Key) -> tuple[Span, ...]:
-    return (key.first, "keycap"), (f" {key.footer}   ", "")
+    """The keys that matter most."""
+    return key_rows.footer(COMPARISON_KEYMAP, width)
 
 
 INTRODUCTION = """\
@@ -303,13 +296,7 @@ def help_rows() -> list[Line]:
         line(),
         *(line(SIGNS[likeness], f" {meaning}", indent=3) for likeness, meaning in MEANINGS),
         line("   ", "no sign: the same in both, with all that is within"),
-        *(row for group in COMPARISON_GROUPS for row in _group(group)),
+        *(row for group in COMPARISON_GROUPS for row in key_rows.group_rows(COMPARISON_KEYMAP, group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
-
-
-def _group(group: str) -> list[Line]:
-    keys = [key for key in COMPARISON_KEYMAP if key.group == group]
-    rows = (line((f"  {key.shown:<17}", "keycap"), (key.help, ""), indent=19) for key in keys)
-    return [line(), line((group, "title")), *rows]

@@ -88,6 +88,8 @@ class Cursor:
     """The question that is asked next: what happens from its answer on is hidden."""
     score: str = ""
     """While questions are asked how many were answered right: ``predict: 4 of 6 right``."""
+    playing: str = ""
+    """While steps come by themselves how fast: ``playing ×2``."""
     follows: bool = False
     """The reader wanted to be at the end, and goes on to each new one."""
     stage: int | None = None
@@ -252,6 +254,10 @@ class Cursor:
     def asked_ahead(self, ahead: Prediction | None, score: str) -> Cursor:
         """With a question that comes before what follows, or with none."""
         return self if (ahead, score) == (self.ahead, self.score) else replace(self, ahead=ahead, score=score)
+
+    def played(self, playing: str) -> Cursor:
+        """With steps that come by themselves, so fast; the same object if nothing changes, for that is not painted."""
+        return self if playing == self.playing else replace(self, playing=playing)
 
     # -- facts --------------------------------------------------------------------------------------------------------
 

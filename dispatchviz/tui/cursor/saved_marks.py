@@ -1,4 +1,4 @@
-"""Marks with names, kept in a file beside the trace: ``forum.dvtrace.marks.json``."""
+"""Marks with names, kept in a file beside the trace: ``forum.jsonl.gz.marks.json``."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
+from dispatchviz.tui.home.home_keymap import home_keys
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, Home
-from dispatchviz.tui.home.home_replies import Chosen, LookUp, Reply, Shown, Text
+from dispatchviz.tui.home.home_replies import Chosen, LookUp, Reply, Shown
+from dispatchviz.tui.screens.opened_text import Text
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def help_of_home(at: At) -> Reply:
 
 def how_to_quit(home: Home) -> Home:
     """The answer to Ctrl+C."""
-    quits = next(key for key in HOME_KEYMAP if key.action == "app.quit")
+    quits = next(key for key in home_keys() if key.action == "app.quit")
     return home.noted(f"{quits.first} quits")
 
 

@@ -6,18 +6,23 @@ its keyboard and Ctrl+C for itself, as under ``dispatchviz run``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 
 from textual.actions import parse
+from textual.app import SystemCommand
+from textual.screen import Screen
 
 from dispatchviz.tui.home.home_actions import HOME_ACTIONS, At, how_to_quit, open_entry
-from dispatchviz.tui.home.home_keymap import HOME_KEYMAP
+from dispatchviz.tui.home.home_keymap import home_keys
 from dispatchviz.tui.home.home_list import Entry, Home
-from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown, Text
+from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown
 from dispatchviz.tui.home.home_screen import HomeScreen, Pointed
 from dispatchviz.tui.home.text_screen import TextScreen
+from dispatchviz.tui.screens.opened_text import Text
+from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 
 LookAgain = Callable[[], tuple[Entry, ...]]
@@ -39,7 +44,7 @@ class HomeApp(TerminalApp[Chosen]):
 
     def __init__(self, home: Home, look_up: LookUp, look_again: LookAgain) -> None:
         view = HomeScreen(home)
-        super().__init__(view, HOME_KEYMAP)
+        super().__init__(view, home_keys())
         self.view, self._look_up, self._look_again = view, look_up, look_again
         self._traces = home.traces
 
@@ -51,6 +56,17 @@ class HomeApp(TerminalApp[Chosen]):
     @property
     def what_failed(self) -> str:
         return "the home screen failed"
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield from super().get_system_commands(screen)
+        for name in KEYMAPS:
+            yield SystemCommand(f"Keys: the {name} keymap", "", partial(self.use_keymap, name))
+
+    def use_keymap(self, name: str) -> None:
+        """The reader wants other keys, in the stepper too."""
+        use_named(name)
+        self.use_keys(home_keys())
+        self.show(self.home.noted(f"The keys are those of the {name} keymap"))
 
     def on_complete(self) -> None:
         Thread(target=self._look, daemon=True).start()  # quitting does not wait for it

@@ -5,7 +5,12 @@ Keys that the stepper has, too, do the same in both. What the actions do is in `
 
 from __future__ import annotations
 
-from dispatchviz.tui.keymap import Key
+from collections.abc import Mapping
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from dispatchviz.tui.keymap import Key, in_force
 
 HOME_KEYMAP = (
     Key("open", ("enter", "right", "s"), "Open", "run this program, open this trace, ask this", "open"),
@@ -31,5 +36,28 @@ HOME_KEYMAP = (
     Key("app.suspend_process", ("ctrl+z",), "Help", "back to the shell; its fg comes back here"),
     Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
 )
+
+CHANGES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "vim": {
+        "move(1)": ("j", "n", "down"),
+        "move(-1)": ("k", "N", "up"),
+        "page(1)": ("ctrl+f", "pagedown"),
+        "page(-1)": ("ctrl+b", "pageup"),
+        "ask('keys')": ("K",),
+    }
+}
+"""By the name of a keymap (``terminal/keymaps.py``) the keys of the actions that have others in it."""
+
+
+def home_keys() -> tuple[Key, ...]:
+    """The table as the keymap in force has it."""
+    return _keys_of(in_force().name)
+
+
+@lru_cache
+def _keys_of(name: str) -> tuple[Key, ...]:
+    changes = CHANGES.get(name, {})
+    return tuple(replace(entry, keys=changes.get(entry.action, entry.keys)) for entry in HOME_KEYMAP)
+
 
 HOME_GROUPS = tuple(dict.fromkeys(key.group for key in HOME_KEYMAP))

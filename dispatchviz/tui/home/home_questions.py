@@ -11,9 +11,10 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.render.console import WIDEST, Console
 from dispatchviz.shown_text import shown
 from dispatchviz.tui.home.home_list import Home
-from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown, Text
+from dispatchviz.tui.home.home_replies import Chosen, LookUp, Refused, Reply, Shown
 from dispatchviz.tui.home.preview import HINTS
 from dispatchviz.tui.questions.asked import Asked
+from dispatchviz.tui.screens.opened_text import Text
 from dispatchviz.tui.text.marked_console import MarkedConsole, spans
 from dispatchviz.tui.text.styled_line import Line, line
 

@@ -9,7 +9,7 @@ from typing import Any
 from dispatchviz.render.console import Console
 from dispatchviz.tui.home.home_list import Home
 from dispatchviz.tui.questions.asked import Asked
-from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.screens.opened_text import Text
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,6 @@ class Shown:
     home: Home
     clipboard: str = ""
     """Text to copy."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text that opens over the screen."""
-
-    title: str
-    rows: Callable[[int], list[Line]]
-    """Its rows, for a width."""
 
 
 @dataclass(frozen=True)

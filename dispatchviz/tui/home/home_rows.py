@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dispatchviz.tui.home.home_keymap import HOME_GROUPS, HOME_KEYMAP
+from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
-from dispatchviz.tui.keymap import FOOTER_KEYS, Key
 from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
+from dispatchviz.tui.text import key_rows
 from dispatchviz.tui.text.line_fitting import paragraphs, wrap
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
@@ -121,15 +121,8 @@ def _marked(text: str, role: str) -> Iterator[Span]:
 
 
 def footer(width: int) -> Line:
-    """The keys that matter most, as many as fit, help and quit always."""
-    parts = [_keycap(key) for key in [key for key in HOME_KEYMAP if key.footer][:FOOTER_KEYS]]
-    while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
-        del parts[-3]
-    return line(" ", *(span for part in parts for span in part))
-
-
-def _keycap(key: Key) -> tuple[Span, ...]:
-    return (key.first, "keycap"), (f" {key.footer}   ", "")
+    """The keys that matter most."""
+    return key_rows.footer(home_keys(), width)
 
 
 FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
@@ -147,13 +140,7 @@ def help_rows() -> list[Line]:
     """The text of the help."""
     return [
         *map(line, INTRODUCTION.splitlines()),
-        *(row for group in HOME_GROUPS for row in _group(group)),
+        *(row for group in HOME_GROUPS for row in key_rows.group_rows(home_keys(), group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
-
-
-def _group(group: str) -> list[Line]:
-    keys = [key for key in HOME_KEYMAP if key.group == group]
-    rows = (line((f"  {key.shown:<17}", "keycap"), (key.help, ""), indent=19) for key in keys)
-    return [line(), line((group, "title")), *rows]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.layout.needed_panes import Shown, chosen, order
 from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice
 from dispatchviz.tui.layout.pane_layout import SMALLEST, STEPS, Box, Frame, arrange, why_height
@@ -19,7 +20,7 @@ from dispatchviz.tui.layout.presenter_plan import (
 )
 from dispatchviz.tui.layout.question_plan import question_frame, question_note
 from dispatchviz.tui.panes.bars.footer_bar import footer_row
-from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.tui.panes.bars.header_bar import header_rows, position
 from dispatchviz.tui.panes.bars.why_bar import first_notes, needed_rows, why_rows
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.text.line_fitting import wrap
@@ -53,6 +54,8 @@ class Scene:
     """The open question on what comes next, which is over the footer."""
     label: str = ""
     """Of the question on the bottom line, shown instead of the footer; empty without one."""
+    leaving: Leaving = QUITS
+    """Where the key leads that closes the stepper."""
     _plans: dict[tuple[int, int], ScreenPlan] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def plan(self, width: int, height: int) -> ScreenPlan:
@@ -73,7 +76,8 @@ class Scene:
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
-        footer = line((self.label, "keycap")) if self.label else footer_row(width, bool(cursor.breakpoints))
+        keys = footer_row(width, bool(cursor.breakpoints), self.leaving)
+        footer = line((self.label, "keycap")) if self.label else keys
         bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)
@@ -90,7 +94,7 @@ class Scene:
     def _presenting(self, width: int, height: int) -> ScreenPlan:
         """The sentence and two panes, for an audience."""
         cursor = self.cursor
-        header = [presenter_header(cursor.trace.header, f"{cursor.at}/{cursor.last_step}", width)]
+        header = [presenter_header(cursor.trace.header, position(cursor), width)]
         room = text_width(width)
         sentence = needed_rows(cursor, [] if self.note is None else [self.note], room)[: max(height // 3, 1)]
         panes = [self.choice.zoomed] if self.choice.zoomed else [STEPS, self._second]

@@ -9,6 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, key_set_card
 from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, MASK, WINNER, Lane, card_at, lanes
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_place
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.tui.panes.key_set_table import table
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import Line, Span, line
@@ -100,7 +101,9 @@ def _lane(lane: Lane, width: int, lit: bool) -> Line:
     end: Span = (f" {lane.said}" if lane.said else "", "winner" if lane.said.startswith("→") else "dim")
     title: Span = (f"{lane.sign or ' '} {lane.title:<{width}}  ", "bold" if lit else "dim")
     key = f"lane {lane.stage} {lane.title}"
-    return line(mark, title, ("{", "dim"), (keys, role), ("}", "dim"), end, key=key, indent=width + 5, shaded=lit)
+    about = TensorThing(lane.tensors[0]) if lane.tensors else None
+    return line(mark, title, ("{", "dim"), (keys, role), ("}", "dim"), end, key=key, indent=width + 5, shaded=lit,
+                about=about)  # fmt: skip
 
 
 def _shared(lane: Lane) -> Line:

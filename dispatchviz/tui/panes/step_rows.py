@@ -81,26 +81,43 @@ def _hit(hits: int) -> Span:
 
 
 def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, extent: _Extent) -> list[Span]:
+    """A row of the tree behind its indentation."""
     if cursor.hides(at) and row.item >= 0:
         return [HIDDEN]
-    (text, role), happened = _texts(tree, row.item)
-    happened = [each for each in happened if not extent.short or each[1] != "dim"]
-    if cursor.hides(tree.end(row.item)):
-        happened = [HIDDEN]
-    elif extent.hits and not row.unfolded and tree.has_children(row.item):
-        happened = [(f"{extent.hits:,} {'hit' if extent.hits == 1 else 'hits'}", "hit"), *happened]
-    fold = ("▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  ", "dim")
-    heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
-    number = (f"{_line_number(cursor, at):>2}  ", "dim") if tree.kind(row.item) is RowKind.STATEMENT else ("", "")
-    event = cursor.trace[at]
-    mark = (f"{sign(event)} ", role) if row.item >= 0 else ("", "")
-    begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in (fold, *heads, number, mark))
+    (text, role), _ = _texts(tree, row.item)
+    happened = _told(cursor, tree, row, extent)
+    before = _before_text(cursor, tree, row, at, role)
+    begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in before)
     if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
-        blanks = text[: len(text) - len(text.lstrip())]
-        text = blanks + shortened(text, max(width // 2 - begin - len(blanks), SHORTEST))
-    what = [fold, *heads, number, mark, (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))]
-    used = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in what)
-    return [*what, *_happened(happened, used, width)]
+        text = _half(text, begin, width)
+    weight = "bold" if at == cursor.at else WEIGHT.get(role, "")
+    return [*before, (text, weight), *_happened(happened, begin + cell_len(text), width)]
+
+
+def _told(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
+    """What happened in a row, as far as it may be told; of one that is folded how many hits are in it."""
+    if cursor.hides(tree.end(row.item)):
+        return [HIDDEN]
+    _, found = _texts(tree, row.item)
+    happened = [each for each in found if not extent.short or each[1] != "dim"]
+    if extent.hits and not row.unfolded and tree.has_children(row.item):
+        return [(f"{extent.hits:,} {'hit' if extent.hits == 1 else 'hits'}", "hit"), *happened]
+    return happened
+
+
+def _before_text(cursor: Cursor, tree: Outline, row: Row, at: int, role: str) -> list[Span]:
+    """The sign of a fold, the turns that begin here, the number of a line, the sign of an event."""
+    fold = "▾ " if row.unfolded else "▸ " if tree.has_children(row.item) else "  "
+    heads = [(f"{heading(tree, item)} · ", "dim") for item in _merged(tree, row)]
+    number = f"{_line_number(cursor, at):>2}  " if tree.kind(row.item) is RowKind.STATEMENT else ""
+    mark = f"{sign(cursor.trace[at])} " if row.item >= 0 else ""
+    return [(fold, "dim"), *heads, (number, "dim"), (mark, role)]
+
+
+def _half(text: str, begin: int, width: int) -> str:
+    """A line of the program, which leaves half of the width to what happened in it."""
+    blanks = text[: len(text) - len(text.lstrip())]
+    return blanks + shortened(text, max(width // 2 - begin - len(blanks), SHORTEST))
 
 
 def _happened(happened: list[Span], used: int, width: int) -> list[Span]:

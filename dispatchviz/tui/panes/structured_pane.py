@@ -7,6 +7,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import Part, StructuredCall, structured_call
 from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
+from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import PATH, Line, Span, line
@@ -41,7 +42,21 @@ def _row(trace: Trace, call: StructuredCall, place: int, at: int) -> Line:
         indent=14,
         here=here,
         shaded=here,
+        about=None if (tensor := _written(part)) is None else TensorThing(tensor),
     )
+
+
+def _written(part: Part) -> int | None:
+    """The tensor that a part makes or writes to; of several the first."""
+    match part:
+        case ev.OutputAllocated():
+            return part.tensor
+        case ev.ImplEntered():
+            return next(iter(part.tensors), None)
+        case ev.ProxyCopied():
+            return part.output
+        case ev.MetaEntered():
+            return None
 
 
 def _said(trace: Trace, part: Part, at: int) -> tuple[str, tuple[Span, ...]]:

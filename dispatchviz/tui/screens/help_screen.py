@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.sentences.event_groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, STEP, in_force, key_of
+from dispatchviz.tui.keymap import GROUPS, QUITS, STEP, Leaving, entries, in_force, key_of
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
     CELL,
@@ -25,6 +25,7 @@ from dispatchviz.tui.layout.pane_layout import (
     THREAD,
 )
 from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.key_rows import group_rows
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
@@ -83,6 +84,9 @@ ABOUT = {
 
 SIGNS_IN_ROW = 4
 
+KEYS_WIDTH = 14
+"""Cells for the keys of an action."""
+
 LEGEND = (
     "+ new since the last step, ~ changed, ▶ here, › chosen row, ● marked, ◉ breakpoint, * hit (├ in the scroll bar)"
 )
@@ -91,12 +95,12 @@ LEGEND = (
 class HelpView(TextView):
     """The help text of a pane."""
 
-    def __init__(self, pane: int, palette: Palette) -> None:
+    def __init__(self, pane: int, palette: Palette, leaving: Leaving) -> None:
         super().__init__("Help", palette)
-        self._pane = pane
+        self._pane, self._leaving = pane, leaving
 
     def text(self) -> list[Line]:
-        return help_rows(self._pane)
+        return help_rows(self._pane, self._leaving)
 
 
 class HelpScreen(ModalScreen[Update | None]):
@@ -107,15 +111,15 @@ class HelpScreen(ModalScreen[Update | None]):
         "HelpScreen { align: center middle; } HelpView { width: 100%; max-width: 96; height: 90%; padding: 0 1; }"
     )
 
-    def __init__(self, pane: int, palette: Palette) -> None:
+    def __init__(self, pane: int, palette: Palette, leaving: Leaving = QUITS) -> None:
         super().__init__()
-        self._view = HelpView(pane, palette)
+        self._view = HelpView(pane, palette, leaving)
 
     def compose(self) -> ComposeResult:
         yield self._view
 
 
-def help_rows(pane: int) -> list[Line]:
+def help_rows(pane: int, leaving: Leaving = QUITS) -> list[Line]:
     """The text for one pane."""
     return [
         line((ABOUT[pane], "")),
@@ -124,7 +128,7 @@ def help_rows(pane: int) -> list[Line]:
         *_signs(),
         line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
         *_languages(),
-        *(row for group in GROUPS for row in _group(group)),
+        *(row for group in GROUPS for row in group_rows(entries(leaving), group, KEYS_WIDTH)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
@@ -158,12 +162,3 @@ def _signs() -> list[Line]:
     """The signs of the groups of steps, some to a row."""
     pairs = [f"{sign} {name:<14}" for name, sign in SIGNS.items()]
     return [line("".join(pairs[at : at + SIGNS_IN_ROW])) for at in range(0, len(pairs), SIGNS_IN_ROW)]
-
-
-def _group(group: str) -> list[Line]:
-    keys = [key for key in in_force().entries if key.group == group]
-    return [
-        line(),
-        line((group, "title")),
-        *(line((f"  {key.shown:<14}", "keycap"), (key.help, ""), indent=16) for key in keys),
-    ]

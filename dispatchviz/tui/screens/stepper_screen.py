@@ -14,6 +14,7 @@ from textual.theme import Theme
 
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.layout.kept_layouts import read_layouts, write_layouts
 from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, present_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
@@ -32,9 +33,10 @@ SIDEWAYS = 16
 class StepperScreen(View):
     """Shows one cursor, in the panes that its step needs or the reader has chosen."""
 
-    def __init__(self, cursor: Cursor, choice: PaneChoice | None = None) -> None:
+    def __init__(self, cursor: Cursor, choice: PaneChoice | None = None, leaving: Leaving = QUITS) -> None:
         super().__init__()
-        self.scene = Scene(cursor, opened_at=cursor.at, choice=choice or PaneChoice(kept=read_layouts()))
+        chosen = choice or PaneChoice(kept=read_layouts())
+        self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving)
         self._widgets, self._complete = StepperWidgets(cursor), False
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)

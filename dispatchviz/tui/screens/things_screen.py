@@ -29,11 +29,15 @@ REPORTED = 0.5
 """Seconds between two looks of the reader at how far that is."""
 
 
+ASKS = "i"
+"""The key that asks about the chosen row, in all keymaps: here no second one follows it."""
+
+
 class ThingsView(ChoiceList):
     """The questions of one thing after the other."""
 
     BINDINGS: ClassVar = [
-        Binding("i,right", "ask", show=False),
+        Binding(f"{ASKS},right", "ask", show=False),
         Binding("backspace,left", "back", show=False),
         Binding("tab", "other(1)", show=False),
         Binding("shift+tab", "other(-1)", show=False),
@@ -61,8 +65,8 @@ class ThingsView(ChoiceList):
     def shown_title(self) -> str:
         trace, at = self._cursor.trace, self._cursor.at
         what = description(trace, self.thing, at)
-        ask, leave = key_of("app.ask_thing").first, key_of("zoom(False)").first
-        keys = f"{key_of('app.enter').first} goes there, {ask} asks on, {leave} closes"
+        leave = key_of("zoom(False)").first
+        keys = f"{key_of('app.enter').first} goes there, {ASKS} asks on, {leave} closes"
         return f"{title(trace, self.thing, at)}{f'  {what}' if what else ''}  ({keys})"
 
     def rows(self, width: int) -> list[Line]:

@@ -8,9 +8,14 @@ it takes it anew, and gives back at the end what it found at first.
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import sys
 from contextlib import suppress
 
+from textual import events
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 
@@ -32,6 +37,24 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         super().stop_application_mode()
         self._painting = False
+
+    def disable_input(self) -> None:
+        """As Textual's, which throws away what was typed meanwhile: that is for the next application."""
+        if self._key_thread is not None and self._key_thread.is_alive():
+            signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+            self._disable_mouse_support()
+            self.exit_event.set()
+            self._key_thread.join()
+            self.exit_event.clear()
+        with suppress(OSError, UnicodeDecodeError):
+            self._take_what_is_there()
+
+    def _take_what_is_there(self) -> None:
+        """What the terminal has by now: keys go to the application, what it says of its mouse to nobody."""
+        while select.select([self.fileno], [], [], 0)[0] and (typed := os.read(self.fileno, 4096)):
+            for event in XTermParser().feed(typed.decode()):
+                if isinstance(event, events.Key | events.Paste):
+                    self._app.post_message(event)
 
     def _sigtstp_application(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(super()._sigtstp_application)

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar
 
 from rich.console import RenderableType
 from textual import events
@@ -79,6 +79,10 @@ class TerminalApp(App[Result]):
         """Why the screen closed, if that was a mistake of ours."""
         self._view, self._entries = view, tuple(keymap)
         self._loop_of_keys: asyncio.AbstractEventLoop | None = None
+        self._typed_behind: list[events.Key | events.Paste] = []
+        """Keys behind the one that ended it, as far as it met them."""
+        self._typed_late: list[events.Key | events.Paste] = []
+        """Those that came when it took no message any more."""
         self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, actions_of(self._entries))
 
     @property
@@ -98,6 +102,25 @@ class TerminalApp(App[Result]):
     def before_key(self, event: events.Key | events.Paste) -> bool:
         """Called before what is typed has its effect; True if there is nothing left to do."""
         return False
+
+    def post_message(self, message: Message) -> bool:
+        """As that of everything; what is typed when no message is taken any more is kept."""
+        taken = super().post_message(message)
+        if not taken and self._exit and _is_typed(message):
+            self._typed_late.append(message)
+        return taken
+
+    def typed_behind(self) -> list[events.Key | events.Paste]:
+        """What was typed behind the key that ended it, in order: for the application that comes next."""
+        queue: asyncio.Queue[Message | None] = self._message_queue
+        met = self._typed_behind
+        left = [queue.get_nowait() for _ in range(queue.qsize())]
+        return [*met, *filter(_is_typed, left), *self._typed_late]
+
+    def type_first(self, typed: Iterable[events.Key | events.Paste]) -> None:
+        """What was typed for it before it was there."""
+        for event in typed:
+            self._keys.hold(as_typed(event))
 
     def get_default_screen(self) -> Screen[None]:
         return self._view
@@ -153,7 +176,9 @@ class TerminalApp(App[Result]):
     async def on_event(self, event: events.Event) -> None:
         """Keys and pastes on the view go to ``TypedKeys`` first; Textual gets all else, and keys unknown there."""
         if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
-            return  # typed behind the key that quits: there is no screen any more to take it
+            if _is_typed(event):
+                self._typed_behind.append(event)  # there is no screen any more to take it
+            return
         if isinstance(event, events.Key) and event.key == TYPED_AHEAD and not event.is_forwarded:
             event = events.Key("enter", "\r")
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self._view:
@@ -189,9 +214,25 @@ def palette_commands(keymap: Iterable[Key], run: Callable[[str], Awaitable[bool]
             yield SystemCommand(f"{key.group}: {key.help}", key.shown, partial(run, key.action))
 
 
+def _is_typed(message: object) -> TypeGuard[events.Key | events.Paste]:
+    return isinstance(message, events.Key | events.Paste) and not message.is_forwarded
+
+
+def as_typed(event: events.Key | events.Paste) -> events.Key | events.Paste:
+    """The same key for another application."""
+    return events.Key(event.key, event.character) if isinstance(event, events.Key) else events.Paste(event.text)
+
+
+_typed_ahead: list[events.Key | events.Paste] = []
+"""What was typed behind the end of an application, until the next one begins: there is one keyboard."""
+
+
 def run_to_its_end(app: TerminalApp[Any]) -> None:
     """Shows it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
+    app.type_first(_typed_ahead)
+    _typed_ahead.clear()
     with ended_by_signals(app.end_soon):
         app.run()
     if app.failed is not None:
         raise app.failed
+    _typed_ahead.extend(app.typed_behind())

@@ -72,7 +72,8 @@ class StepList(RowsView):
         first, last = (y - 1) * port.count // port.rows, y * port.count // port.rows
         rows = self._cursor.rows
         end = rows[last] - 1 if last < len(rows) else self._cursor.last_step
-        hits = first < last and search.between(rows[first], end)
+        seen = first < min(last, len(rows))  # not below the rows: a widget may be painted once more in its former size
+        hits = seen and search.between(rows[first], end)
         return line((HITS[bar.plain], "hit")) if hits else bar
 
     def row_base(self, at: int) -> Style:

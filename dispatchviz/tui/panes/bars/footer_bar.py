@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dispatchviz.tui.keymap import FOOTER_KEYS, Key, in_force
-from dispatchviz.tui.text.styled_line import Line, Span, line
+from msgspec.structs import replace
+
+from dispatchviz.tui.keymap import QUITS, Key, Leaving, entries
+from dispatchviz.tui.text.key_rows import footer
+from dispatchviz.tui.text.styled_line import Line
 
 
-def footer_row(width: int, breakpoints: bool = False) -> Line:
-    """The keys of the footer, as many as fit, help and quit always."""
-    keys = [key for key in in_force().entries if key.footer][:FOOTER_KEYS]
-    parts = [_keycap(key, breakpoints) for key in keys]
-    while len(parts) > 2 and line(" ", *(span for part in parts for span in part)).width > width:
-        del parts[-3]
-    return line(" ", *(span for part in parts for span in part))
+def footer_row(width: int, breakpoints: bool = False, leaving: Leaving = QUITS) -> Line:
+    """The keys of the footer, as many as fit; with breakpoints ``continue`` goes to these."""
+    return footer((_with_stops(key) if breakpoints else key for key in entries(leaving)), width)
 
 
-def _keycap(key: Key, breakpoints: bool) -> tuple[Span, ...]:
-    label = "next stop" if breakpoints and key.action == "move('resume')" else key.footer
-    return (key.first, "keycap"), (f" {label}   ", "")
+def _with_stops(key: Key) -> Key:
+    return replace(key, footer="next stop") if key.action == "move('resume')" else key

@@ -36,12 +36,17 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
 
 def _position(cursor: Cursor) -> tuple[Span, ...]:
     direction = "backward" if runs_backward(cursor.trace, cursor.at) else "forward"
-    step = f"{cursor.at}/{cursor.last_step}"
+    step = position(cursor)
     recording = (("  recording", "warning"),) if cursor.is_growing else ()
     state = short(thread_state(cursor.trace, cursor.at))
     shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
     score = ((f"  {cursor.score}", "good"),) if cursor.score else ()
     return ("  ", ""), (step, "hint"), *recording, *score, (f"  depth {cursor.depth}  {direction}", ""), *shown
+
+
+def position(cursor: Cursor) -> str:
+    """Which step of how many, and how fast they come if they come by themselves."""
+    return "  ".join(filter(None, (f"{cursor.at}/{cursor.last_step}", cursor.playing)))
 
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:

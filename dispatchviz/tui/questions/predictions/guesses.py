@@ -1,4 +1,4 @@
-"""What a reader has guessed, kept in a file beside the trace: ``forum.dvtrace.guesses.json``."""
+"""What a reader has guessed, kept in a file beside the trace: ``forum.jsonl.gz.guesses.json``."""
 
 from __future__ import annotations
 

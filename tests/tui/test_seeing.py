@@ -1,0 +1,206 @@
+"""Panes as a reader uses them: focus, zoom, pages, signs of what changed, help and palette."""
+
+from __future__ import annotations
+
+import pytest
+from textual.command import CommandList
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.testing import redispatch
+from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.tui.layout.pane_layout import CALLS, GRAPH, KEYS, SOURCE, STEPS
+from tests.steps import last_step, line, step
+
+from .screens import Reader, read
+from .synthetic import forum
+
+END = last_step(forum())
+
+
+def test_the_key_set_card_shows_the_whole_computation() -> None:
+    trace = forum()
+
+    async def story(reader: Reader) -> None:
+        rows = reader.app.view.panes[KEYS].plain
+        assert rows[0].split()[:2] == ["AutogradCUDA", "wins"]
+        assert any(row.endswith("= left      {AutogradCUDA, CUDA} → AutogradCUDA") for row in rows)
+        assert any("x, y  united  incl  excl  mask  left" in row for row in rows)
+        row = next(row for row in rows if row.endswith("◀ wins"))
+        assert row.split() == ["AutogradCUDA", "■", "■", "·", "·", "■", "■", "◀", "wins"]
+        assert any("ADInplaceOrView" in row and "×" in row for row in rows)
+        await reader.press("w")
+        assert reader.sees("effective  0x1000010002")
+
+    read(trace, story, size=(140, 40), step=step(trace, ev.KeySetComputed))
+
+
+def test_hidden_panes_follow_the_step_until_one_is_chosen() -> None:
+    trace = forum()
+    computed = step(trace, ev.KeySetComputed)
+
+    async def story(reader: Reader) -> None:
+        def shown() -> list[int]:
+            return [number for number, pane in reader.app.view.panes.items() if pane.display]
+
+        assert shown() == [STEPS, SOURCE]
+        await reader.press("colon", *str(computed), "enter")
+        assert shown() == [STEPS, KEYS]
+        await reader.press("6")
+        assert (shown(), reader.app.view.focused.number) == ([STEPS, KEYS, GRAPH], GRAPH)
+        assert reader.sees("6 Backward graph: none yet, next at step")
+        await reader.press("colon", *str(step(trace, ev.NodeCreated)), "enter")
+        assert shown() == [STEPS, GRAPH]
+        await reader.press("1", "colon", *str(line(trace, 3)), "enter")
+        assert shown() == [STEPS, SOURCE]
+
+    read(trace, story, (80, 24), line(trace, 3))
+
+
+def test_enter_zooms_and_escape_returns() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("5", "enter")
+        assert "Source" in reader.text
+        assert "Steps" not in reader.text
+        await reader.press("s")
+        assert reader.at == 1
+        await reader.press("2")
+        assert reader.sees("2 Key set")
+        await reader.press("escape")
+        assert reader.sees("1 Steps", "5 Source")
+        await reader.press("enter", "enter")
+        assert reader.sees("1 Steps", "5 Source")
+
+    read(forum(), story)
+
+
+def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.app.view.focused.number == STEPS
+        await reader.press("pagedown")
+        assert reader.at > 5
+        await reader.press("pageup")
+        assert reader.at == 0
+        await reader.press("tab")
+        assert reader.app.view.focused.number == CALLS
+        computed = step(forum(), ev.KeySetComputed)
+        await reader.press("colon", *str(computed), "enter", "2", "pagedown")
+        assert (reader.at, reader.app.view.panes[KEYS].port.top > 0) == (computed, True)
+
+    read(forum(), story)
+
+
+def test_what_a_step_changed_has_a_sign() -> None:
+    trace = forum()
+    call = step(trace, ev.Dispatched)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("3")
+        before = reader.app.view.panes[KEYS].plain
+        for _ in range(call):
+            await reader.move("into")
+        after = reader.app.view.panes[KEYS].plain
+        assert not any(row.startswith(("+", "~")) for row in before)
+        assert any(row.startswith("  AutogradCUDA") for row in after)  # all of it is new: no sign says so
+        await reader.press("s")
+        assert not any(row.startswith(("+", "~")) for row in reader.app.view.panes[KEYS].plain)
+        await reader.press("colon", *str(step(trace, redispatch())), "enter")
+        changed = "\n".join(reader.app.view.panes[3].plain)
+        assert "~ cell    CUDA" in changed
+        assert "CUDA (was AutogradCUDA)  2 of 137" in changed
+        await reader.press("colon", *str(line(trace, 4)), "enter", "s")
+        assert [row[0] for row in reader.app.view.panes[CALLS].plain] == [" "]
+
+    read(trace, story)
+
+
+def test_help_names_every_key_and_what_the_pane_shows() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "question_mark")
+        assert reader.sees("How the call around this step came to its key", "Shift plays the same step backwards")
+        seen = reader.text
+        for _ in range(12):
+            await reader.press("pagedown")
+            seen += reader.text
+        assert all(entry.help in seen for entry in KEYMAP)
+        await reader.press("q")
+        assert reader.sees("1 Steps")
+        await reader.press("f1", "escape")
+        assert reader.sees("1 Steps")
+
+    read(forum(), story)
+
+
+def test_the_palette_finds_actions_by_name() -> None:
+    async def story(reader: Reader) -> None:
+        def offered() -> str:
+            commands = reader.app.screen.query_one(CommandList)
+            return "" if commands.highlighted is None else str(commands.options[commands.highlighted].hit.prompt)
+
+        await reader.press("ctrl+p", *"last step")
+        await reader.until(lambda: offered() == "Go to: last step")
+        await reader.press("enter")
+        await reader.until(lambda: reader.at == END)
+
+    read(forum(), story)
+
+
+def test_resizing_rearranges() -> None:
+    async def story(reader: Reader) -> None:
+        node = step(forum(), ev.NodeCreated)
+        await reader.press("colon", *str(node), "enter")
+        await reader.pilot.resize_terminal(80, 24)
+        await reader.pilot.pause()
+        assert reader.sees("6 Backward graph", f"▶ {node}")
+        assert "2 Key set" not in reader.text
+        await reader.pilot.resize_terminal(200, 60)
+        await reader.pilot.pause()
+        assert reader.sees("2 Key set", "3 Table cell", "4 Calls", "5 Source", "6 Backward graph")
+
+    read(forum(), story)
+
+
+def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("6")
+        assert reader.sees("This pane stays; 1: panes follow the step again")
+        await reader.press("1")
+        assert reader.sees("Panes follow the step")
+        await reader.press("z")
+        assert reader.sees("z or Esc: all panes again")
+
+    read(forum(), story, (80, 24))
+
+
+@pytest.mark.long
+def test_a_question_gives_the_focus_back() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "colon", "3", "enter")
+        assert (reader.at, reader.app.view.focused.number) == (3, KEYS)
+        await reader.press("slash", "escape")
+        assert reader.app.view.focused.number == KEYS
+        assert reader.sees("q quit")
+
+    read(forum(), story)
+
+
+def test_the_source_gets_its_colours_after_the_first_paint() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.pilot.pause()
+        pane = reader.app.view.panes[SOURCE]
+        assert ("import", "code.keyword") in [span for row in pane._wrapped for span in row.spans]
+
+    read(forum(), story)
+
+
+def test_a_long_program_shows_the_part_around_the_line_that_runs() -> None:
+    trace = forum()
+    text = "".join(f"line_{number} = {number}\n" for number in range(1, 3000))
+    header = Header(cuda="CuPy", program="long.py", sources={"forum.py": text})
+
+    async def story(reader: Reader) -> None:
+        rows = reader.app.view.panes[SOURCE].plain
+        assert len(rows) < 250
+        assert any("▶" in row and "line_6 = 6" in row for row in rows)
+
+    read(Trace(header, trace.events), story, step=line(trace, 6))
