@@ -48,6 +48,8 @@ class ProgramEventBuilder(EventBuilder):
         """The last SourceLine that was appended, and the stack that it and those that it was called from are of."""
         self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
         """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
+        self._shallowest: dict[int, int] = {}
+        """Of each thread, over how many frames it stood at least since a line of its was appended last."""
         self._begun: set[Location] = set()
         """Lines that were announced."""
         self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
@@ -69,6 +71,8 @@ class ProgramEventBuilder(EventBuilder):
 
     def line_reached(self, code: CodeType, line: int) -> None:
         """The innermost frame begins a statement."""
+        if self.moved and self._shallowest.get(self.thread, 0) < len(self._stack):
+            self._line_events(again=False)  # the frame of a generator, which goes on where it waited
         location = Location(self._file(code), _function(code), line)
         self._begun.add(location)
         self._stack[-1:] = [location]
@@ -83,7 +87,8 @@ class ProgramEventBuilder(EventBuilder):
 
     def frame_resumed(self, locations: CodeLocations) -> None:
         """Another frame resumes, or another part of a statement; an event if anything happens there."""
-        self._stacks[self.thread] = self._read_locations(locations)
+        stack = self._stacks[self.thread] = self._read_locations(locations)
+        self._shallowest[self.thread] = min(len(stack), self._shallowest.get(self.thread, 0))
         self.moved = True
 
     def called_from_line(self, code: CodeType, instruction: int) -> None:
@@ -125,6 +130,7 @@ class ProgramEventBuilder(EventBuilder):
         """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more."""
         self.moved = False
         stack, here = self._stack, self._line_here()
+        self._shallowest[self.thread] = len(stack)
         if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # as nearly always
             if again:
                 seq = self._append_line(stack[-1], self._line(here).caller)

@@ -5,7 +5,8 @@ within each other or apart. A statement begins at its SourceLine. A turn of a lo
 the first statement in them; where a loop has one turn alone, or a statement calls one function once, that row is not
 shown and what is in it stands in its place.
 
-NB: what a generator does from one ``yield`` to the next is a call of it; its own loops have no turns beyond that.
+NB: what a generator does from one ``yield`` to the next is a row of its own, with the number ``GOES_ON`` after the
+first one; its own loops have no turns beyond that.
 
 Lines that run inside an event (a hook, the ``forward`` of a Function) are rows within that event.
 """
@@ -32,6 +33,9 @@ class RowKind(IntEnum):
     CALL = 2
 
 
+GOES_ON = 0
+"""The number of a row in which a call goes on that had to wait: a generator's."""
+
 STATEMENT, TURN, CALL = RowKind  # names of a module are found faster than those of an enumeration
 
 
@@ -42,7 +46,7 @@ class LineRows:
         self.begins, self.ends, self.parents = array("i"), array("i"), array("i")
         self.kinds, self.shown = bytearray(), bytearray()
         self.numbers = array("i")
-        """Of a turn or a call its number, from 1."""
+        """Of a turn or a call its number, from 1, or ``GOES_ON``."""
         self.counts: dict[int, int] = {}
         """Of a statement that is the head of a loop how many turns there are."""
 
@@ -195,13 +199,15 @@ class _Builder:
         """A function of the user's is called; the top level of the program's file by nobody."""
         if place.function or stack:
             number = 1
-            if stack:
+            if stack and place.resumed:
+                number = GOES_ON
+            elif stack:
                 caller = stack[-1]
                 caller.calls = number = caller.calls + 1
-            row = self._push(stack, scope, seq, place, CALL, number, shown=number > 1).row
+            row = self._push(stack, scope, seq, place, CALL, number, shown=number != 1).row
             if number == 1 and len(stack) > 1:
                 stack[-2].first_call = row
-            elif number == 2:
+            elif len(stack) > 1 and stack[-2].first_call != NONE:
                 self.rows.shown[stack[-2].first_call] = True
         self._statement(stack, scope, seq, place)
 

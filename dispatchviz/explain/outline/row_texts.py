@@ -8,7 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.outline.facts import Fact, between, facts, sized
-from dispatchviz.explain.outline.line_rows import RowKind
+from dispatchviz.explain.outline.line_rows import GOES_ON, RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import group
@@ -81,7 +81,7 @@ def _column(trace: Trace, step: int) -> int:
 
 
 def heading(outline: Outline, item: int) -> str:
-    """What a turn or a call is called: ``turn 3``, ``call 2 of Block.forward``, ``registrations``."""
+    """What a turn or a call is called: ``turn 3``, ``call 2 of f``, ``items goes on``, ``registrations``."""
     if item >= MANY:
         return "registrations"
     number = outline.lines.numbers[~item]
@@ -90,7 +90,9 @@ def heading(outline: Outline, item: int) -> str:
         return f"turn {number:,}" if number <= turns else "the condition is false"
     event = outline.trace[outline.begin(item)]
     function = event.function if isinstance(event, ev.SourceLine) else ""
-    return f"call {number:,} of {function}" if function else f"call {number:,}"
+    if number == GOES_ON:
+        return f"{function or 'the call'} goes on"
+    return f"call {number:,}{f' of {function}' if function else ''}"
 
 
 def _results(outline: Outline, item: int) -> list[Fact]:

@@ -16,7 +16,7 @@ from dispatchviz.explain.outline.levels import ALL, DEFAULT, LEVELS
 from dispatchviz.explain.outline.line_rows import RowKind, line_rows
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.places import line_named, turn_named
-from dispatchviz.explain.outline.row_texts import row_texts
+from dispatchviz.explain.outline.row_texts import heading, row_texts
 from tests.amounts import amount
 from tests.explain.programs import traced
 from tests.tui.synthetic import nested
@@ -160,7 +160,7 @@ def test_the_turns_of_each_loop(trace: Trace) -> None:
         "for i in range(3):": 3,
         "for j in range(2):": 3 * 2,
         "while n < 2:": 2,
-        "for k in range(2):": 1,  # a generator that goes on is a call of it
+        "for k in range(2):": 2,  # a generator that goes on goes on with its loop
         "for item in items():": 2,
     }
 
@@ -271,7 +271,37 @@ def test_a_loop_over_a_generator_is_one_row_with_its_turns() -> None:
     (loop,) = (item for text, item in rows.items() if text.startswith("for"))
     assert ("3 turns", "program") in row_texts(outline, loop)[1]
     within = [row_texts(outline, child)[0][0] for child in outline.children(loop)]
-    assert within == [text for k in (1, 2, 3) for text in (f"call {k} of halves", f"turn {k}")]
+    assert within == ["call 1 of halves", "turn 1", *(text for k in (2, 3) for text in ("halves goes on", f"turn {k}"))]
+
+
+GENERATORS = {
+    "endless, a loop first": (
+        "while True:\n        yield x * 2",
+        "for k, y in zip(range(3), items()):\n    z = y + 1",
+        2,
+    ),
+    "two in one row": ("yield x * 2\n    yield x * 3", "for y, z in zip(items(), items()):\n    z = y + z", 1),
+    "asked by next": ("yield x * 2\n    yield x * 3", "g = items()\ny = next(g)\nz = next(g)", 1),
+    "begun again": ("yield x * 2", "for k in range(3):\n    y = next(items())", 0),
+    "a list": ("for k in range(3):\n        yield x * k", "ys = list(items())", 0),
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_generator_that_goes_on_is_no_other_call(name: str) -> None:
+    """As Python says: it is called as often as a generator is made and begun."""
+    body, used, at_least = GENERATORS[name]
+    source = f"import torch\nx = torch.ones(2)\ndef items():\n    begun.append(1)\n    {body}\n{used}\n"
+    begun: list[int] = []
+    exec(source.replace("import torch", "from dispatchviz import torch"), {"begun": begun})
+    for first in (True, False):  # with a statement before, and as the first one of the function
+        text = source.replace("    begun.append(1)\n", "    n = 1\n" if first else "")
+        outline = Outline(traced(text), ALL)
+        check(outline)
+        calls = [row for row in range(len(outline.lines)) if outline.lines.kinds[row] == RowKind.CALL]
+        told = [heading(outline, ~row) for row in calls]
+        assert len([each for each in told if each.startswith("call ")]) == len(begun)
+        assert len([each for each in told if each == "items goes on"]) >= at_least
 
 
 def test_statements_are_indented_as_in_the_function_or_the_turn_that_their_row_is_in() -> None:

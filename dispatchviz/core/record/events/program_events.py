@@ -24,7 +24,8 @@ class SourceLine(Event, frozen=True):
     """``seq`` of the SourceLine from which ``function`` was called, or resumed; None at the bottom of the user's
     stack."""
     resumed: bool = False
-    """Whether the program comes back to the line: what was called from there has returned."""
+    """Whether the program comes back to the line: what was called from there has returned, or a generator that waits
+    there goes on."""
 
 
 class NameBound(Event, frozen=True):
