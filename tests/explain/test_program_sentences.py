@@ -97,3 +97,20 @@ def test_a_key_has_one_fallback_and_many_kernels() -> None:
     kernel = ev.KernelRegistered(0, None, "aten::add.Tensor", "CPU", "k", False)
     assert rule(fallback).text == "A key has one fallback, for all operators; registering a second one is an error."
     assert rule(kernel).text.startswith("The newest kernel of a key is the active one")
+
+
+def test_a_line_that_the_program_comes_back_to() -> None:
+    trace = traced("""
+        import torch
+        x = torch.ones(2)
+        def items():
+            for k in range(2):
+                yield x * k
+        for item in items():
+            u = item + 1
+    """)
+    lines = told(trace, ev.SourceLine)
+    assert lines.count("The program reaches line 5: for k in range(2):") == 1
+    assert lines.count("The program reaches line 6: yield x * k") == 2
+    assert "The program comes back to line 5: for k in range(2):" in lines
+    assert "The program comes back to line 7: for item in items():" in lines

@@ -30,7 +30,8 @@ def why(trace: Trace, event: ProgramEvent) -> Statements:
         case ev.SourceLine():
             text = source_text(trace, event)
             where = f": {text}" if text else f" of {event.file}"
-            return Statement("line reached", f"The program reaches line {event.line}{where}")
+            does = "comes back to" if event.resumed else "reaches"
+            return Statement("line reached", f"The program {does} line {event.line}{where}")
         case ev.NameBound():
             what = described(trace, event.tensor, event.seq) or "a tensor"
             return Statement("name bound", f"{event.name} now refers to t{event.tensor}, {what}.")
