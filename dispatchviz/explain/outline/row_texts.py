@@ -104,8 +104,14 @@ def _results(outline: Outline, item: int) -> list[Fact]:
     last = islice(reversed(between(trace, ev.NameBound, outline.begin(item), end)), LOOKED_AT)
     steps = [step for step in last if _is_of(outline, step, item)]
     bound = [(columns.name_texts[columns.names[at]], columns.tensors[at]) for at in steps]
-    variables = [(name, sized(trace, tensor, end)) for name, tensor in bound if name.isidentifier()][:NAMED]
+    new = [each for each in bound if each[0].isidentifier() and not _was_so(trace, *each, outline.begin(item))]
+    variables = [(name, sized(trace, tensor, end)) for name, tensor in new][:NAMED]
     return [(f"{name}: {size}" if size else name, "tensor") for name, size in variables[::-1]]
+
+
+def _was_so(trace: Trace, name: str, tensor: int, begin: int) -> bool:
+    """Whether a variable only has its tensor again, after a function in which the name meant another."""
+    return tensor_name(trace, tensor, begin) == name
 
 
 def _is_of(outline: Outline, step: int, item: int) -> bool:

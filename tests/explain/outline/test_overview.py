@@ -1,9 +1,12 @@
-"""The sentence of the first screen: where the first Node is made, and why."""
+"""The first screen: where the first Node is made, and why; what the rows of statements say was bound."""
 
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.outline.overview import first_node
+from dispatchviz.explain.outline.row_texts import row_texts
 from tests.explain.programs import traced
 
 FUNCTION = """\
@@ -43,3 +46,21 @@ def test_a_function_makes_its_node_in_no_call() -> None:
 
 def test_a_program_without_nodes() -> None:
     assert first_node(traced("import torch\nx = torch.ones(2) * 2\n")) is None
+
+
+def test_a_name_that_a_function_had_taken_over_is_not_bound_again() -> None:
+    trace = traced("""\
+        import torch
+
+        def double(x):
+            x = x * 2
+            return x
+
+        x = torch.ones(2)
+        y = double(x)
+        print(y)
+    """)
+    outline = Outline(trace, DEFAULT)
+    told = [text for text, _ in row_texts(outline, outline.children(None)[-2])[1]]
+    assert told[-1] == "y: [2] cpu"
+    assert "x: [2] cpu" not in told
