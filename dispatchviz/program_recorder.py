@@ -176,7 +176,7 @@ class ProgramRecorder(Recorder):
     def away(self, value: Any = None, /) -> Any:
         """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
         frame = _getframe(_CALLER)
-        if self.names.shadowed:
+        if self.names.running:
             self.names.left(scope_of(frame.f_code))
         self.left(frame)
         return value

@@ -1,6 +1,7 @@
 """Which variable names which tensor: decides when there is a NameBound event, and when a NameUnbound.
 
-A tensor keeps the first name that it got, as long as that name is still its own: ``h = x`` does not rename ``x``.
+A tensor keeps the first name that it got, as long as that name is still its own: ``h = x`` does not rename ``x``. What
+a function called ``h`` and returned goes by the name that the caller gives it: ``h`` is over with the function.
 When ``x`` goes to another tensor, the first one gets another event, with a name that is left to it, if any.
 
 What a variable's value holds has names too: a module's parameters by their paths, the items of a list. A module that is
@@ -36,6 +37,8 @@ class Names:
         """Of the variables that are called alike the one that was recorded last."""
         self.shadowed: dict[str, list[Variable]] = {}
         """By function, the variables outside of it that cannot be seen while it runs: it has one that is called so."""
+        self.running: set[str] = set()
+        """Functions that have bound a variable and are not over."""
         self._below: dict[Variable, tuple[Variable, ...]] = {}
         """Variables to the names of what their values hold."""
         self._holders: dict[Variable, weakref.ref[Any]] = {}
@@ -52,6 +55,8 @@ class Names:
     def bind(self, scope: str, name: str, value: Any, turn: int = 0) -> None:
         """A variable now has a value, a tensor or anything else; in which turn of its line, if that can be told."""
         variable = (scope, name)
+        if scope:
+            self.running.add(scope)
         if self.seen_again:
             self.seen_again.pop(variable, None)
             self.see_again()
@@ -68,8 +73,10 @@ class Names:
 
     def left(self, scope: str) -> None:
         """A function is over, or waits: what it hid can be seen again."""
-        self.seen_again.update(dict.fromkeys(self.shadowed.pop(scope, ())))
-        self.unsettled = True
+        self.running.discard(scope)
+        if hidden := self.shadowed.pop(scope, None):
+            self.seen_again.update(dict.fromkeys(hidden))
+            self.unsettled = True
 
     def see_again(self) -> None:
         """Names what can be seen again, on the line that the program is on."""
@@ -165,6 +172,9 @@ class Names:
         named = None if recorded is None else self._names.get(recorded)
         if recorded is None or named is None or named[0] != number:
             self._record_name(variable, tensor, turn)
+        elif self._is_over(recorded):
+            del self._names[recorded]
+            self._record_name(variable, tensor, turn)
         elif _is_longer_path(variable, recorded):
             self._record_name(variable, tensor, turn)
             self._others.setdefault(number, {})[recorded] = None
@@ -183,9 +193,17 @@ class Names:
                 self.shadowed.setdefault(scope, []).append(hidden)
         self._latest[name] = variable
 
+    def _is_over(self, variable: Variable) -> bool:
+        """Whether the function that has the variable is."""
+        return bool(variable[0]) and variable[0] not in self.running
+
     def _record_another(self, tensor: Tensor) -> None:
         """A name that is left, rather a variable of its own than an item of one."""
-        names = [one for one in self._others.pop(tensor._number, ()) if self._tensor_of(one) is tensor]
+        names = [
+            one
+            for one in self._others.pop(tensor._number, ())
+            if self._tensor_of(one) is tensor and not self._is_over(one)
+        ]
         if names:
             left = min(names, key=_is_item)
             names.remove(left)

@@ -206,3 +206,37 @@ def test_a_tensor_that_an_expression_binds_has_its_name() -> None:
     assert {turn for name, turn in given if name == "part"} == {0}, "which turn it is nobody tells"
     called = step(trace, event(ev.BindingEntered, function="Tensor.sum"))
     assert tensor_name(trace, next(e.tensor for e in trace if isinstance(e, ev.NameBound)), called) == "x"
+
+
+def test_what_a_function_returns_goes_by_the_callers_name() -> None:
+    trace = traced("""\
+        import torch
+
+        def double(a):
+            h = a * 2
+            return h
+
+        def twice(x, n):
+            if n == 0:
+                return x
+            h = twice(x * 2, n - 1)
+            return h
+
+        def items(x):
+            for turn in range(2):
+                item = x * turn
+                yield item
+
+        x = torch.ones(2)
+        y = double(x)
+        z = twice(x, 2)
+        for v in items(x):
+            w = v + 1
+        same = x
+        end = y + z
+    """)
+    names = [(event.name, event.tensor) for event in trace if isinstance(event, ev.NameBound)]
+    order = ["x", "h", "y", "h", "z", "item", "v", "w", "item", "v", "w", "end"]
+    assert [name for name, _ in names] == order, "x keeps its own while a function that gets it runs, and beside same"
+    tensor = dict(names)
+    assert [tensor_name(trace, tensor[name], len(trace) - 1) for name in ("y", "z", "v")] == ["y", "z", "v"]
