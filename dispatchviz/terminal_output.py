@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 
+from dispatchviz.errors import DispatchvizError
 from dispatchviz.shown_text import ShownLines, shown, shown_json
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
     """Lines on standard output, or on another stream."""
-    output = stream or sys.stdout
+    output = stream or _standard_output()
     for chunk in chunks(lines):
         _write(output, chunk)
     output.flush()
@@ -28,9 +29,10 @@ def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
 
 def print_painted(lines: Iterable[list[str]]) -> None:
     """Lines on standard output of which every second part is a code of ours, sent as it is."""
+    output = _standard_output()
     for line in map(_painted, lines):
-        _write(sys.stdout, f"{line}\n")
-    sys.stdout.flush()
+        _write(output, f"{line}\n")
+    output.flush()
 
 
 def _painted(parts: list[str]) -> str:
@@ -51,8 +53,9 @@ def print_paged(lines: Iterable[list[str]]) -> None:
         if height >= size.lines:
             _page(first, left)
             return
-    _write(sys.stdout, "".join(f"{line}\n" for line in first))
-    sys.stdout.flush()
+    output = _standard_output()
+    _write(output, "".join(f"{line}\n" for line in first))
+    output.flush()
 
 
 def _page(first: list[str], left: Iterator[str]) -> None:
@@ -73,9 +76,16 @@ PAGE = 500
 
 def print_json_lines(lines: Iterable[str]) -> None:
     """Lines of JSON on standard output; each is read back as it was."""
+    output = _standard_output()
     for line in lines:
-        _write(sys.stdout, f"{shown_json(line)}\n")
-    sys.stdout.flush()
+        _write(output, f"{shown_json(line)}\n")
+    output.flush()
+
+
+def _standard_output() -> TextIO:
+    if sys.stdout is None:  # `>&-`
+        raise DispatchvizError("there is nothing to print to: standard output is closed")
+    return sys.stdout
 
 
 def complain(text: str) -> None:

@@ -7,6 +7,7 @@ stepper's own ends are in ``tui/terminal/ending.py``: 70 if it failed, the signa
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_lines(text.split("\n"))
     except BrokenPipeError:
         _drop_output()
+    except DispatchvizError as error:
+        return _complain(str(error), error.status)
     return 0
 
 
@@ -62,8 +65,17 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
         _drop_output()
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _drop_output()  # else Python, at its end, tries to write what is left
+        return _complain(f"cannot write to standard output: {error.strerror}")
     except DispatchvizError as error:  # any other is a mistake of ours, and keeps its traceback
         return _complain(str(error), error.status)
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says of a file that takes nothing more."""
 
 
 def _with_click(argv: Sequence[str] | None) -> int:

@@ -103,7 +103,7 @@ def shows_colours() -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def painted(*parts: tuple[str, tuple[str, ...]]) -> list[str]:

@@ -59,7 +59,7 @@ def print_plain(lines: Iterable[str], pager: bool) -> None:
 
 def is_paged(pager: bool) -> bool:
     """Whether a pager is wanted, and there is a terminal for it."""
-    return pager and sys.stdout.isatty()
+    return pager and sys.stdout is not None and sys.stdout.isatty()
 
 
 def painted_row(row: LogRow) -> list[str]:
