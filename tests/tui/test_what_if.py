@@ -341,6 +341,27 @@ def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
     assert callable(opens[0])
 
 
+def test_what_comes_while_the_palette_is_open_waits_behind_it(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    session = Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])
+    opens = []
+
+    async def story(reader: Reader) -> None:
+        app: StepperApp = reader.app
+        app.exit = lambda result=None, *_: opens.append(result)  # type: ignore[method-assign]
+        await reader.press("W", "enter")
+        screen = app.screen
+        await reader.press("ctrl+p")
+        assert app.screen is not screen
+        await reader.until(lambda: screen._ended is not None)  # type: ignore[attr-defined]
+        assert not opens
+        await reader.press("escape")
+        await reader.until(lambda: bool(opens))
+
+    read_session(session, story)
+    assert callable(opens[0])
+
+
 def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
     trace = script(tmp_path, ENDLESS)
 

@@ -98,6 +98,8 @@ class WhatIfScreen(ModalScreen[Update | None]):
         super().__init__()
         self._session, self._view = session, WhatIfView(offered, _remark(session), palette, self._begin)
         self._process: ChangedProcess | None = None
+        self._ended: Update | None = None
+        """What came while another screen was over this one."""
 
     def compose(self) -> ComposeResult:
         yield self._view
@@ -137,8 +139,14 @@ class WhatIfScreen(ModalScreen[Update | None]):
             app.from_thread(lambda: self._end(update))
 
     def _end(self, update: Update) -> None:
-        if self.is_current:
+        if self.app.screen is self:  # Textual calls a screen current that is seen behind another one, too
             self.dismiss(update)
+        else:
+            self._ended = update
+
+    def on_screen_resume(self) -> None:
+        if self._ended is not None:
+            self.dismiss(self._ended)
 
     def _noted(self, text: str, role: str) -> Update:
         return Update(self._session.cursor, line((f" {text}", role)))
