@@ -391,13 +391,18 @@ def _python_names() -> bytes:
     return Library(Path(torch.__file__).parent / "lib" / "libtorch_python.so").names
 
 
+@cache
+def _in_pythons_library(name: str) -> bool:
+    return f"{len(name)}{name}".encode() in _python_names()
+
+
 @checks(BindingOf)
 def binding_of(claim: BindingOf, question: Question | None) -> Answer:
     """A function of that name is among the symbols of PyTorch's Python library."""
     name = claim.name.rpartition("::")[2]
     if not name.startswith("THPVariable_"):
         return None
-    return "" if f"{len(name)}{name}".encode() in _python_names() else f"there is no function {name}"
+    return "" if _in_pythons_library(name) else f"there is no function {name}"
 
 
 @checks(AutogradKernel)
