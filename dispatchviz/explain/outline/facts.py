@@ -175,15 +175,21 @@ def node_text(trace: Trace, step: int) -> str:
 
 
 def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    """All Nodes are told or counted; those of operators come first, the AccumulateGrads of leaves are not named."""
-    created, names, accumulates = list(created_nodes(trace, begin, end)), trace.columns.names, _accumulates(trace)
-    made = [step for step in created if names[step] != accumulates]
+    """Of many Nodes the number, with the AccumulateGrads of leaves; of few the names, without (``leaves``)."""
+    made = list(made_nodes(trace, begin, end))
     if len(made) > NAMED:
-        yield f"○ {len(created):,} Nodes", "forward"
-        return
-    yield from ((f"○ {node_text(trace, step)}", "forward") for step in made)
-    if leaves := len(created) - len(made):
-        yield f"○ {'AccumulateGrad' if leaves == 1 else f'{leaves:,} AccumulateGrads'}", "forward"
+        yield f"○ {sum(1 for _ in created_nodes(trace, begin, end)):,} Nodes", "forward"
+    else:
+        yield from ((f"○ {node_text(trace, step)}", "forward") for step in made)
+
+
+def leaves(trace: Trace, begin: int, end: int) -> list[Fact]:
+    """How many AccumulateGrads were made besides few other Nodes: what there is room for behind all else."""
+    created, names, accumulates = list(created_nodes(trace, begin, end)), trace.columns.names, _accumulates(trace)
+    found = sum(names[step] == accumulates for step in created)
+    if not found or len(created) - found > NAMED:
+        return []
+    return [(f"○ {'AccumulateGrad' if found == 1 else f'{found:,} AccumulateGrads'}", "forward")]
 
 
 def _backward(trace: Trace, begin: int, end: int) -> Iterator[Fact]:

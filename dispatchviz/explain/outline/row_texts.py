@@ -7,7 +7,7 @@ from itertools import islice
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
-from dispatchviz.explain.outline.facts import Fact, between, facts, sized
+from dispatchviz.explain.outline.facts import Fact, between, facts, leaves, sized
 from dispatchviz.explain.outline.line_rows import GOES_ON, RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
@@ -36,14 +36,15 @@ def row_texts(outline: Outline, item: int) -> Texts:
     kind, trace = outline.kind(item), outline.trace
     begin, end = outline.begin(item), outline.end(item)
     if item >= MANY:
-        return (heading(outline, item), "registration"), facts(trace, begin, end)
+        return (heading(outline, item), "registration"), [*facts(trace, begin, end), *leaves(trace, begin, end)]
     if kind is None:
         return event_texts(trace, item)
     if kind is RowKind.STATEMENT:
         blanks = " " * min(_indented(outline, item), DEEPEST)
         text = (blanks + _statement(trace, begin), "program")
-        return text, [*_again(trace, begin), *facts(trace, begin, end), *_results(outline, item)]
-    return (heading(outline, item), "program"), facts(trace, begin, end)
+        happened = [*_again(trace, begin), *facts(trace, begin, end), *_results(outline, item)]
+        return text, [*happened, *leaves(trace, begin, end)]
+    return (heading(outline, item), "program"), [*facts(trace, begin, end), *leaves(trace, begin, end)]
 
 
 def _statement(trace: Trace, step: int) -> str:
