@@ -1,17 +1,18 @@
 """A step in the words of the stepper's panes, as plain text: for pipes, for screen readers, for whoever has no stepper.
 
-Every pane of ``tui/panes/pane_list.py`` is a view of the same name; ``why`` is the sentence and the rule, ``things``
-what can be asked of the step's tensors and Nodes, with the answers.
+Every pane of ``tui/panes/pane_list.py`` is a view of the same name; ``why`` is the sentence and the rule, ``stack`` the
+whole call chain, ``things`` what can be asked of the step's tensors and Nodes, with the answers.
 """
 
 from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
@@ -21,6 +22,7 @@ from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
 from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
+from dispatchviz.tui.panes.calls_pane import frame_rows
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
@@ -28,9 +30,9 @@ from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
-WHY, THINGS, LOG = "why", "things", "log"
-"""The views that are no panes: the sentence and the rule of a step, the questions of its tensors and Nodes, and the log
-from the step on."""
+WHY, STACK, THINGS, LOG = "why", "stack", "things", "log"
+"""The views that are no panes: the sentence and the rule of a step, all of PyTorch's functions that it is in, the
+questions of its tensors and Nodes, and the log from the step on."""
 
 WIDTH = 100
 """Columns where there is no terminal and COLUMNS says nothing."""
@@ -40,7 +42,7 @@ NARROWEST = 20
 
 def view_names() -> tuple[str, ...]:
     """What there is to see of a step."""
-    return (WHY, *map(_name, (module for _, module in PANES.values())), THINGS, LOG)
+    return (WHY, *map(_name, (module for _, module in PANES.values())), STACK, THINGS, LOG)
 
 
 def _name(module: str) -> str:
@@ -88,9 +90,13 @@ def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
 
 def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
     """The lines of a view of a step, none wider than that."""
-    if name in (WHY, THINGS):
-        rows = _why(trace, at) if name == WHY else _things(trace, at, width)
-        return (part for row in rows for part in wrap(row, width))
+    own: dict[str, Callable[[], Iterable[Line]]] = {
+        WHY: lambda: _why(trace, at),
+        STACK: lambda: frame_rows(whole_stack(trace, at), width),
+        THINGS: lambda: _things(trace, at, width),
+    }
+    if name in own:
+        return (part for row in own[name]() for part in wrap(row, width))
     panes: dict[str, Callable[[Trace, int, int], list[Line]]] = {
         _name(module): rows_of(module) for _, module in PANES.values()
     }

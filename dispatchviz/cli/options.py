@@ -37,8 +37,8 @@ view = click.option(
     "--view",
     metavar="NAME",
     shell_complete=completion.views,
-    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; things: what can be "
-    "asked of its tensors and Nodes; log: the log from it on.",
+    help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; stack: all functions of "
+    "PyTorch that it is in; things: what can be asked of its tensors and Nodes; log: the log from it on.",
 )
 
 KEYMAPS = ("default", "vim", "gdb")

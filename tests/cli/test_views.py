@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.record.events import KernelSelected
+from dispatchviz.core.record.events import KernelEntered, KernelSelected
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import questions, title
 from dispatchviz.explain.things.step_things import things_of
-from dispatchviz.plain_views import LOG, THINGS, WHY, print_step, print_view, view_names
+from dispatchviz.plain_views import LOG, STACK, THINGS, WHY, print_step, print_view, view_names
 from dispatchviz.program import run
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 
@@ -48,8 +50,8 @@ def viewed(trace: Trace, step: int, name: str, capsys: Captured) -> str:
 
 def test_every_pane_is_a_view() -> None:
     assert view_names()[:6] == (WHY, "key-set", "cell", "calls", "source", "graph")
-    assert len(view_names()) == len(set(view_names())) == len(PANES) + 3
-    assert view_names()[-2:] == (THINGS, LOG)
+    assert len(view_names()) == len(set(view_names())) == len(PANES) + 4
+    assert view_names()[-3:] == (STACK, THINGS, LOG)
 
 
 @pytest.mark.parametrize("width", [40, 100, 200])
@@ -58,7 +60,7 @@ def test_a_view_is_in_the_words_of_its_pane(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     at = cell(trace)
-    for name, (_, module) in zip(view_names()[1:-2], PANES.values(), strict=True):
+    for name, (_, module) in zip(view_names()[1:-3], PANES.values(), strict=True):
         text = viewed(trace, at, name, capsys)
         words = " ".join(row.plain for row in rows_of(module)(trace, at, width) if not row.cut).split()
         assert text
@@ -80,6 +82,17 @@ def test_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
     assert text.startswith("AutogradCUDA wins  call of aten::add.Tensor\n")
     assert "= left      {AutogradCUDA, CUDA} → AutogradCUDA\n" in text
     assert "AutogradCUDA     ■     ■       ·     ·     ■     ■  ◀ wins\n" in text
+
+
+def test_the_whole_call_chain_of_a_step(trace: Trace, capsys: Captured) -> None:
+    at = trace.steps_of(KernelEntered)[0]
+    frames = whole_stack(trace, at)
+    rows = viewed(trace, at, STACK, capsys).splitlines()
+    assert len(rows) == len(frames) > len(call_stack(trace, at))
+    for row, frame in zip(rows, frames, strict=True):
+        assert row[2:].startswith(frame.role)
+        assert frame.title[:40] in row
+    assert rows[-1].startswith("▶ ")
 
 
 def test_the_questions_of_the_things_of_a_step(trace: Trace, capsys: Captured) -> None:
@@ -108,7 +121,7 @@ def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:
     assert text.startswith(f"step {at} of {len(trace) - 1} in ")
     titles = ["Why", *(title for title, _ in PANES.values())]
     assert [line for line in text.splitlines() if line in titles] == titles
-    for name in view_names()[1:-2]:
+    for name in view_names()[1:-3]:
         first = viewed(trace, at, name, capsys).splitlines()[0]
         assert f"  {first}\n" in text
 

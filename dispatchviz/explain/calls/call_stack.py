@@ -30,9 +30,17 @@ class Frame:
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    frames = [_program(trace, line) for line in user_stack(trace, seq)]
-    below = [replace(frame, role=frame.role or role_of(trace, event)) for event in events for frame in _frames(event)]
-    return (*frames, *below)
+    return (*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event)))
+
+
+def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:
+    """The program's own, outermost first."""
+    return (_program(trace, line) for line in user_stack(trace, seq))
+
+
+def frames_of(trace: Trace, event: ev.AnyEvent) -> Iterator[Frame]:
+    """What an event puts on the stack, with roles; none for guards, lines and facts."""
+    return (replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(event))
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:

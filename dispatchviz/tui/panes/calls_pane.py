@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_roles import YOURS
 from dispatchviz.explain.calls.call_stack import Frame, call_stack
@@ -10,12 +12,16 @@ from dispatchviz.tui.text.styled_line import PATH, Line, line
 WIDE = 60
 """From this width on a frame's role stands beside it."""
 
-LONGEST_ROLE = 18
+LONGEST_ROLE = 20
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """A row per frame; a click goes to the step that entered it."""
-    frames = call_stack(trace, at)
+    return frame_rows(call_stack(trace, at), width)
+
+
+def frame_rows(frames: Sequence[Frame], width: int) -> list[Line]:
+    """The same of any stack."""
     if not frames:
         return [line(("No call is running at this step.", "dim"))]
     roles = min(max(len(frame.role) for frame in frames), LONGEST_ROLE) if width >= WIDE else 0
