@@ -29,6 +29,7 @@ from dispatchviz.core.table.pytorch_registrations import (
     pytorch_registrations,
     pytorch_registry,
 )
+from tests.amounts import amount
 from tests.core.experiments import with_fallbacks
 from truth import records
 
@@ -69,7 +70,7 @@ def test_the_stored_keys_are_pytorchs() -> None:
 
 
 @pytest.mark.record("dispatch_registrations")
-@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stored sequences are PyTorch's; so are others, which the model has not seen."""
     from tests.core import test_replay
