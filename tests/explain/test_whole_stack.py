@@ -45,6 +45,13 @@ def test_add_from_python_to_its_impl_function() -> None:
     assert titles(source, 4, ev.ImplEntered) == ADD
 
 
+def test_the_role_of_an_entry_point_says_whose_it_is() -> None:
+    trace = traced(OWN)
+    for call in trace.steps_of(ev.Dispatched):
+        entry = whole_stack(trace, call)[-1]
+        assert entry.role == ("operator" if entry.title.startswith("at::_ops::") else "dispatcher")
+
+
 def test_the_short_stack_is_a_part_of_the_whole() -> None:
     trace = traced(OWN)
     for at in range(len(trace)):

@@ -76,12 +76,17 @@ def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     for event in events:
         frames = list(frames_of(trace, event))
         if isinstance(event, ev.Dispatched):
-            frames = [*_api(event, caller), *(replace(frame, role="operator") for frame in frames)]
+            frames = [*_api(event, caller), *map(_entry, frames)]
         elif isinstance(event, ev.KernelEntered):
             found[-1:] = _between(trace, event, found[-1])
             caller = event.pytorch_file
         found += frames
     return tuple(found)
+
+
+def _entry(frame: Frame) -> Frame:
+    """An operator's own function is not the dispatcher's, which has a frame here."""
+    return replace(frame, role="operator") if frame.title.startswith("at::_ops::") else frame
 
 
 def _api(call: ev.Dispatched, caller: str) -> Iterator[Frame]:
