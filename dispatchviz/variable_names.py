@@ -38,7 +38,8 @@ class Names:
         self.shadowed: dict[str, list[Variable]] = {}
         """By function, the variables outside of it that cannot be seen while it runs: it has one that is called so."""
         self.running: set[str] = set()
-        """Functions that have bound a variable and are not over."""
+        """Functions that have bound a variable and are not over. NB: of one that calls itself, all calls are one: when
+        the inner one is over, so are the outer one's names until it binds another."""
         self._below: dict[Variable, tuple[Variable, ...]] = {}
         """Variables to the names of what their values hold."""
         self._holders: dict[Variable, weakref.ref[Any]] = {}
