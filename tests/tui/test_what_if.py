@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -324,42 +326,41 @@ def source_text(trace: Trace, at: int) -> str:
     return "" if found is None else trace.header.sources[found.file].splitlines()[found.line - 1]
 
 
-def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
+def opened_by(story: Callable[[Reader, list[Any]], Awaitable[None]], tmp_path: Path) -> list[Any]:
+    """What the stepper gives way to after a story on line 6 of the founding program."""
     trace = script(tmp_path, FORUM)
     session = Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])
-    opens = []
+    opens: list[Any] = []
 
-    async def story(reader: Reader) -> None:
+    async def told(reader: Reader) -> None:
         app: StepperApp = reader.app
         app.exit = lambda result=None, *_: opens.append(result)  # type: ignore[method-assign]
         await reader.press("W", "enter")
-        assert reader.sees("Running with line 6: no_grad ... Esc stops it")
-        await reader.press("down", "enter")
+        await story(reader, opens)
         await reader.until(lambda: bool(opens))
 
-    read_session(session, story)
-    assert callable(opens[0])
+    read_session(session, told)
+    return opens
+
+
+def test_enter_runs_the_program_and_opens_both_runs(tmp_path: Path) -> None:
+    async def story(reader: Reader, _: list[Any]) -> None:
+        assert reader.sees("Running with line 6: no_grad ... Esc stops it")
+        await reader.press("down", "enter")
+
+    assert callable(opened_by(story, tmp_path)[0])
 
 
 def test_what_comes_while_the_palette_is_open_waits_behind_it(tmp_path: Path) -> None:
-    trace = script(tmp_path, FORUM)
-    session = Session(trace, line(trace, 6), run_arguments=[str(tmp_path / "script.py")])
-    opens = []
-
-    async def story(reader: Reader) -> None:
-        app: StepperApp = reader.app
-        app.exit = lambda result=None, *_: opens.append(result)  # type: ignore[method-assign]
-        await reader.press("W", "enter")
-        screen = app.screen
+    async def story(reader: Reader, opens: list[Any]) -> None:
+        screen = reader.app.screen
         await reader.press("ctrl+p")
-        assert app.screen is not screen
+        assert reader.app.screen is not screen
         await reader.until(lambda: screen._ended is not None)  # type: ignore[attr-defined]
         assert not opens
         await reader.press("escape")
-        await reader.until(lambda: bool(opens))
 
-    read_session(session, story)
-    assert callable(opens[0])
+    assert callable(opened_by(story, tmp_path)[0])
 
 
 def test_escape_stops_a_program_that_does_not_end(tmp_path: Path) -> None:
