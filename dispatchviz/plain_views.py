@@ -1,7 +1,9 @@
 """A step in the words of the stepper's panes, as plain text: for pipes, for screen readers, for whoever has no stepper.
 
 Every pane of ``tui/panes/pane_list.py`` is a view of the same name; ``why`` is the sentence and the rule, ``stack`` the
-whole call chain, ``things`` what can be asked of the step's tensors and Nodes, with the answers.
+whole call chain, ``things`` what can be asked of the step's tensors and Nodes, with the answers, ``registration`` how
+the table of its operator was filled, ``then-and-now`` what many have read of it beside what is so today, ``because``
+why it is so.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
@@ -22,17 +23,21 @@ from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
 from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
-from dispatchviz.tui.panes.calls_pane import frame_rows
+from dispatchviz.tui.panes.calls_pane import whole_rows
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.screens.registration_rows import history_rows
+from dispatchviz.tui.screens.then_and_now_rows import reason_rows, statement_rows
 from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
-WHY, STACK, THINGS, LOG = "why", "stack", "things", "log"
+WHY, STACK, THINGS, REGISTRATION, LOG = "why", "stack", "things", "registration", "log"
+THEN_AND_NOW, BECAUSE = "then-and-now", "because"
 """The views that are no panes: the sentence and the rule of a step, all of PyTorch's functions that it is in, the
-questions of its tensors and Nodes, and the log from the step on."""
+questions of its tensors and Nodes, the history of its operator's table, the log from the step on; statements of texts
+that many have read, and reasons."""
 
 WIDTH = 100
 """Columns where there is no terminal and COLUMNS says nothing."""
@@ -42,7 +47,8 @@ NARROWEST = 20
 
 def view_names() -> tuple[str, ...]:
     """What there is to see of a step."""
-    return (WHY, *map(_name, (module for _, module in PANES.values())), STACK, THINGS, LOG)
+    panes = map(_name, (module for _, module in PANES.values()))
+    return (WHY, *panes, STACK, THINGS, REGISTRATION, THEN_AND_NOW, BECAUSE, LOG)
 
 
 def _name(module: str) -> str:
@@ -70,6 +76,18 @@ def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) ->
         _print(_rows(trace, at, name, _width()), pager)
 
 
+def view_text(trace: Trace, step: int, name: str, width: int = WIDTH) -> str:
+    """One view of a step as text that wide, without colours; DispatchvizError if no view is called so."""
+    check_view(name)
+    return "\n".join("".join(text for text, _ in _without_end(row)) for row in _rows(trace, step, name, width))
+
+
+def print_stack(trace: Trace, step: int, fold: bool, pager: bool = True) -> None:
+    """Prints the whole call chain of a step, folded by role or not."""
+    width = _width()
+    _print((part for row in whole_rows(trace, step, width, fold) for part in wrap(row, width)), pager)
+
+
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:
     """Prints the whole step: where it is, the sentence and all panes."""
     _print(_step(trace, at, _width()), pager)
@@ -92,8 +110,11 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
     """The lines of a view of a step, none wider than that."""
     own: dict[str, Callable[[], Iterable[Line]]] = {
         WHY: lambda: _why(trace, at),
-        STACK: lambda: frame_rows(whole_stack(trace, at), width),
+        STACK: lambda: whole_rows(trace, at, width),
         THINGS: lambda: _things(trace, at, width),
+        REGISTRATION: lambda: history_rows(trace, at, width),
+        THEN_AND_NOW: lambda: statement_rows(trace, at, width),
+        BECAUSE: lambda: reason_rows(trace, at, width),
     }
     if name in own:
         return (part for row in own[name]() for part in wrap(row, width))

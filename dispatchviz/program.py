@@ -161,11 +161,20 @@ def _run_recorded(
         with told_of_writes(sys.stdout, watcher.wrote) as stop_telling, told_of_warnings(watcher.warning_shown):
             family = _family(watcher, trace, keeper, stop_telling)
             with in_family(family), finished_first(keeper), progress_of(lambda: _count(watcher)), _recorded(watcher):
-                end = run_to_its_end(program.begin, space, program.shows_errors)
+                end = run_to_its_end(lambda space: _begin(program, space, watcher), space, program.shows_errors)
                 location = ("", 0) if end.error is None else watcher.raised(end.error, traceback_of(end.error))
         clear_main(space)
     _end_child(family, end)
     return end, location
+
+
+def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -> None:
+    """Begins it; what the traceback of its error keeps is freed when it is over, which is no part of it."""
+    try:
+        program.begin(space)
+    except BaseException:
+        watcher.end()
+        raise
 
 
 def _count(watcher: ProgramRecorder) -> int:

@@ -130,7 +130,7 @@ class ProgramRecorder(Recorder):
         """The frame that calls begins a statement."""
         if len(self.notes) > self.many_notes:
             self.hand_over()
-        self._last_error = None  # it would keep its frames, and their tensors, alive
+        self._last_error = None
         frame = _getframe(_CALLER)
         if self._top == id(frame) and self._top_code is frame.f_code:
             self.note(("line_reached", frame.f_code, line))

@@ -255,7 +255,8 @@ def test_after_every_return_to_a_line_it_is_the_line_that_is_recorded(
 
 NOT_FOUND = (ev.TensorCreated, ev.NodeCreated, ev.NodeFinished)
 """Of ``record()``: the state of a generator as a tensor, a Function's Node made by hand, the end of a Function's Node.
-They are noted in passing, without a look at the frames, and told under the line before."""
+They are noted in passing, without a look at the frames, and told under the line before. So is each Node that is freed.
+"""
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -270,7 +271,7 @@ def test_every_event_of_a_recording_is_recorded_under_the_line_that_python_runs(
             (tmp_path / str(number)).mkdir()
             count, differences = _recorded(source, tmp_path / str(number))
             events += count
-            late += differences
+            late += [difference for difference in differences if type(difference.event) is not ev.NodeDeleted]
     print(f"{len(sources)} programs, {events} events compared, {len(late)} told a line late")
     assert [difference for difference in late if not isinstance(difference.event, NOT_FOUND)] == []
     assert len(late) * 10_000 < events

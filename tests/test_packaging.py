@@ -122,6 +122,7 @@ def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
     sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dispatchviz").rglob("*") if p.suffix in DATA}
     assert sources <= names
     assert {"dispatchviz/py.typed", "dispatchviz/core/native/derivatives.yaml"} <= names
+    assert "dispatchviz/explain/codegen/kept/LICENSE" in names  # of the texts beside it, which are PyTorch's
     assert not [name for name in names if name.startswith(("tests", "examples", "scripts", "truth"))]
     shipped = (path for path in (ROOT / "examples").rglob("*") if path.suffix in (".py", ".md"))
     assert {f"dispatchviz/{path.relative_to(ROOT).as_posix()}" for path in shipped} <= names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.cli import lookup as looking_up
 from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
+from dispatchviz.errors import DispatchvizError
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
@@ -12,11 +13,15 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.explain.codegen.codegen_card import CodegenCard
-    from dispatchviz.explain.codegen.torchgen_output import Real
+    from dispatchviz.explain.codegen.torchgen_texts import Real
     from dispatchviz.render.console import Console
 
 OPTIONS = (
     Option("real", "--real", "Also show what PyTorch's own torchgen generates; needs an installed torch."),
+    Option("file", "--file", "Alone: the C++ that torchgen writes into a file for it.", "NAME"),
+    Option(
+        "structured", "--structured", "Alone: the classes of its structured kernel, and how its three entries differ."
+    ),
     Option("plain", "--plain", "No colours."),
     BUILD,
     JSON,
@@ -24,52 +29,121 @@ OPTIONS = (
 ARGUMENTS = (Argument("operator", "OP", "operators"),)
 
 
-def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str | None) -> int:
+def run(
+    real: bool,
+    file: str | None,
+    structured: bool,
+    plain: bool,
+    build: str | None,
+    as_json: bool,
+    operator: str | None,
+) -> int:
     """What the code generators make of an operator.
 
-    Its entries in native_functions.yaml and derivatives.yaml, what calls what, every generated function with its file
-    at PyTorch and here, and what PyTorch registers besides. OP is a name as you would write it: add, torch.add,
-    aten::add.Tensor, aten.add.Tensor; or that of a Node: AddBackward0.
+    What they are for; its entries in native_functions.yaml and derivatives.yaml; which part of torchgen writes what
+    into which file; what calls what; every generated function with its file at PyTorch and here; what PyTorch registers
+    besides. OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor; or that of a Node:
+    AddBackward0. NAME of --file is a file's name, with folders or without: VariableType_2.cpp, VariableType.
 
     \b
     Examples:
       dispatchviz codegen add
+      dispatchviz codegen add --file VariableType
+      dispatchviz codegen add --structured
       dispatchviz codegen AddBackward0
     """
+    others = {"--json": as_json, "--real": real, "--build": build is not None, "--file": file is not None}
+    if structured and any(others.values()):
+        given = next(option for option in others if others[option])
+        raise DispatchvizError(f"--structured is shown alone, without {given}")
     if as_json:
-        card, theirs, _ = _cards(real, build, operator)
-        looking_up.print_json({"ours": card, "torchgen": theirs} if theirs else card)
+        looking_up.print_json(_json(real, file, build, operator))
         return 0
     from dispatchviz.render.console import Console, terminal
 
     console = Console(terminal().width, colours=False) if plain else terminal()
-    console.print(lines(console, real, build, operator))
+    console.print(lines(console, real, file, structured, build, operator))
     return 0
 
 
-def lines(console: Console, real: bool, build: str | None, operator: str | None) -> Iterator[str]:
+def _json(real: bool, file: str | None, build: str | None, operator: str | None) -> object:
+    """What ``--json`` prints."""
+    if file is not None:
+        from dispatchviz.render.cards.torchgen_text import texts_in
+
+        name, texts = _texts(real, operator)
+        return {"operator": name, "files": dict(texts_in(texts, name, file))}
+    card, theirs, _ = _cards(real, build, operator)
+    return {"ours": card, "torchgen": theirs} if theirs else card
+
+
+def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
+    """The text of ``--structured``. DispatchvizError for an operator whose kernels are not structured."""
+    from dispatchviz.explain.codegen.structured_classes import family_of
+    from dispatchviz.render.cards import structured_text
+
+    op, _, found = _operator("cuda", operator)
+    family = family_of(op.name.removeprefix("aten::"))
+    if family is None:
+        raise DispatchvizError(
+            f"{op.name} has no structured kernel that dispatchviz knows: its entry has neither "
+            "structured: nor structured_delegate: (dispatchviz codegen add --structured shows one that has)"
+        )
+    yield console.heading(op.name) + f"  of the family {', '.join(family.operators.values())}"
+    yield from structured_text.structured_lines(family, console)
+    yield from looking_up.remark_lines(found, console)
+
+
+def lines(
+    console: Console, real: bool, file: str | None, structured: bool, build: str | None, operator: str | None
+) -> Iterator[str]:
     """The text."""
     from dispatchviz.render.cards.codegen_text import codegen_lines
 
+    if structured:
+        yield from structured_lines(console, operator)
+        return
+    if file is not None:
+        from dispatchviz.render.cards.torchgen_text import text_lines, texts_in
+
+        name, texts = _texts(real, operator)
+        yield from text_lines(name, texts, texts_in(texts, name, file), console)
+        return
     card, theirs, found = _cards(real, build, operator)
     yield from codegen_lines(card, console, theirs)
     yield from looking_up.remark_lines(found, console)
 
 
 def _cards(real: bool, build: str | None, operator: str | None) -> tuple[CodegenCard, Real | None, Found]:
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.codegen.codegen_card import codegen_card
+    from dispatchviz.explain.codegen.torchgen_output import real as torchgens
+
+    op, chosen, found = _operator(build, operator)
+    theirs = torchgens(op) if real else None
+    return codegen_card(op, chosen, theirs), theirs, found
+
+
+def _texts(real: bool, operator: str | None) -> tuple[str, Real]:
+    """An operator's full name, and what torchgen writes for it. DispatchvizError if that is not kept."""
+    op, _, _ = _operator("cuda", operator)
+    if real:
+        from dispatchviz.explain.codegen.torchgen_output import real as torchgens
+
+        return op.name, torchgens(op)
+    from dispatchviz.explain.codegen.kept_texts import kept
+    from dispatchviz.render.cards.torchgen_text import not_kept
+
+    texts = kept(op.name.removeprefix("aten::"))
+    if texts is None:
+        raise DispatchvizError(not_kept(op.name))
+    return op.name, texts
+
+
+def _operator(build: str | None, operator: str | None) -> tuple[OperatorEntry, str, Found]:
     from dispatchviz.explain.codegen.generated_functions import operator_of_node
 
     if operator is None:
         raise DispatchvizError("name an operator, such as: dispatchviz codegen add (see dispatchviz codegen --help)")
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator_of_node(operator) or operator)
-    return codegen_card(op, chosen), _torchgens(op) if real else None, found
-
-
-def _torchgens(op: OperatorEntry) -> Real:
-    from dispatchviz.explain.codegen.generated_functions import node_of
-    from dispatchviz.explain.codegen.torchgen_output import real
-
-    return real(op, node_of(op.name.removeprefix("aten::")))
+    return op, chosen, found

@@ -38,7 +38,8 @@ view = click.option(
     metavar="NAME",
     shell_complete=completion.views,
     help="Print one view of a step and exit: why, key-set, cell, calls, source, graph, ...; stack: all functions of "
-    "PyTorch that it is in; things: what can be asked of its tensors and Nodes; log: the log from it on.",
+    "PyTorch that it is in; things: what can be asked of its tensors and Nodes; registration: how the table of its "
+    "operator was filled; log: the log from it on.",
 )
 
 KEYMAPS = ("default", "vim", "gdb")

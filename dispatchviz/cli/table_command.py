@@ -9,15 +9,30 @@ TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+    from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.cells.computed_table import TableCard
     from dispatchviz.explain.cells.operators.operator_names import Found
+    from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
     from dispatchviz.render.console import Console
 
-OPTIONS = (Option("everything", "--all", "All 137 cells, each on its own."), BUILD, JSON)
+OPTIONS = (
+    Option("everything", "--all", "All 137 cells, each on its own."),
+    Option(
+        "history",
+        "--history",
+        "How it was filled: each TORCH_LIBRARY block, one after the other, the cells and the mask that it changed; "
+        "with KEYs, what came into their cells.",
+    ),
+    BUILD,
+    JSON,
+)
 ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "[KEY...]", "keys", many=True))
 
 
-def run(everything: bool, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
+def run(
+    everything: bool, history: bool, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]
+) -> int:
     """The computed dispatch table of an operator: cell, key, kernel, reason, where it was registered.
 
     OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor. Cells with the same kernel
@@ -28,21 +43,31 @@ def run(everything: bool, build: str | None, as_json: bool, operator: str | None
       dispatchviz table add
       dispatchviz table aten::add.Tensor CUDA AutogradCUDA
       dispatchviz table --build cpu --all linear
+      dispatchviz table add --history
+      dispatchviz table add AutogradCPU --history
     """
     if as_json:
-        looking_up.print_json(_card(operator, keys, build)[0])
+        looking_up.print_json((_history if history else _card)(operator, keys, build)[0])
         return 0
     from dispatchviz.render.console import terminal
 
     console = terminal()
-    console.print(lines(console, everything, build, operator, keys))
+    console.print(lines(console, everything, history, build, operator, keys))
     return 0
 
 
 def lines(
-    console: Console, everything: bool, build: str | None, operator: str | None, keys: tuple[str, ...]
+    console: Console,
+    everything: bool,
+    history: bool,
+    build: str | None,
+    operator: str | None,
+    keys: tuple[str, ...],
 ) -> Iterator[str]:
     """The text."""
+    if history:
+        yield from _history_text(console, everything, build, operator, keys)
+        return
     from dispatchviz.render.cards.table_text import table_lines
 
     card, found = _card(operator, keys, build)
@@ -50,13 +75,38 @@ def lines(
     yield from looking_up.remark_lines(found, console)
 
 
+def _history_text(
+    console: Console, everything: bool, build: str | None, operator: str | None, keys: tuple[str, ...]
+) -> Iterator[str]:
+    from dispatchviz.explain.keys.key_names import runtime_keys
+    from dispatchviz.render.cards.registration_text import history_lines
+
+    history, found = _history(operator, keys, build)
+    yield from history_lines(history, runtime_keys(keys), everything, console)
+    yield from looking_up.remark_lines(found, console)
+
+
 def _card(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[TableCard, Found]:
-    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.computed_table import table_card
     from dispatchviz.explain.keys.key_names import runtime_keys
+
+    op, _, chosen, found = _operator(operator, build)
+    return table_card(op, chosen, runtime_keys(keys)), found
+
+
+def _history(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[RegistrationHistory, Found]:
+    from dispatchviz.explain.cells.registration.registration_history import registration_history
+    from dispatchviz.explain.keys.key_names import runtime_keys
+
+    op, registry, chosen, found = _operator(operator, build)
+    return registration_history(op, registry, chosen, runtime_keys(keys)), found
+
+
+def _operator(operator: str | None, build: str | None) -> tuple[OperatorEntry, Registry, str, Found]:
+    from dispatchviz.errors import DispatchvizError
 
     if operator is None:
         raise DispatchvizError("name an operator, such as: dispatchviz table add (see dispatchviz table --help)")
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
-    return table_card(op, chosen, runtime_keys(keys)), found
+    return op, registry, chosen, found

@@ -6,6 +6,7 @@ from typing import Any
 
 from dispatchviz.core.thread.guards import InferenceMode, set_grad_mode
 from dispatchviz.core.thread.thread_state import restore_state, thread
+from dispatchviz.torch._C._engine import _set_grad_layout_enforcement_enabled
 from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
 
 
@@ -65,6 +66,30 @@ class set_grad_enabled(_GradMode):
 
     def __repr__(self) -> str:
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
+
+
+class enforce_grad_layout_policy(DecoratorContextManager):
+    """Whether a first gradient must have the strides of its leaf to become ``.grad`` without a copy; acts at once."""
+
+    def __init__(self, enable: bool = True) -> None:
+        self.prev = thread.state.grad_layout_enforced
+        _set_grad_layout_enforcement_enabled(enable)
+        self.mode = enable
+
+    def __call__(self, function: Any) -> Any:
+        """The function in this mode; where it is defined, the old one holds again."""
+        thread.state.grad_layout_enforced = self.prev
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        thread.state.grad_layout_enforced = self.prev
+
+    def clone(self) -> enforce_grad_layout_policy:
+        """Another one of the same mode, which acts at once."""
+        return type(self)(self.mode)
 
 
 class inference_mode(DecoratorContextManager):

@@ -9,7 +9,7 @@ Not here: actions that only change which panes are seen (``screens/stepper_scree
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
@@ -17,7 +17,8 @@ from textual.screen import ModalScreen
 from dispatchviz.core.record.events import ErrorRaised
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.commands import crossing, going, moves, predicting, searching, sharing
-from dispatchviz.tui.keymap import QUIT, key_of
+from dispatchviz.tui.keymap import QUIT, key_of, pane_key
+from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE
 from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
 from dispatchviz.tui.questions.filter_question import FilterQuestion
 from dispatchviz.tui.questions.mark_question import toggle_mark
@@ -81,6 +82,48 @@ def codegen(session: Session) -> Reply:
         f"{operator} is not PyTorch's: nothing was generated for it" if operator else "No operator runs at this step"
     )
     return Update(session.cursor, line((f" {reason}", "hint")))
+
+
+def then_and_now(session: Session) -> Overlay:
+    """What many have read of this step, what is so today, and why."""
+    from dispatchviz.tui.screens.then_and_now_screen import ThenAndNowScreen
+
+    return Overlay(lambda view: ThenAndNowScreen(session.cursor, view.palette))
+
+
+def registration(session: Session) -> Reply:
+    """How the table of the operator that this step is about was filled."""
+    from dispatchviz.explain.cells.registration.program_registrations import history_at
+    from dispatchviz.explain.codegen.operator_at_step import operator_at
+    from dispatchviz.tui.screens.registration_rows import refusal
+    from dispatchviz.tui.screens.registration_screen import RegistrationScreen
+
+    trace, at = session.trace, session.cursor.at
+    operator = operator_at(trace, at)
+    history = history_at(trace, operator, at) if operator else None
+    if history is None:
+        return Update(session.cursor, line((f" {refusal(operator)}", "hint")))
+    here = [step.number for step in history.steps if step.step == at]
+    first = next(step.number for step in history.steps if step.makes_operator)
+    return Overlay(lambda view: RegistrationScreen(history, here[0] if here else first, view.palette))
+
+
+def frames(session: Session) -> Update:
+    """The call stack with more of PyTorch's functions, then short again."""
+    from dispatchviz.tui.panes.calls_pane import TITLES
+
+    kinds = tuple(TITLES)
+    how = kinds[(kinds.index(session.cursor.frames) + 1) % len(kinds)]
+    shown = f"The Calls pane ({pane_key(CALLS)}) shows the {TITLES[how] or 'short stack'}"
+    return Update(replace(session.cursor, frames=how), line((f" {shown}", "hint")))
+
+
+def engine(session: Session) -> Update:
+    """All sections of the engine's pane unfolded, then again those alone that the step is about."""
+    unfolds = not session.cursor.unfolds_engine
+    shown = "all sections" if unfolds else "the sections that the step is about"
+    said = line((f" The Engine pane ({pane_key(ENGINE)}) unfolds {shown}", "hint"))
+    return Update(replace(session.cursor, unfolds_engine=unfolds), said)
 
 
 def marks(session: Session) -> Reply:
@@ -195,6 +238,10 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "whole": whole,
     "traceback": traceback,
     "codegen": codegen,
+    "then_and_now": then_and_now,
+    "registration": registration,
+    "frames": frames,
+    "engine": engine,
     "predict": predict,
     "help": help_of_pane,
     "copy_link": sharing.copy_link,

@@ -66,6 +66,7 @@ UNSEEN = {
     "result hashed": "a recording that is asked for hashes (`--hashes`)",
     "numbers recorded": "a recording that is asked for the numbers of small tensors (`--values`)",
     "numbers not recorded": "a recording that is asked for the numbers of small tensors (`--values`)",
+    "backward on a thread of the pool": "61 backward passes within each other",
     "meta checks": "a meta function that is interrupted before it asks for its output",
 }
 """Kinds that no program or command below comes to, and what would."""

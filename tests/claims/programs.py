@@ -7,7 +7,7 @@ from tests.claims import pruning_programs
 from truth.programs import PROGRAMS
 from truth.questions.autograd_programs import program
 
-RANDOM = amount(100, 300)
+RANDOM = amount(60, 300)
 """Seeds of random programs about autograd, besides the stored programs."""
 
 LEFT_OUT = ("threading", "# no log")

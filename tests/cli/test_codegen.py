@@ -14,6 +14,7 @@ from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.codegen_card import CodegenCard, codegen_card
 from dispatchviz.explain.codegen.definitions import CORE, FUNCTIONS, entry, names, table, text_of
 from dispatchviz.explain.codegen.generated_functions import TABLES, node_of, operator_of_node
+from dispatchviz.explain.codegen.kept_texts import kept
 
 from .command import dispatchviz
 
@@ -48,10 +49,10 @@ def test_the_places_of_add_are_pytorchs() -> None:
         "AddBackward0::apply": "Functions.cpp",
         'm.def("add.Tensor")': "RegisterSchema.cpp",
     }
-    assert {file.rpartition("/")[2] for file, _ in card("add.Tensor").files} == {
-        "add_ops.h", "add.h", "add_native.h", "add_meta.h", "add_cpu_dispatch.h", "add_cuda_dispatch.h",
-        "add_meta_dispatch.h", "add_compositeexplicitautogradnonfunctional_dispatch.h", "RedispatchFunctions.h",
-        "TensorBody.h", "Functions.h", "python_functions_4.cpp",
+    assert {file.file.rpartition("/")[2] for file in card("xlogy.Tensor").files} == {  # its texts are not kept
+        "xlogy_ops.h", "xlogy.h", "xlogy_native.h", "xlogy_meta.h", "xlogy_cpu_dispatch.h", "xlogy_cuda_dispatch.h",
+        "xlogy_meta_dispatch.h", "xlogy_compositeexplicitautogradnonfunctional_dispatch.h", "RedispatchFunctions.h",
+        "TensorBody.h", "Functions.h", "python_functions_1.cpp",
     }  # fmt: skip
 
 
@@ -145,14 +146,11 @@ def test_a_composite_shows_what_it_calls() -> None:
 
 
 def test_an_operator_that_we_do_not_have_says_so_and_shows_what_is_known() -> None:
-    unknown = next(name for name in pytorch_operators() if name == "aten::xlogy.Tensor" or not implemented(name))
+    unknown = next(name for name in pytorch_operators() if name.startswith("aten::") and not implemented(name))
     ended = dispatchviz("codegen", unknown)
     assert ended.status == 0
     assert f"dispatchviz does not implement {unknown}" in " ".join(ended.out.split())
-    xlogy = card("xlogy.Tensor")
-    if not xlogy.functions:
-        assert ("Autograd", "VariableType::xlogy_Tensor") in {(r.key, r.name) for r in xlogy.registered}
-        assert ("build/aten/src/ATen/Operators_1.cpp", "at::_ops::xlogy_Tensor::call and redispatch") in xlogy.files
+    assert any("Operators_" in file.file for file in card(unknown.removeprefix("aten::")).files)
 
 
 def test_operators_that_torchgen_does_not_define_claim_no_files() -> None:
@@ -196,6 +194,71 @@ def test_bindings_of_modules_have_files_of_their_own() -> None:
 
 
 def test_our_shortened_entries_are_not_shown_as_pytorchs() -> None:
-    said = " ".join(dispatchviz("codegen", "add").out.split())
+    said = " ".join(dispatchviz("codegen", "xlogy.Tensor").out.split())
     assert "Entries of dispatchviz's yaml files In the grammar of PyTorch's own files, and shortened" in said
-    assert "--real shows PyTorch's own entries" in said
+    assert "aten::xlogy.Tensor is none of them. With torch installed, dispatchviz codegen xlogy.Tensor --real" in said
+
+
+def test_pytorchs_entries_are_whole_and_every_file_has_its_writer_and_its_lines() -> None:
+    out = dispatchviz("codegen", "add").out
+    assert "\n        NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA: NestedTensor_add_Tensor\n" in out
+    assert "\n      result: self_t + maybe_multiply(other_t, alpha)\n" in out
+    assert "SparseCsrCPU, SparseCsrMeta: add_out_sparse_compressed_cpu" in out  # of the out form
+    assert "by gen_variable_type_func in tools/autograd/gen_variable_type.py, into VariableType.cpp\n      76  " in out
+    for name in ("add.Tensor", "t", "randn", "copy_"):
+        found, texts = card(name), kept(name)
+        assert texts is not None
+        assert {file.file: file.lines for file in found.files} == texts.files()
+        assert found.lines == sum(texts.text(file).count("\n") + 1 for file in texts.files()) - sum(
+            len(texts.of(file)) - 1
+            for file in texts.files()  # empty lines between two pieces
+        )
+
+
+def test_the_text_of_a_file_is_shown_alone() -> None:
+    out = dispatchviz("codegen", "add", "--file", "VariableType").out
+    first, empty, *code = out.splitlines()
+    assert first.startswith("torch/csrc/autograd/generated/VariableType_2.cpp: what torchgen (2.13.0) writes for")
+    assert (empty, code[0].partition("(")[0]) == ("", "at::Tensor add_Tensor")
+    assert "  c10::intrusive_ptr<AddBackward0> grad_fn;" in code
+    found = json.loads(dispatchviz("codegen", "AddBackward0", "--file", "NativeFunctions.h", "--json").out)
+    assert found["operator"] == "aten::add.Tensor"
+    assert "struct TORCH_API structured_ufunc_add_CPU" in found["files"]["build/aten/src/ATen/ops/add_native.h"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("add", "--file", "VariableType_3.cpp"),
+            "nothing of aten::add.Tensor into 'VariableType_3.cpp'; it does into:",
+        ),
+        (("xlogy.Tensor", "--file", "VariableType"), "dispatchviz codegen xlogy.Tensor --real shows them"),
+        (("add", "--file", "x", "--structured"), "--structured is shown alone, without --file"),
+    ],
+)
+def test_files_that_are_not_there(words: tuple[str, ...], said: str) -> None:
+    done = dispatchviz("codegen", *words)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+
+
+def test_the_classes_of_a_structured_kernel_are_shown_alone() -> None:
+    done = dispatchviz("codegen", "add", "--structured")
+    assert "structured_ufunc_add_CPU_inplace" in done.out
+    assert "AddBackward0" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("linear", "--structured"), "aten::linear has no structured kernel"),
+        (("add", "--structured", "--json"), "--structured is shown alone, without --json"),
+        (("add", "--structured", "--real"), "--structured is shown alone, without --real"),
+        (("add", "--structured", "--build", "cpu"), "--structured is shown alone, without --build"),
+    ],
+)
+def test_what_has_no_such_classes_and_what_does_not_go_together(words: tuple[str, ...], said: str) -> None:
+    done = dispatchviz("codegen", *words)
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err

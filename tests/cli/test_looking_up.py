@@ -69,6 +69,40 @@ def test_json_of_a_table() -> None:
     ]
 
 
+def test_the_history_of_a_cell() -> None:
+    ended = dispatchviz("table", "add", "AutogradCPU", "Fake", "--history", "--build", "cpu")
+    assert (ended.status, ended.err) == (0, "")
+    before, fallback, alias, end = ended.out.rstrip().split("\n\n")[-5:-1]
+    assert "never when the operator is called." in before
+    assert fallback.startswith("27  fallback  aten/src/ATen/core/VariableFallbackKernel.cpp:66\n")
+    assert "● AutogradCPU: no kernel → autograd_fallback [backend fallback]" in fallback
+    assert "TORCH_LIBRARY_IMPL(aten, Autograd, m) {\n" in alias
+    assert "autograd_fallback [backend fallback] → VariableType::add_Tensor [autograd kernel]" in alias
+    assert "The alias Autograd covers 18 keys" in alias
+    assert end.startswith("Empty from first to last: Fake.\n[backend fallback]")
+
+
+def test_the_whole_history_folded_and_all_of_it() -> None:
+    folded = dispatchviz("table", "aten::empty.memory_format", "--history").out
+    assert "PyTorch promises no order" in folded
+    assert "setOperatorHasFallthroughForKey(BackendSelect, false): the key is back in the mask" in folded
+    assert folded.count("A fallback is for all operators") < 5
+    everything = dispatchviz("table", "aten::empty.memory_format", "--history", "--all").out
+    assert (
+        "TORCH_LIBRARY_IMPL(_, BackendSelect, m) { m.fallback(torch::CppFunction::makeFallthrough()); }" in everything
+    )
+    assert everything.count("A fallback is for all operators") == 38
+    assert len(everything.splitlines()) > len(folded.splitlines())
+
+
+def test_json_of_a_history() -> None:
+    history = json.loads(dispatchviz("table", "relu", "CPU", "--history", "--json").out)
+    (step,) = history["steps"]
+    assert (step["kind"], step["key"], step["kernel"]) == ("kernel", "CPU", "wrapper_CPU__relu")
+    assert step["changes"][0]["before"] == {"kernel": "", "reason": "missing"}
+    assert step["changes"][0]["keys"] == ["CPU"]
+
+
 def test_why_in_text_and_json() -> None:
     ended = dispatchviz("why", "aten::linear", "PrivateUse1")
     assert ended.status == 0
@@ -164,7 +198,7 @@ def test_a_build_that_the_environment_names_wrongly(monkeypatch: pytest.MonkeyPa
 
 def test_the_quick_reader_and_click_read_alike() -> None:
     lines = {
-        "table": [["add"], ["add", "CPU", "--all"], ["--json", "add", "--build", "cpu", "CUDA", "Meta"]],
+        "table": [["add"], ["add", "CPU", "--all", "--history"], ["--json", "add", "--build", "cpu", "CUDA", "Meta"]],
         "why": [["add", "CPU"], ["--error", "-", "--json"], ["add", "CPU", "CUDA", "--build", "cuda"]],
         "codegen": [["add"], ["--json", "add.Tensor"], ["mm", "--plain", "--real", "--build", "cpu"]],
         "keys": [[], ["CPU", "3"], ["--layout", "1.12", "7", "--operators"]],
@@ -178,7 +212,15 @@ def test_the_quick_reader_and_click_read_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["keys"], ["table", "add"], ["why", "linear", "PrivateUse1"], ["keys", "32769"], ["codegen", "mm"]]
+    "words",
+    [
+        ["keys"],
+        ["table", "add"],
+        ["table", "add", "--history"],
+        ["why", "linear", "PrivateUse1"],
+        ["keys", "32769"],
+        ["codegen", "mm"],
+    ],
 )
 def test_no_heavy_library_is_loaded(words: list[str]) -> None:
     code = f"import sys; from dispatchviz.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"

@@ -13,7 +13,18 @@ from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import questions, title
 from dispatchviz.explain.things.step_things import things_of
-from dispatchviz.plain_views import LOG, STACK, THINGS, WHY, print_step, print_view, view_names
+from dispatchviz.plain_views import (
+    BECAUSE,
+    LOG,
+    REGISTRATION,
+    STACK,
+    THEN_AND_NOW,
+    THINGS,
+    WHY,
+    print_step,
+    print_view,
+    view_names,
+)
 from dispatchviz.program import run
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 
@@ -50,8 +61,8 @@ def viewed(trace: Trace, step: int, name: str, capsys: Captured) -> str:
 
 def test_every_pane_is_a_view() -> None:
     assert view_names()[:6] == (WHY, "key-set", "cell", "calls", "source", "graph")
-    assert len(view_names()) == len(set(view_names())) == len(PANES) + 4
-    assert view_names()[-3:] == (STACK, THINGS, LOG)
+    assert len(view_names()) == len(set(view_names())) == len(PANES) + 7
+    assert view_names()[-6:] == (STACK, THINGS, REGISTRATION, THEN_AND_NOW, BECAUSE, LOG)
 
 
 @pytest.mark.parametrize("width", [40, 100, 200])
@@ -60,7 +71,7 @@ def test_a_view_is_in_the_words_of_its_pane(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     at = cell(trace)
-    for name, (_, module) in zip(view_names()[1:-3], PANES.values(), strict=True):
+    for name, (_, module) in zip(view_names()[1:-6], PANES.values(), strict=True):
         text = viewed(trace, at, name, capsys)
         words = " ".join(row.plain for row in rows_of(module)(trace, at, width) if not row.cut).split()
         assert text
@@ -87,7 +98,9 @@ def test_the_key_set_of_a_call(trace: Trace, capsys: Captured) -> None:
 def test_the_whole_call_chain_of_a_step(trace: Trace, capsys: Captured) -> None:
     at = trace.steps_of(KernelEntered)[0]
     frames = whole_stack(trace, at)
-    rows = viewed(trace, at, STACK, capsys).splitlines()
+    told = viewed(trace, at, STACK, capsys)
+    assert all(frame.note.split()[0] in told for frame in frames if frame.note)
+    rows = [row for row in told.splitlines() if row.startswith("▶ ") or row[2:3].strip()]
     assert len(rows) == len(frames) > len(call_stack(trace, at))
     for row, frame in zip(rows, frames, strict=True):
         assert row[2:].startswith(frame.role)
@@ -121,7 +134,7 @@ def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:
     assert text.startswith(f"step {at} of {len(trace) - 1} in ")
     titles = ["Why", *(title for title, _ in PANES.values())]
     assert [line for line in text.splitlines() if line in titles] == titles
-    for name in view_names()[1:-3]:
+    for name in view_names()[1:-6]:
         first = viewed(trace, at, name, capsys).splitlines()[0]
         assert f"  {first}\n" in text
 
@@ -196,6 +209,37 @@ def test_mistakes_are_one_line(typed: tuple[str, ...], says: str, file: Path) ->
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.startswith(f"dispatchviz: {says}")
         assert ended.err.count("\n") == 1
+
+
+@pytest.mark.long
+def test_trace_prints_the_call_chain_of_a_step(file: Path) -> None:
+    trace = Trace.load(file)
+    at = next(
+        step for step in trace.steps_of(KernelEntered) if "VariableType::add" in getattr(trace[step], "kernel", "")
+    )
+    viewed = dispatchviz("open", "--step", str(at), "--view", "stack", file)
+    told = dispatchviz("trace", "--stack", str(at), file)
+    assert (told.status, told.err, told.out) == (0, "", viewed.out)
+    fold = dispatchviz("trace", "--stack", str(at), "--fold", file)
+    assert " frames, TypedOperatorHandle::call to " in fold.out
+    assert fold.out.splitlines()[-1] == told.out.splitlines()[-1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (("--stack", "999999"), "there is no step 999999: "),
+        (("--stack", "3", "--level", "calls"), "--level with --stack would do nothing"),
+        (("--stack", "3", "-o", "x.log"), "-o with --stack would do nothing"),
+        (("--fold",), "--fold is for --stack STEP"),
+    ],
+)
+def test_mistakes_with_a_stack_are_one_line(typed: tuple[str, ...], says: str, file: Path) -> None:
+    ended = dispatchviz("trace", *typed, file)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith(f"dispatchviz: {says}")
+    assert ended.err.count("\n") == 1
 
 
 @pytest.mark.long

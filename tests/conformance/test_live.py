@@ -47,7 +47,7 @@ def torch_record(source: str) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@settings(max_examples=amount(150, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=amount(100, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=programs())
 def test_random_programs_do_the_same(watched: None, source: str) -> None:
     """Every dispatch step, the graphs and their order, autograd states, sequence numbers, values, errors."""
@@ -55,7 +55,7 @@ def test_random_programs_do_the_same(watched: None, source: str) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=amount(120, 300), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=amount(80, 300), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=autocast_programs())
 def test_random_programs_under_autocast_do_the_same(watched: None, source: str) -> None:
     """The same under autocast, where 8 bits are rounded one way or the other: numbers may differ in the last one."""

@@ -18,6 +18,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.process_state import clean_process_state
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
+from truth.questions.stack_contents import BEFORE, CALLS
 
 KINDS: tuple[type[ev.Event], ...] = typing.get_args(ev.AnyEvent)
 
@@ -125,14 +126,44 @@ y.record_stream(torch.cuda.current_stream())
 (y.sum() + z.sum() + (x * x).sum()).backward()
 """
 
-OWN = (CHOSEN_BY_KEY, SUBCLASS, CREATE_GRAPH_TWICE, GRADIENT_THAT_OVERLAPS_ITSELF, STREAMS)
+WRITES_IN_PLACE = """
+import torch
+
+x = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    x.mul_(2)
+try:
+    x.view(2, 1).mul_(2)
+except RuntimeError:
+    pass
+"""
+
+VALUES_ON_A_STACK = f"""{BEFORE}
+lib.define("thing(Any a) -> Any")
+lib.impl("thing", lambda a: None, "CompositeExplicitAutograd")
+mine.thing(object())
+{chr(10).join(CALLS.values())}
+"""
+
+OWN = (
+    VALUES_ON_A_STACK,
+    WRITES_IN_PLACE,
+    CHOSEN_BY_KEY,
+    SUBCLASS,
+    CREATE_GRAPH_TWICE,
+    GRADIENT_THAT_OVERLAPS_ITSELF,
+    STREAMS,
+)
 
 OPEN = {
     "names that the program gives": (
         "CellsRecomputed.operator",
         "ErrorRaised.exception",
         "FunctionEntered.file",
+        "FinalCallbackCalled.function",
+        "FinalCallbackQueued.function",
         "HookRan.function",
+        "HookRegistered.function",
         "KernelRegistered.kernel",
         "KernelRegistered.operator",
         "NameBound.name",
@@ -185,7 +216,10 @@ OPEN = {
     ),
     "any text": (
         "AnomalyFound.lines",
+        "Boxed.contents[1]",
+        "Unboxed.contents[1]",
         "Printed.text",
+        "StackStored.frame",
         "ProgramRaised.message",
         "ProgramRaised.traceback",
         "TorchDispatchEntered.arguments[1]",

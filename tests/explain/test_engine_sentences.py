@@ -70,6 +70,14 @@ def _inner() -> None:
         torch.ones(1, requires_grad=True).backward()
 
 
+def test_a_pass_that_is_too_deep_runs_on_a_thread_of_the_pool() -> None:
+    def started(depth: int) -> str:
+        return why(ev.BackwardStarted, 0, ((0, 0),), (8,), False, False, True, depth)
+
+    assert "60 reentrant passes stand on its caller's thread (MAX_DEPTH)" in started(61)
+    assert "pool" not in started(60) + started(62)
+
+
 def test_a_node_runs_even_without_any_gradient() -> None:
     assert started(0, 0, (), (None,)) == (
         "MulBackward0 runs without any gradient: no other Node is ready in the queue of cpu."

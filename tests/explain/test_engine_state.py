@@ -10,7 +10,7 @@ import dispatchviz
 from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.engine_state import Waiting, buffer_of, engine_state, left_of
-from dispatchviz.explain.graph.graph_history import backward_around
+from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.steps import step
@@ -147,3 +147,32 @@ def test_nodes_that_do_not_run_are_named() -> None:
     names = {made.node: made.name for made in trace if isinstance(made, ev.NodeCreated)}
     pruned = {(names[node], why) for node, why in last.pruned}
     assert pruned == {("MulBackward0", "should_execute"), ("torch::autograd::AccumulateGrad", "topological_nr")}
+
+
+TWO_THREADS = """\
+import threading
+import torch
+meet = threading.Barrier(2)
+def work(factor):
+    x = torch.ones(2, requires_grad=True)
+    y = (x * factor).exp()
+    y.register_hook(lambda grad: (meet.wait(), None)[1])
+    y.sum().backward()
+threads = [threading.Thread(target=work, args=(factor,)) for factor in (2, 3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_passes_of_two_threads_at_a_time_are_told_apart() -> None:
+    trace = recorded(TWO_THREADS)
+    first, second = history(trace).backwards
+    assert first.event.seq < second.event.seq < first.end
+    for backward in (first, second):
+        names = [event.name for step in backward.starts if isinstance(event := trace[step], ev.NodeStarted)]
+        assert [name.rpartition("::")[2] for name in names] == [
+            "SumBackward0", "ExpBackward0", "MulBackward0", "AccumulateGrad"
+        ]  # fmt: skip
+        assert [history(trace).order(step) for step in backward.starts] == [1, 2, 3, 4]

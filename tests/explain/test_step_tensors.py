@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,6 +17,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.moment.step_tensors import tensors_of, variables_of
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
@@ -136,6 +138,26 @@ def test_which_tensors_a_step_is_about() -> None:
     runs = step(trace, event(ev.NodeStarted, name="MulBackward0"))
     assert w in tensors_of(trace, runs)
     assert variables_of(trace, 0) == []
+
+
+GRADIENTS = """
+import torch
+x = torch.ones(2, requires_grad=True)
+y = x * 3
+y.sum().backward()
+print()
+x.grad = None
+print()
+"""
+
+
+def test_a_variable_has_its_gradient_beside_it(tmp_path: Path) -> None:
+    script = tmp_path / "gradients.py"
+    script.write_text(GRADIENTS)
+    trace = run(str(script)).trace
+    printed = [event.seq for event in trace if isinstance(event, ev.SourceLine) and event.line in (6, 8)]
+    shown = [[tensor_name(trace, tensor, at) for tensor in variables_of(trace, at)] for at in printed]
+    assert shown == [["y", "x", "x.grad"], ["y", "x"]]
 
 
 TAKEN_OVER = """

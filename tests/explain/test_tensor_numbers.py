@@ -16,9 +16,12 @@ from dispatchviz.core.record.recorders.number_recorder import text_of
 from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.explain.moment.tensor_numbers import numbers_of
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.program import run
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
+from tests.cuda_kinds import CUDA_KINDS, STAND_IN, cuda_is
 from truth import programs
 from truth.observers.runs import in_new_thread
 
@@ -165,3 +168,28 @@ def test_numbers_are_kept_in_files() -> None:
         torch.ones(2).add_(1)
     for suffix in (".dvtrace", ".jsonl"):
         assert list(Trace.decoded(trace.encoded(suffix), "t")) == list(trace)
+
+
+@pytest.mark.parametrize("kind", CUDA_KINDS)
+def test_that_the_recording_waited_for_a_gpu_is_said(kind: str) -> None:
+    with cuda_is(kind):
+        x, host = torch.ones(2, device="cuda"), torch.ones(2)
+        with dispatchviz.record(values=MOST) as trace:
+            host * 2, x * 2
+    told = [event for event in trace if isinstance(event, ev.NumbersRecorded)]
+    cuda = [index(trace).tensors[event.tensor].device == "cuda:0" for event in told]
+    assert True in cuda
+    assert False in cuda
+    assert [event.waited for event in told] == [where and kind != "emulated" for where in cuda]
+    assert ["the recording waited" in why_here(trace, event.seq) for event in told] == [event.waited for event in told]
+
+
+@pytest.mark.parametrize("kind", [STAND_IN])
+def test_a_recording_that_nobody_asked_for_numbers_copies_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with cuda_is(kind):
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        monkeypatch.setattr(type(x._array), "get", pytest.fail)
+        with dispatchviz.record():
+            (x * x).sum().backward()
+        with pytest.raises(pytest.fail.Exception), dispatchviz.record(values=MOST):
+            x * 2

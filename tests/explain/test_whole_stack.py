@@ -6,17 +6,25 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.call_stack import call_stack
-from dispatchviz.explain.calls.whole_stack import whole_stack
+from dispatchviz.explain.calls.folded_frames import folded
+from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
 from dispatchviz.testing import event
 from tests.explain.programs import traced
 from tests.steps import line, step
 
-TYPED = ["c10::callUnboxedKernelFunction", "c10::impl::wrap_kernel_functor_unboxed_::call"]
+TYPED = [
+    "c10::callUnboxedKernelFunction",
+    "c10::impl::wrap_kernel_functor_unboxed_::call",
+    "c10::impl::detail::WrapFunctionIntoFunctor_::operator()",
+]
 ADD = [
     "THPVariable_add",
+    "THPVariable_add::{lambda}",
+    "at::Tensor::add",
     "at::_ops::add_Tensor::call",
     *("c10::TypedOperatorHandle::call", "c10::Dispatcher::call", "c10::KernelFunction::call", *TYPED),
     "VariableType::add_Tensor",
+    "VariableType::add_Tensor::{lambda}",
     *("at::redispatch::add", "at::_ops::add_Tensor::redispatch"),
     *("c10::TypedOperatorHandle::redispatch", "c10::Dispatcher::redispatch", "c10::KernelFunction::call", *TYPED),
     *("wrapper_CPU_add_Tensor", "structured_ufunc_add_CPU::impl"),
@@ -68,6 +76,22 @@ def test_a_boxed_caller_and_a_boxed_kernel() -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "noted"),
+    [
+        ("torch.ops.mine.twice(x)", ["c10::OperatorHandle::callBoxed", "c10::OperatorHandle::redispatchBoxed"]),
+        ("torch.ops.aten.sin(x)", ["c10::OperatorHandle::callBoxed"]),
+        ("torch.sin(x)", []),
+    ],
+)
+def test_the_frame_that_first_has_a_stack_says_what_is_on_it(statement: str, noted: list[str]) -> None:
+    trace = traced(OWN.replace("torch.ops.mine.twice(x)", statement))
+    kernel = [at for at in trace.steps_of(ev.KernelEntered) if at > line(trace, 8)][-1]
+    notes = [frame for frame in whole_stack(trace, kernel) if "Stack: " in frame.note]
+    assert [frame.title for frame in notes] == noted
+    assert all(frame.note == "the Stack: Tensor x" for frame in notes)
+
+
+@pytest.mark.parametrize(
     ("statement", "frames"),
     [
         ("torch.ops.aten.sin(x)", {"make_boxed_from_unboxed_functor::call", "OperatorHandle::callBoxed"}),
@@ -83,3 +107,52 @@ def test_boxing_and_unboxing(statement: str, frames: set[str]) -> None:
     }
     assert found >= frames
     assert bool(frames) == any("Boxed" in title for title in found)
+
+
+def test_below_the_impl_of_add_are_its_stub_and_its_loop() -> None:
+    for dtype, loop in (("float32", "at::native::cpu_kernel_vec"), ("bool", "at::native::cpu_kernel")):
+        trace = traced(f"import torch\nx = torch.ones(2, dtype=torch.{dtype})\nz = torch.add(x, x)\n")
+        [at] = trace.steps_of(ev.ImplEntered)
+        below = called_below(trace, at, whole_stack(trace, at))
+        assert [frame.role for frame in below] == ["stub", "stub", "loop", "loop"]
+        assert [frame.title for frame in below][2] == loop
+
+
+def test_a_wrapper_calls_its_native_function() -> None:
+    trace = traced("import torch\nx = torch.ones(2)\nz = torch.sum(x)\n")
+    kernel = step(trace, event(ev.KernelEntered, kernel="wrapper_CompositeExplicitAutograd__sum"))
+    inner = step(trace, event(ev.Dispatched, operator="aten::sum.dim_IntList"))
+    assert "at::native::sum" not in [frame.title for frame in whole_stack(trace, kernel)]
+    assert [frame.title for frame in called_below(trace, kernel, whole_stack(trace, kernel))] == ["at::native::sum"]
+    assert "at::native::sum" in [frame.title for frame in whole_stack(trace, inner)]
+
+
+def test_a_python_kernel_is_called_by_its_holder_alone() -> None:
+    trace = traced(OWN)
+    [kernel] = [at for at in trace.steps_of(ev.KernelEntered) if "<lambda>" in str(trace[at])]
+    frames = whole_stack(trace, kernel)
+    assert frames[-2].title == "torch::impl::dispatch::PythonKernelHolder::operator()"
+    assert not any("unboxed" in frame.title for frame in frames)
+    assert [frame.role for frame in frames if "torch::jit" in frame.title] == ["binding", "binding"]
+
+
+def test_the_engine_is_between_python_and_a_node() -> None:
+    trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\n")
+    at = step(trace, event(ev.NodeStarted, name="MulBackward0"))
+    found = [frame.title.rpartition("::")[2] for frame in whole_stack(trace, at)][-9:]
+    assert found[:3] == ["THPEngine_run_backward", "execute", "execute"]
+    assert found[-3:] == ["evaluate_function", "operator()", "apply"]
+    assert (
+        called_below(trace, at, whole_stack(trace, at))[0].title
+        == "torch::autograd::generated::MulBackward0_apply_functional"
+    )
+
+
+def test_a_folded_stack_has_the_same_ends_and_loses_no_frame() -> None:
+    trace = traced(OWN)
+    for at in range(len(trace)):
+        whole, fold = whole_stack(trace, at), folded(whole_stack(trace, at))
+        counts = [int(frame.title.split()[0]) if " frames, " in frame.title else 1 for frame in fold]
+        assert sum(counts) == len(whole)
+        assert fold[-1:] == whole[-1:]
+        assert len(fold) <= len(whole)

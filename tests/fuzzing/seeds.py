@@ -47,6 +47,20 @@ del y
 """
 """No program recorded on PyTorch has streams: the machine that records has no GPU; none warns by itself."""
 
+MEMBERS = """
+import torch
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.register_hook(lambda gradient: gradient * 2).remove()
+x.grad = torch.ones(2)
+y.grad_fn._set_sequence_nr(7)
+with torch.autograd.set_detect_anomaly(True):
+    torch.autograd.grad((x * x).sum(), x, create_graph=True)
+x.register_hook(lambda gradient: torch.autograd.Variable._execution_engine.queue_callback(lambda: None))
+(x * 2).sum().backward()
+"""
+"""What is set of a Node apart from its making: no program that was recorded on PyTorch does all of it."""
+
 EXAMPLES = ("broadcast", "custom_operator", "collective_overlap", "logging_mode", "in_place_on_leaf")
 
 ROOT = Path(__file__).parents[2]
@@ -57,8 +71,9 @@ def seeds() -> list[bytes]:
     """The traces as JSON Lines, the small ones first."""
     with tempfile.TemporaryDirectory() as folder:
         streams = _of_source(Path(folder) / "streams.py", STREAMS, more=True)
+        members = _of_source(Path(folder) / "members.py", MEMBERS)
     examples = (_trace(ROOT / f"examples/{name}.py") for name in EXAMPLES)
-    return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples]
+    return [*some_seeds(SMALL), *some_seeds(LARGER)[:-1], streams, *examples, members]
 
 
 def some_seeds(names: Sequence[str]) -> list[bytes]:

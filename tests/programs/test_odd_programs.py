@@ -19,10 +19,15 @@ def _named(odd: Odd) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("odd", PLAIN, ids=_named)
 def test_an_odd_program_is_seen_as_under_python(odd: Odd, tmp_path: Path) -> None:
-    """With a trace and without one."""
-    expected = seen(odd, PYTHON, tmp_path / "plain")
-    assert seen(odd, TRACED, tmp_path / "traced") == expected
-    assert seen(odd, UNTRACED, tmp_path / "untraced") == expected
+    """With a trace."""
+    assert seen(odd, TRACED, tmp_path / "traced") == seen(odd, PYTHON, tmp_path / "plain")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("odd", PLAIN[:: amount(3, 1)], ids=_named)
+def test_an_odd_program_without_a_trace_is_seen_as_under_python(odd: Odd, tmp_path: Path) -> None:
+    """Less is done there than with a trace, by the same runner: the gate takes a third of them."""
+    assert seen(odd, UNTRACED, tmp_path / "untraced") == seen(odd, PYTHON, tmp_path / "plain")
 
 
 @pytest.mark.torch

@@ -174,7 +174,7 @@ def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
         assert reader.sees("filter: vmap", "Training steps", "meta_learning")
         assert not reader.sees("Start here")
         await reader.press("enter")
-        assert reader.sees("filter: vmap  (4 of 50; Esc: all)")
+        assert reader.sees("filter: vmap  (4 of 52; Esc: all)")
         await reader.press("escape")
         assert reader.sees("Start here", "Home ──")
         assert chosen(reader) == "forum"
@@ -311,7 +311,7 @@ def test_a_kept_trace_says_what_is_in_it(trace: Path) -> None:
     async def story(reader: Reader) -> None:
         await reader.until(lambda: any("steps" in entry.shows for entry in reader.app.home.traces))
         await reader.press("shift+tab", "shift+tab")
-        assert reader.sees("Recent traces", "▶ forum  just now · ", " kB · 325 steps · examples/forum.py")
+        assert reader.sees("Recent traces", "▶ forum  just now · ", " kB · 326 steps · examples/forum.py")
         assert reader.app.home.entry.command == f"dispatchviz open {trace}"
         await reader.press("enter")
 

@@ -58,7 +58,7 @@ def test_enter_runs_the_founding_program_and_q_comes_back_with_its_trace(home: T
     home.wait_for(HOME)
     assert [path.name for path in cache.glob("*.dvtrace")] == ["forum.dvtrace"]
     home.type("\x1b[Z\x1b[Z")  # two groups back: the recent traces
-    again(home, "325 steps")
+    again(home, "326 steps")
     home.type("\r")
     again(home, "Steps")
     home.type("q")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dispatchviz.core.record import events as ev
@@ -13,6 +13,7 @@ from dispatchviz.tui.layout.needed_panes import Shown
 from dispatchviz.tui.layout.pane_choice import PaneChoice
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
+    CELL,
     ENGINE,
     GRAPH,
     KEYS,
@@ -43,6 +44,8 @@ def chosen(
     return needed_panes.chosen(needed_panes.order(event, own), *size, Frame(), silent.__contains__, own)
 
 
+@example((96, 15), [KEYS, CELL], {ENGINE, KEYS, CELL, SOURCE}, None)
+@example((170, 15), [KEYS, CELL, SOURCE], {ENGINE, KEYS, SOURCE}, None)
 @given(
     st.tuples(st.integers(60, 300), st.integers(15, 100)),
     st.lists(st.sampled_from(BESIDE), max_size=4, unique=True),

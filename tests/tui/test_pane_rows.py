@@ -6,6 +6,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.testing import event
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.layout.pane_layout import (
@@ -20,11 +21,13 @@ from dispatchviz.tui.layout.pane_layout import (
     TENSORS,
     THREAD,
 )
+from dispatchviz.tui.panes import engine_pane
 from dispatchviz.tui.panes.bars.header_bar import header_rows
 from dispatchviz.tui.panes.pane_list import PANES as TITLED
 from dispatchviz.tui.panes.pane_list import rows_of
 from dispatchviz.tui.text.line_fitting import from_cell, wrap
 from dispatchviz.tui.text.styled_line import line
+from tests.explain.programs import traced
 from tests.steps import step
 from tests.tui.programs import example
 
@@ -96,6 +99,54 @@ def test_the_engine_between_two_nodes() -> None:
     assert "2 of 3 Nodes started" in said
     assert "▶ runs     AddBackward0" in said
     assert "AccumulateGrad (x)  1 of 1 edges to come" in said
+
+
+EVERYTHING = """\
+import torch, warnings
+warnings.simplefilter("ignore")
+queue = torch.autograd.Variable._execution_engine.queue_callback
+x, y = (torch.ones(2, device="cuda", requires_grad=True) for _ in range(2))
+def inner(grad):
+    queue(print)
+    with torch.enable_grad():
+        torch.autograd.grad((x * y).sum(), x)
+a = x * 2
+a.register_hook(inner)
+with torch.cuda.stream(torch.cuda.Stream()):
+    b = x.exp()
+(a + b * y).sum().backward(inputs=[x])
+x.grad.cpu()
+"""
+
+
+def test_the_engine_unfolds_what_a_step_is_about_and_leads_back_only() -> None:
+    trace = traced(EVERYTHING)
+    unfolded = set[str]()
+    for at in range(len(trace)):
+        folded, whole = (engine_pane.rows_as(trace, at, whole=each) for each in (False, True))
+        if engine_state(trace, at) is None:
+            assert len(whole) == 1
+            continue
+        assert len(folded) <= len(whole)
+        assert all(row.goto is None or row.goto <= at for row in (*folded, *whole))
+        assert not [row for row in whole if row.plain.startswith("▸")]
+        heads = [row.key for row in folded if row.plain.startswith("▾")]
+        assert len(heads) <= 1
+        unfolded.update(heads)
+    assert {head.removeprefix("section ") for head in unfolded} == {
+        "Graph task", "exec_info_", "Reentrant", "Final callbacks", "Streams"
+    }  # fmt: skip
+
+
+def test_where_gradients_came_from_and_why_they_are_added_in_place() -> None:
+    trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2 + x.exp()).sum().backward()\n")
+    said = text(ENGINE, trace, step(trace, event(ev.GradientBuffered, how="added in place")), 120)
+    assert "input 0: t11 from ExpBackward0, edge 0  stored" in said
+    assert "from MulBackward0, edge 0  added in place → t11" in said
+    assert said.count("✓") == 7
+    said = text(ENGINE, trace, step(trace, ev.GradientAccumulated), 120)
+    assert "x.grad stolen  case 1.1 of torch/csrc/autograd/functions/accumulate_grad.h" in said
+    assert "✓ obeys_layout_contract(new_grad)  strides [1], those of the leaf are [1]" in said
 
 
 def test_the_table_marks_the_cell_of_the_call() -> None:

@@ -114,6 +114,45 @@ def test_what_a_step_changed_has_a_sign() -> None:
     read(trace, story)
 
 
+def test_a_key_goes_through_the_short_the_folded_and_the_whole_stack() -> None:
+    trace = forum()
+    kernel = step(trace, ev.KernelEntered)
+
+    async def story(reader: Reader) -> None:
+        def shown() -> list[str]:
+            return [row for row in reader.app.view.panes[CALLS].plain if row.strip()]
+
+        await reader.press("4", "z")
+        short = shown()
+        await reader.press("A")
+        folded = shown()
+        assert reader.sees("4 Calls  whole stack, folded by role", " frames, TypedOperatorHandle::call to ")
+        await reader.press("A")
+        assert reader.sees("4 Calls  whole stack", "c10::KernelFunction::call")
+        assert len(short) < len(folded) < len(shown())
+        await reader.press("s", "S")
+        assert reader.sees("c10::KernelFunction::call")
+        await reader.press("A")
+        assert shown() == short
+
+    read(trace, story, (120, 40), kernel)
+
+
+def test_a_key_unfolds_the_engine_and_folds_it_again() -> None:
+    trace = forum()
+    node = step(trace, ev.NodeStarted)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("9", "z")
+        assert reader.sees("▸ Graph task")
+        await reader.press("E")
+        assert reader.sees("9 Engine  unfolded", "▾ Graph task", "keep_graph_  false")
+        await reader.press("s", "S", "E")
+        assert reader.sees("▸ Graph task")
+
+    read(trace, story, (120, 40), node)
+
+
 def test_help_names_every_key_and_what_the_pane_shows() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("2", "question_mark")

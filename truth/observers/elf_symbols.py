@@ -22,6 +22,7 @@ LOCAL, FUNCTION, FILE = 0, 2, 4
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_RELOCATION = struct.Struct("<QQq")
 
 SOURCE = re.compile(
     rb"(?<=\0)[\w./-]*?((?:build/aten/src|aten/src|torch/csrc|torch/nativert|c10)/[\w/.-]+\.(?:cpp|h|cu|cuh))\0"
@@ -109,6 +110,15 @@ class Library:
         """The object whose code is at an address; both between two of which nobody knows where the first one ends."""
         after = bisect_right(self._addresses, address)
         return {self.locals[at][1] for at in (after - 1, after) if 0 <= at < len(self.locals)}
+
+    @cached_property
+    def initialized(self) -> list[str]:
+        """Source files, without folders, whose static initializers run as the library is loaded, in this order."""
+        array, table = self.sections[".init_array"], self.sections[".rela.dyn"]
+        entries = _RELOCATION.iter_unpack(memoryview(self._data)[table.offset : table.offset + table.size])
+        functions = sorted((at, to) for at, _, to in entries if 0 <= at - array.address < array.size)
+        of = dict(self.locals)
+        return [of[to].name for _, to in functions if to in of]
 
     @cached_property
     def names(self) -> bytes:

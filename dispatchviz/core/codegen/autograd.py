@@ -26,6 +26,12 @@ VIEW_FUNCTIONS = (
     *("as_strided", "expand", "permute", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view", "alias"),
     *("_reshape_alias", "unfold"),
 )
+"""What an in-place form of them leaves gets its history set, not rebased."""
+
+UNTRACEABLE_FUNCTIONS = (
+    *VIEW_FUNCTIONS,
+    *("_conj", "_neg_view", "diagonal", "split", "split_with_sizes", "view_as_complex", "view_as_real"),
+)
 """Their Nodes derive from Node itself: ``is_traceable`` stays false."""
 
 
@@ -74,7 +80,7 @@ def _node(translator: Translator) -> str:
         what.name for what in plain if not what.hidden and what.kind.removesuffix(" | None") in ("int", "Size")
     )
     slots = tuple(f"{w.name}_" if w.is_variable else signature.python_name(w.name) for w in saved)
-    base = "Node" if derivative.function.base in VIEW_FUNCTIONS else "TraceableFunction"
+    base = "Node" if derivative.function.base in UNTRACEABLE_FUNCTIONS else "TraceableFunction"
     lines = [
         f"class {derivative.node}({base}):",
         f'    """{_summary(derivative)}"""',

@@ -108,4 +108,9 @@ def module_of(array: Any) -> Any:
 
 def on_host(array: Any) -> Any:
     """The array as a NumPy array on the host, for loops over single elements."""
-    return array if isinstance(array, numpy.ndarray) else array.get()
+    return array.get() if is_on_gpu(array) else array
+
+
+def is_on_gpu(array: Any) -> bool:
+    """Whether it is an array of CuPy's: its numbers are on the host only after a copy, which waits for the GPU."""
+    return not isinstance(array, numpy.ndarray)

@@ -1571,7 +1571,7 @@ class DiagEmbedBackward0(TraceableFunction):
         return grad_inputs
 
 
-class DiagonalBackward0(TraceableFunction):
+class DiagonalBackward0(Node):
     """diagonal(self, offset, dim1, dim2)    self: diagonal_backward(grad, self.sym_sizes(), offset, dim1, dim2)"""
 
     __slots__ = ("dim1", "dim2", "offset", "self_sym_sizes")
@@ -1763,7 +1763,7 @@ class DivBackward3(TraceableFunction):
         return grad_inputs
 
 
-class ConjBackward0(TraceableFunction):
+class ConjBackward0(Node):
     """_conj(self)    self: grad.conj()"""
 
     __slots__ = ()
@@ -1782,7 +1782,7 @@ class ConjBackward0(TraceableFunction):
         return grad_inputs
 
 
-class NegViewBackward0(TraceableFunction):
+class NegViewBackward0(Node):
     """_neg_view(self)    self: grad.neg()"""
 
     __slots__ = ()
@@ -6637,7 +6637,7 @@ class AsStridedScatterBackward0(TraceableFunction):
         return grad_inputs
 
 
-class SplitBackward0(TraceableFunction):
+class SplitBackward0(Node):
     """split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
 
     __slots__ = ("dim", "self_options", "self_sym_sizes", "split_size")
@@ -6685,7 +6685,7 @@ class UnsafeSplitBackward0(TraceableFunction):
         return grad_inputs
 
 
-class SplitWithSizesBackward0(TraceableFunction):
+class SplitWithSizesBackward0(Node):
     """split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim,
     self.sym_sizes(), self.options())
     """
@@ -8019,7 +8019,7 @@ class ViewBackward0(Node):
         return grad_inputs
 
 
-class ViewAsRealBackward0(TraceableFunction):
+class ViewAsRealBackward0(Node):
     """view_as_real(self)    self: view_as_complex(grad.contiguous())"""
 
     __slots__ = ()
@@ -8038,7 +8038,7 @@ class ViewAsRealBackward0(TraceableFunction):
         return grad_inputs
 
 
-class ViewAsComplexBackward0(TraceableFunction):
+class ViewAsComplexBackward0(Node):
     """view_as_complex(self)    self: view_as_real(grad.contiguous().resolve_conj())"""
 
     __slots__ = ()

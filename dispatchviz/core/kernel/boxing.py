@@ -47,10 +47,10 @@ def _box(op: OperatorEntry, function: Callable[..., Any]) -> Typed:
     def boxed(ks: int, *args: Any) -> Any:
         stack = list(args)
         if recorder.active is not None:
-            recorder.active.boxed(op, len(stack))
+            recorder.active.boxed(op, stack, op.schema.arguments)
         function(op, ks, stack)
         if recorder.active is not None:
-            recorder.active.unboxed(op, len(stack))
+            recorder.active.unboxed(op, stack, op.schema.returns)
         return _returned(op.schema, args, stack)
 
     return boxed
@@ -64,11 +64,11 @@ def _unbox(op: OperatorEntry, function: Typed) -> Boxed:
         at = len(stack) - count
         args = stack[at:]
         if recorder.active is not None:
-            recorder.active.unboxed(op, count)
+            recorder.active.unboxed(op, args, op.schema.arguments)
         result = function(ks, *args)
         stack[at:] = result if returns > 1 else [result] * returns
         if recorder.active is not None:
-            recorder.active.boxed(op, returns)
+            recorder.active.boxed(op, stack[at:], op.schema.returns)
 
     return unboxed
 

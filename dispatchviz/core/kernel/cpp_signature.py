@@ -182,27 +182,3 @@ def _returned_type(value: Argument, values: dict[str, str]) -> str:
 def _template(name: str, inside: str) -> str:
     """Compilers write a space between two closing brackets."""
     return f"{name}<{inside}{' ' * inside.endswith('>')}>"
-
-
-# -- the order in which PyTorch registers its own kernels -------------------------------------------------------------
-
-_FOLDERS = (
-    "aten/src/ATen",
-    "aten/src/ATen/functorch",
-    "build/aten/src/ATen",
-    "torch/csrc/autograd",
-    "torch/csrc/autograd/generated",
-)
-"""Object files run their registrations in the order in which they were linked: by folder, then by name."""
-
-_LINKED_LATE = re.compile(r"(TraceType_)|(CUDA)")
-"""After their folder: the tracer's kernels, and what is in the library of CUDA."""
-
-
-def initialization_order(debug: str) -> tuple[int, bool, str, int]:
-    """Sorts kernels of PyTorch's by when they were registered; ``debug`` is where."""
-    found = re.search(r"registered at (?:.*/pytorch/pytorch/)?([^:\s]+)(?::(\d+))?", debug)
-    folder, _, file = found[1].rpartition("/") if found else ("", "", "")
-    rank = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS) + (found is None)
-    late = _LINKED_LATE.search(file)
-    return (len(_FOLDERS) if late and late[2] else rank), late is not None, file, int(found[2] or 0) if found else 0

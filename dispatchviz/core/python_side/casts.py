@@ -16,7 +16,7 @@ from dispatchviz.core.device.device import Device
 from dispatchviz.core.native.random.generator import Generator
 from dispatchviz.core.tensor import layout
 from dispatchviz.core.tensor.dtype import ALL, DType
-from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Storage, Tensor
 
 DTYPE_NUMBERS = {
     "uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
@@ -156,6 +156,14 @@ def _generator(value: Any) -> Generator:
     raise cannot_cast(value)
 
 
+def _storage(value: Any) -> Storage:
+    """Of ``torch.UntypedStorage``, whose class is not known here."""
+    inside = getattr(value, "_storage", value)
+    if not isinstance(inside, Storage) or isinstance(value, Tensor):
+        raise cannot_cast(value)
+    return inside
+
+
 def _type_variable(value: Any) -> Any:
     raise CastError("toIValue() cannot handle converting to type: t")
 
@@ -173,6 +181,7 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "MemoryFormat": _memory_format,
     "Device": _device,
     "Generator": _generator,
+    "Storage": _storage,
     "t": _type_variable,
 }
 """Types that have nothing inside; those that are not here are taken as they are."""

@@ -46,7 +46,7 @@ def python_kernel(
         schema = op.schema  # the function may destroy the library that defined it
         at = len(stack) - len(schema.arguments)
         if recorder.active is not None:
-            recorder.active.unboxed(op, len(schema.arguments))
+            recorder.active.unboxed(op, stack[at:], schema.arguments)
         args, kwargs = python_arguments(schema, stack[at:])
         del stack[at:]
         leading = [DispatchKeySet.from_raw_repr(ks)] if with_keyset else []
@@ -54,7 +54,7 @@ def python_kernel(
             leading.append(op_object(op))
         _push(schema, stack, function(*leading, *args, **kwargs), POINTER)
         if recorder.active is not None:
-            recorder.active.boxed(op, len(stack) - at)
+            recorder.active.boxed(op, stack[at:], schema.returns)
 
     return Kernel(getattr(function, "__name__", type(function).__name__), run, debug, boxed=True, pointer=POINTER)
 

@@ -54,6 +54,7 @@ def stop(recorder: Recorder) -> None:
     """Makes no recorder the active one; does nothing if ``recorder`` is not active."""
     global active
     if active is recorder:
+        recorder.end()
         active = None
         process_modes.set(Mode.RECORDING, False)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dispatchviz.core.kernel.cpp_signature import (
     CppSignatureWithDebug,
-    initialization_order,
     schema_difference,
     signature_name,
     with_real_types,
@@ -23,6 +22,7 @@ from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.table import registration_errors
+from dispatchviz.core.table.initialization_order import initialization_order
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.thread import warning
 

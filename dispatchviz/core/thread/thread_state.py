@@ -33,6 +33,7 @@ class State:
         "function_modes",
         "functionalization_reapply_views",
         "fw_grad_mode",
+        "grad_layout_enforced",
         "grad_mode",
         "graph_task",
         "included",
@@ -55,6 +56,9 @@ class State:
     inference_mode: bool
     fw_grad_mode: bool
     """Tangents are seen (``forward_ad.py``)."""
+    grad_layout_enforced: bool
+    """``AutogradState::get_grad_layout_enforcement_enabled``: a first gradient is stolen only in the strides that
+    ``.grad`` shall have (``accumulate_grad.py``)."""
     sequence_nr: int
     """The number that the next Node of this thread takes."""
     thread_id: int
@@ -95,6 +99,7 @@ class State:
         self.grad_mode = True
         self.inference_mode = False
         self.fw_grad_mode = True
+        self.grad_layout_enforced = True
         self.sequence_nr = 0
         self.thread_id = thread_id
         self.current_node = None

@@ -25,6 +25,22 @@ class Frame:
     """The step that entered it: where a click on the frame goes."""
     role: str = field(default="", compare=False)
     """What it is for: ``your code``, ``binding``, ``autograd kernel``; empty if it has no name."""
+    note: str = field(default="", compare=False)
+    """What it does besides calling the next one, and is no frame while that runs."""
+
+    @property
+    def written(self) -> str:
+        """``generated`` or ``by hand``, of a function of PyTorch whose file is known; else empty."""
+        if self.file.startswith(GENERATED_FOLDERS):
+            return "generated"
+        return "by hand" if self.file.startswith(FOLDERS) else ""
+
+
+GENERATED_FOLDERS = ("build/aten/", "torch/csrc/autograd/generated/")
+"""What torchgen and the autograd generator write, in a build."""
+
+FOLDERS = ("aten/src/", "torch/csrc/", "c10/")
+"""What is in PyTorch's repository."""
 
 
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:

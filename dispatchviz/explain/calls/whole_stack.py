@@ -7,16 +7,26 @@ depends on whether the caller has typed arguments or a stack, and whether the ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.schema.function_schema import FunctionSchema
-from dispatchviz.explain.calls.call_stack import Frame, frames_of, programs_frames
+from dispatchviz.explain.calls.binding_frames import (
+    binding_frames,
+    is_python,
+    note_of,
+    pytorch_signature,
+    torch_ops_frames,
+)
+from dispatchviz.explain.calls.call_stack import GENERATED_FOLDERS, Frame, frames_of, programs_frames
+from dispatchviz.explain.calls.engine_frames import backward_frames, node_frames, within_node
+from dispatchviz.explain.calls.kernel_frames import kernel_below, native_function
+from dispatchviz.explain.calls.stack_text import stack_at, stack_values
 from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD
 from dispatchviz.explain.locations.pytorch_locations import DISPATCHER
+from dispatchviz.explain.trace_index.enclosing_steps import caller
 
 BOXING = "aten/src/ATen/core/boxing"
 KERNEL_FUNCTION = f"{BOXING}/KernelFunction_impl.h"
@@ -38,7 +48,17 @@ TYPED_KERNEL = (
     Inner("c10::callUnboxedKernelFunction", KERNEL_FUNCTION, "kernel function"),
     Inner("c10::impl::wrap_kernel_functor_unboxed_::call", ADAPTER, "adapter"),
 )
+FUNCTOR = Inner(
+    "c10::impl::detail::WrapFunctionIntoFunctor_::operator()", f"{BOXING}/impl/WrapFunctionIntoFunctor.h", "adapter"
+)
+"""Around a function that is known when PyTorch is compiled, as those of all generated kernels are."""
 BOXED_CALL = Inner("c10::BoxedKernel::callBoxed", BOXED_KERNEL, "kernel function")
+BOXED_FUNCTION = Inner("c10::BoxedKernel::make_boxed_function", BOXED_KERNEL, "adapter")
+"""Around a boxed kernel of C++."""
+PYTHON_KERNEL = Inner(
+    "torch::impl::dispatch::PythonKernelHolder::operator()", "torch/csrc/utils/python_dispatch.cpp", "calls Python"
+)
+"""The functor of a kernel that is a Python function: it pops the arguments and pushes what Python returns."""
 FROM_TYPED = (
     Inner("c10::TypedOperatorHandle::{how}", DISPATCHER, "handle"),
     Inner("c10::Dispatcher::{how}", DISPATCHER, "dispatcher"),
@@ -51,9 +71,15 @@ FROM_STACK = (
     BOXED_CALL,
 )
 
+STACK = "the Stack: {values}"
+BOXES = "c10::impl::boxArgs pushes the arguments onto a Stack: {values}"
+"""What is said of the frame that has a stack first."""
+
+WRAPPED = Inner("c10::impl::BoxedKernelWrapper::call", WRAPPER, "boxing")
+
 INNER: Mapping[tuple[bool, bool], tuple[Inner, ...]] = {
     (False, False): (*FROM_TYPED, *TYPED_KERNEL),
-    (False, True): (*FROM_TYPED, Inner("c10::impl::BoxedKernelWrapper::call", WRAPPER, "boxing"), BOXED_CALL),
+    (False, True): (*FROM_TYPED, WRAPPED, BOXED_CALL),
     (True, True): FROM_STACK,
     (True, False): (
         *FROM_STACK,
@@ -68,20 +94,108 @@ VARIABLE_TYPE = f"{AUTOGRAD}/VariableType_"
 """Generated autograd kernels hand on through ``at::redispatch``; those of ADInplaceOrView and the tracer call
 ``at::_ops::X::redispatch`` themselves, and so do some that are written by hand."""
 
+WITH_LAMBDA = (VARIABLE_TYPE, f"{AUTOGRAD}/ADInplaceOrViewType_")
+"""Generated kernels that hand a call on within a lambda, in which the guard is: unless they write an argument."""
+
+FALLBACKS = {
+    "autograd_fallback": (
+        "torch::autograd::VariableHooks::basic_autograd_not_implemented_fallback",
+        "torch/csrc/autograd/autograd_not_implemented_fallback.cpp",
+    )
+}
+"""Kernels that have another function do their work."""
+
 
 def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """All frames around step ``seq``, outermost first: the short stack's and those between."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    found, caller = list(programs_frames(trace, seq)), ""
+    found = list(programs_frames(trace, seq))
+    around: ev.AnyEvent | None = None
+    guards: list[Frame] = []
     for event in events:
         frames = list(frames_of(trace, event))
-        if isinstance(event, ev.Dispatched):
-            frames = [*_api(event, caller), *map(_entry, frames)]
-        elif isinstance(event, ev.KernelEntered):
-            found[-1:] = _between(trace, event, found[-1])
-            caller = event.pytorch_file
-        found += frames
+        if isinstance(event, ev.GuardEntered):
+            guards = list(_guard(trace, event))
+        elif frames:
+            inside = _inside(trace, around, found[-1]) if around is not None and event.parent is not None else ()
+            found += [*inside, *guards]
+            found += _frames(trace, event, frames, found)
+            around, guards = event, []
     return tuple(found)
+
+
+def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame, ...]:
+    """What the function that step ``seq`` enters is known to call, and no step of the trace tells of.
+
+    ``around`` is the whole stack of that step.
+    """
+    event = trace[seq]
+    frames = list(_inside(trace, event, around[-1])) if around and around[-1].seq == seq else []
+    return (*frames, *(kernel_below(trace, event) if isinstance(event, ev.ImplEntered) else ()))
+
+
+def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame]) -> list[Frame]:
+    """What an event puts on the stack, and what is between that and the frame before."""
+    match event:
+        case ev.BindingEntered():
+            return [replace(frame, note=note_of(event)) for frame in frames]
+        case ev.Dispatched():
+            return [*_to_operator(trace, event), *map(_entry, frames)]
+        case ev.KernelEntered():
+            entry = found.pop()
+            return [*_between(trace, event, entry), *frames]
+        case ev.BackwardStarted():
+            return list(backward_frames(frames))
+        case ev.NodeStarted():
+            return list(node_frames(event, frames))
+        case _:
+            return frames
+
+
+def _inside(trace: Trace, around: ev.AnyEvent, last: Frame) -> Iterator[Frame]:
+    """What a function calls that has been entered, before it comes to the next step that is a call."""
+    match around:
+        case ev.NodeStarted():
+            yield from within_node(around, last)
+        case ev.KernelEntered() if around.kernel in FALLBACKS:
+            yield Frame(*FALLBACKS[around.kernel], around.seq, last.role)
+        case ev.KernelEntered() if function := native_function(_operator(trace, around), around.kernel):
+            yield Frame(*function, around.seq, "native function")
+        case _:
+            return
+
+
+def _operator(trace: Trace, kernel: ev.KernelEntered) -> str:
+    """The operator that a kernel is of; empty if it is not called by the dispatcher."""
+    call = trace[kernel.parent] if kernel.parent is not None else None
+    return call.operator if isinstance(call, ev.Dispatched) else ""
+
+
+def _guard(trace: Trace, guard: ev.GuardEntered) -> Iterator[Frame]:
+    """The lambda in which a generated kernel hands the call on, with the guard in it."""
+    kernel = trace[guard.parent] if guard.parent is not None else None
+    if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file.startswith(WITH_LAMBDA):
+        return
+    if guard.guard.startswith("AutoDispatchBelow") and has_lambda(_operator(trace, kernel)):
+        note = f"at::{guard.guard}: the thread excludes keys until it returns"
+        yield Frame(f"{kernel.kernel}::{{lambda}}", kernel.pytorch_file, guard.seq, "guard", note)
+
+
+def has_lambda(operator: str) -> bool:
+    """Whether a generated kernel hands on in a lambda: its operator returns something, and is not in-place or out.
+
+    ``tools/autograd/gen_variable_type.py``, ``emit_call``; ``tools/autograd/gen_inplace_or_view_type.py``.
+    """
+    schema, base = pytorch_signature(operator), operator.removeprefix("aten::").partition(".")[0]
+    if schema is None:
+        return False
+    writes = any(argument.kwarg_only and argument.is_write for argument in schema.arguments)
+    return bool(schema.returns) and not writes and not is_in_place(base)
+
+
+def is_in_place(base: str) -> bool:
+    """``torchgen/model.py``, ``BaseOperatorName.parse``: ``add_``, ``__iand__``."""
+    return base.startswith("__i") if base.startswith("__") and base.endswith("__") else base.endswith("_")
 
 
 def _entry(frame: Frame) -> Frame:
@@ -89,11 +203,19 @@ def _entry(frame: Frame) -> Frame:
     return replace(frame, role="operator") if frame.title.startswith("at::_ops::") else frame
 
 
-def _api(call: ev.Dispatched, caller: str) -> Iterator[Frame]:
-    """``at::redispatch::add``, by the file of the kernel that hands the key set on."""
-    name = call.operator.removeprefix("aten::")
-    if call.how == "redispatch" and caller.startswith(VARIABLE_TYPE) and name != call.operator:
-        yield Frame(f"at::redispatch::{api_name(name)}", f"{ATEN}/RedispatchFunctions.h", call.seq, "API")
+def _to_operator(trace: Trace, call: ev.Dispatched) -> Iterator[Frame]:
+    """What calls the entry point: the binding's lambda, the C++ API, ``torch.ops``."""
+    by = caller(trace, call.seq)
+    if isinstance(by, ev.BindingEntered):
+        yield from binding_frames(by, call)
+    elif _is_autograds(by) and call.how == "redispatch" and call.operator.startswith("aten::"):
+        name = api_name(call.operator.removeprefix("aten::"))
+        yield Frame(f"at::redispatch::{name}", f"{ATEN}/RedispatchFunctions.h", call.seq, "API")
+    yield from torch_ops_frames(by, call)
+
+
+def _is_autograds(by: ev.AnyEvent | None) -> bool:
+    return isinstance(by, ev.KernelEntered) and by.pytorch_file.startswith(VARIABLE_TYPE)
 
 
 def api_name(operator: str) -> str:
@@ -102,9 +224,8 @@ def api_name(operator: str) -> str:
     ``torchgen/api/cpp.py``, ``name``: a C++ function has no overload's name, one with SymInts has a suffix, one that
     takes ``out`` last another.
     """
-    from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table
-
-    arguments = FunctionSchema.parse(pytorch_schema(f"aten::{operator}")).arguments
+    schema = pytorch_signature(f"aten::{operator}")
+    arguments = () if schema is None else schema.arguments
     symint = "_symint" if any("SymInt" in argument.type for argument in arguments) else ""
     out = "_outf" if any(argument.kwarg_only and argument.is_write for argument in arguments) else ""
     return f"{operator.partition('.')[0]}{symint}{out}"
@@ -115,12 +236,41 @@ def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame
     call = trace[kernel.parent] if kernel.parent is not None else None
     if not isinstance(call, ev.Dispatched):
         return [entry]
-    stack = "Boxed" in call.how
-    boxed = not _follows(trace, kernel.seq, ev.Unboxed) if stack else _follows(trace, kernel.seq, ev.Boxed)
-    inner = [Frame(each.function.format(how=call.how), each.file, call.seq, each.role) for each in INNER[stack, boxed]]
+    parts = _parts(trace, kernel, "Boxed" in call.how)
+    inner = [Frame(each.function.format(how=call.how), each.file, call.seq, each.role) for each in parts]
+    inner = _with_stack(trace, call, inner)
     return inner if entry.title in (frame.title for frame in inner) else [entry, *inner]
 
 
+def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[Frame]:
+    """The frames of a call; what is on its stack is said of the first that has one."""
+    told = stack_at(trace, call)
+    if told is None or not (values := stack_values(trace, told)):
+        return inner
+    boxes = next((at for at, frame in enumerate(inner) if frame.title == WRAPPED.function), None)
+    first, text = (0, STACK) if boxes is None else (boxes, BOXES)
+    if boxes is None and "Boxed" not in call.how:
+        return inner
+    noted = replace(inner[first], note=text.format(values=", ".join(values)))
+    return [*inner[:first], noted, *inner[first + 1 :]]
+
+
+def _parts(trace: Trace, kernel: ev.KernelEntered, stack: bool) -> tuple[Inner, ...]:
+    """Of a caller with a stack, or without, to a kernel of either kind; the innermost is of the kernel's own kind."""
+    if is_python(kernel):
+        return (*INNER[stack, True], PYTHON_KERNEL)
+    boxed = not _follows(trace, kernel.seq, ev.Unboxed) if stack else _follows(trace, kernel.seq, ev.Boxed)
+    generated = kernel.pytorch_file.startswith(GENERATED_FOLDERS)
+    own = (BOXED_FUNCTION,) if boxed else (FUNCTOR,) if generated else ()
+    return (*INNER[stack, boxed], *own)
+
+
 def _follows(trace: Trace, seq: int, kind: type[ev.Event]) -> bool:
-    """Whether the next step is of a kind: what the kernel needs is made of the arguments before all else."""
-    return seq + 1 < len(trace) and isinstance(trace[seq + 1], kind) and trace[seq + 1].parent == seq
+    """Whether the next step is of a kind: what the kernel needs is made of the arguments before all else.
+
+    A tensor that nothing named before is introduced even before that.
+    """
+    at = seq + 1
+    while at < len(trace) and isinstance(trace[at], ev.TensorCreated):
+        at += 1
+    return at < len(trace) and isinstance(trace[at], kind) and trace[at].parent == seq

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from dispatchviz.core.keys.keys import DispatchKey
@@ -13,6 +13,9 @@ from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.definitions import DERIVATIVES, FUNCTIONS, Piece, delegating, entry, entry_field, names
 from dispatchviz.explain.codegen.generated_calls import Call, call_trees
 from dispatchviz.explain.codegen.generated_functions import Function, functions_of, node_of, placed
+from dispatchviz.explain.codegen.kept_texts import kept
+from dispatchviz.explain.codegen.torchgen_parts import in_order
+from dispatchviz.explain.codegen.torchgen_texts import Real, RealEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,25 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratedFile:
+    """A file of PyTorch's into which its generators write something of the operator."""
+
+    file: str
+    what: str
+    """What that is."""
+    lines: int | None = None
+    """How much; None if its text is not known."""
+    part: str = ""
+    """Of torchgen, that writes it: ``ComputeOperators in torchgen/gen.py``; empty if the text is not known."""
+    template: str = ""
+    """What it is put into."""
+
+
+NOT_GENERATED = "torchgen writes no such binding"
+"""The place of a binding that PyTorch has by hand, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
 class CodegenCard:
     """What the generators make of an operator."""
 
@@ -42,29 +64,62 @@ class CodegenCard:
     schema: str
     build: str
     entries: tuple[Entry, ...]
+    """Of our yaml files, in PyTorch's grammar and shortened."""
+    pytorch_entries: tuple[RealEntry, ...]
+    """Of PyTorch's, whole; empty if they are not known."""
+    group: tuple[str, ...]
+    """The operators that torchgen takes together with it; empty if there are none, or that is not known."""
     calls: tuple[Call, ...]
     functions: tuple[Function, ...]
     """What our generator writes, in the order of a call; empty if the operator has no entry in our yaml file."""
     registered: tuple[Registered, ...]
-    files: tuple[tuple[str, str], ...]
-    """Other files that PyTorch's generators write for it, and what stands in them."""
+    files: tuple[GeneratedFile, ...]
+    """Those that PyTorch's generators write for it; if the texts are not known, those that no function here is in."""
+    texts_known: bool
+    """What the generators write is known, so all files are there."""
+
+    @property
+    def lines(self) -> int:
+        """In all those files, if that is known."""
+        return sum(each.lines or 0 for each in self.files)
 
 
-def codegen_card(op: OperatorEntry, build: str) -> CodegenCard:
-    """The card of an operator of ``aten``."""
+def codegen_card(op: OperatorEntry, build: str, real: Real | None = None) -> CodegenCard:
+    """The card of an operator of ``aten``; what torchgen answers goes before what is kept of it."""
     name = op.name.removeprefix("aten::")
+    texts = real or kept(name)
     functions = functions_of(op)
+    if texts is not None:
+        functions = [_generated(function, texts) for function in functions]
     tensors = any(argument.type.startswith("Tensor") for argument in op.schema.arguments)
     return CodegenCard(
         operator=op.name,
         schema=str(op.schema),
         build=build,
         entries=tuple(entries_of(name)),
+        pytorch_entries=texts.entries if texts else (),
+        group=texts.group if texts else (),
         calls=tuple(call_trees(name, functions, tensors)) if functions else (),
         functions=tuple(functions),
         registered=tuple(_registered(op, functions)),
-        files=tuple(_files(op, name, functions)),
+        files=tuple(files_in(texts, name) if texts else _files(op, name, functions)),
+        texts_known=texts is not None,
     )
+
+
+def _generated(function: Function, texts: Real) -> Function:
+    """A binding that PyTorch does not generate has no file there."""
+    unknown = function.role == "binding" and not texts.of(function.pytorch)
+    return replace(function, pytorch=NOT_GENERATED) if unknown else function
+
+
+def files_in(texts: Real, name: str) -> Iterator[GeneratedFile]:
+    """The files that torchgen writes for an operator, in the order in which a call meets what is in them."""
+    counts = texts.files()
+    names = {"base": name.partition(".")[0], "identifier": name.replace(".", "_"), "node": texts.node}
+    for writer, files in in_order(counts):
+        what, part = writer.what.format_map(names), f"{writer.part.name} in {writer.part.file}"
+        yield from (GeneratedFile(file, what, counts[file], part, writer.template_of(file)) for file in files)
 
 
 def entries_of(name: str) -> Iterator[Entry]:
@@ -119,36 +174,39 @@ HEADERS = {
 """Keys whose kernels can be called without the dispatcher: ``at::cpu::add``."""
 
 
-def _files(op: OperatorEntry, name: str, functions: list[Function]) -> Iterator[tuple[str, str]]:
+def _files(op: OperatorEntry, name: str, functions: list[Function]) -> Iterator[GeneratedFile]:
     """Headers, mostly: they declare, and our Python needs none. Nothing for operators that torchgen does not define."""
     base, identifier = name.partition(".")[0], name.replace(".", "_")
     if "RegisterSchema.cpp" not in op.debug:
         return
     if not functions:
-        yield placed(op.debug), f'm.def("{name}(...")'
-        yield generated_files.operators_file(base), f"at::_ops::{identifier}::call and redispatch"
-    yield generated_files.header(base, "_ops"), f"struct at::_ops::{identifier}"
-    yield generated_files.header(base), f"at::{generated_files.root_name(base)} and the family's other C++ functions"
-    yield generated_files.header(base, "_native"), "declarations of the functions behind its kernels"
+        yield GeneratedFile(placed(op.debug), f'm.def("{name}(...")')
+        yield GeneratedFile(generated_files.operators_file(base), f"at::_ops::{identifier}::call and redispatch")
+    yield GeneratedFile(generated_files.header(base, "_ops"), f"struct at::_ops::{identifier}")
+    yield GeneratedFile(generated_files.header(base, "_native"), "declarations of the functions behind its kernels")
     if is_structured(op.name):
-        yield generated_files.header(base, "_meta"), "the structured class with its meta function"
+        yield GeneratedFile(generated_files.header(base, "_meta"), "the structured class with its meta function")
     for key, namespace in HEADERS.items():
         kernels = op.registrations.get(DispatchKey[key], [])
         if any(f"/Register{key}_" in kernel.debug for kernel in kernels):
-            yield (
-                generated_files.header(base, f"_{namespace}_dispatch"),
-                f"at::{namespace}, its {key} kernel called directly",
-            )
-    yield f"{generated_files.ATEN}/RedispatchFunctions.h", f"at::redispatch::{base}"
-    if "method" in _field(name, "variants"):
-        yield f"{generated_files.ATEN}/core/TensorBody.h", f"Tensor::{base}"
-    module = _field(name, "python_module")
-    if module and not any(function.role == "binding" for function in functions):
-        yield f"{generated_files.AUTOGRAD}/python_{module}_functions.cpp", f"THPVariable_{base}, its Python binding"
+            file = generated_files.header(base, f"_{namespace}_dispatch")
+            yield GeneratedFile(file, f"at::{namespace}, its {key} kernel called directly")
+    yield GeneratedFile(f"{generated_files.ATEN}/RedispatchFunctions.h", f"at::redispatch::{base}")
+    yield from _by_entry(name, base)
+
+
+def _by_entry(name: str, base: str) -> Iterator[GeneratedFile]:
+    """What our entry tells."""
+    variants = _field(name, "variants")
+    if "function" in variants or not variants:
+        what = f"at::{generated_files.root_name(base)} and the family's other C++ functions"
+        yield GeneratedFile(generated_files.header(base), what)
+    if "method" in variants:
+        yield GeneratedFile(f"{generated_files.ATEN}/core/TensorBody.h", f"Tensor::{base}")
     if node := node_of(name):
-        declared, _, python = generated_files.node_files(node)
-        yield declared, f"struct {node}"
-        yield python, f"{node} as Python sees it, with its _saved_ properties"
+        declared, _, python = generated_files.node_files(_first_of_node().get(node, name).partition(".")[0])
+        yield GeneratedFile(declared, f"struct {node}")
+        yield GeneratedFile(python, f"{node} as Python sees it, with its _saved_ properties")
 
 
 def _field(name: str, field: str) -> str:

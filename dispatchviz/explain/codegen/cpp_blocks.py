@@ -9,30 +9,31 @@ from collections.abc import Iterator
 def blocks(text: str, head: str) -> Iterator[str]:
     """Every definition or statement with a line that matches, from that line to its end; calls and mere declarations
     are left out."""
-    lines = text.splitlines()
-    matches = re.compile(head)
-    at = 0
-    while at < len(lines):
-        if lines[at].lstrip().startswith("return ") or not matches.search(lines[at]):
-            at += 1
+    end = 0
+    for found in re.finditer(head, text, re.MULTILINE):
+        start = text.rfind("\n", 0, found.start()) + 1
+        if start < end or text.startswith("return ", start + _indent(text[start : found.end()])):
             continue
-        end = _end(lines, at)
-        block = lines[at : end + 1]
+        above = text.rfind("\n", 0, max(start - 1, 0)) + 1
+        end = _end(text, start)
+        block = text[above if text.startswith("template <", above) else start : end].splitlines()
         if not _declares(block):
             yield _dedented(block)
-        at = end + 1
 
 
-def _end(lines: list[str], start: int) -> int:
-    """The line that closes what a line opens: braces and parentheses, and where there are none, a semicolon."""
+def _end(text: str, start: int) -> int:
+    """Behind the line that closes what a line opens: braces and parentheses, and where there are none, a semicolon."""
     braces = parentheses = 0
-    for at in range(start, len(lines)):
-        code = _without_strings(lines[at])
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        code = _without_strings(text[start:end])
         braces += code.count("{") - code.count("}")
         parentheses += code.count("(") - code.count(")")
-        if braces <= 0 and parentheses <= 0 and code.rstrip().endswith(("}", ";", "};")):
-            return at
-    return len(lines) - 1
+        if braces <= 0 and parentheses <= 0 and code.rstrip().endswith(("}", ";", "};", "},")):
+            return end
+        start = end + 1
+    return len(text)
 
 
 def _without_strings(line: str) -> str:
@@ -45,5 +46,9 @@ def _declares(block: list[str]) -> bool:
 
 
 def _dedented(block: list[str]) -> str:
-    indent = len(block[0]) - len(block[0].lstrip())
+    indent = _indent(block[0])
     return "\n".join(line[indent:] if not line[:indent].strip() else line for line in block)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -50,9 +50,10 @@ def method_file() -> str:
     return f"{AUTOGRAD}/python_variable_methods.cpp"
 
 
-def node_files(node: str) -> tuple[str, str, str]:
-    """Of a Node: its class, its formulas, its Python type."""
-    part = shard("python_functions", node)
+def node_files(base: str) -> tuple[str, str, str]:
+    """Of a Node whose entry in ``derivatives.yaml`` is for an operator of that name, without overload: its class, its
+    formulas, its Python type."""
+    part = shard("python_functions", base)
     return f"{AUTOGRAD}/Functions.h", f"{AUTOGRAD}/Functions.cpp", f"{AUTOGRAD}/python_functions_{part}.cpp"
 
 

@@ -177,7 +177,7 @@ def _nodes(name: str) -> Iterator[Function]:
         piece = definition(file, node)
         if piece is None:
             continue
-        yield Function("node", f"{node}::apply", "", generated_files.node_files(node)[1], piece)
+        yield Function("node", f"{node}::apply", "", generated_files.node_files(name.partition(".")[0])[1], piece)
 
 
 def _schema(op: OperatorEntry) -> Iterator[Function]:

@@ -11,8 +11,11 @@ from dispatchviz.explain.trace_index.display_names import plain_node
 
 
 def operator_at(trace: Trace, seq: int) -> str:
-    """Full name of the operator that runs at a step, of the Node that is made or evaluated there, or of the first call
-    that comes of it; empty if there is none."""
+    """Full name of the operator that runs at a step or is registered there, of the Node that is made or evaluated
+    there, or of the first call that comes of it; empty if there is none."""
+    registered = trace[seq]
+    if isinstance(registered, ev.OperatorDefined | ev.KernelRegistered | ev.CellsRecomputed):
+        return registered.operator
     for event in (trace[seq], *trace.ancestors(seq)):
         found = _named(event)
         if found:

@@ -27,7 +27,7 @@ the comparison."""
 _COUNTED = frozenset(
     {
         "TensorNumber", "NodeNumber", "StorageNumber", "CounterNumber", "GraphTaskNumber", "StreamNumber",
-        "StreamEventNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber",
+        "StreamEventNumber", "HookNumber", "SequenceNumber", "TopologicalNumber", "ThreadNumber", "LineNumber",
     }
 )  # fmt: skip
 """Types of fields whose numbers only count."""
@@ -38,7 +38,7 @@ _LEFT_OUT = frozenset(
         (ev.KernelEntered, "pytorch_file"), (ev.KernelEntered, "file"), (ev.NodeStarted, "file"),
         (ev.NodeStarted, "waiting"), (ev.NodeQueued, "queue"), (ev.FunctionEntered, "file"),
         (ev.ImplEntered, "file"), (ev.ProgramRaised, "file"), (ev.ProgramRaised, "traceback"),
-        (ev.AnomalyFound, "lines"), (ev.Unknown, "fields"),
+        (ev.AnomalyFound, "lines"), (ev.StackStored, "frame"), (ev.Unknown, "fields"),
     }
 )  # fmt: skip
 """Where something is in a file or a table, and what follows from other events."""
@@ -86,6 +86,8 @@ _TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
     (ev.ExecInfoPopulated, "captures"): _each(1, 2),
     (ev.ExecInfoPopulated, "pruned"): _each(1),
     (ev.BindingEntered, "arguments"): _texts,
+    (ev.Boxed, "contents"): _texts,
+    (ev.Unboxed, "contents"): _texts,
     (ev.TorchDispatchEntered, "arguments"): _texts,
     (ev.AttributeSaved, "value"): _without_address,
     (ev.ErrorRaised, "message"): _without_address,
@@ -96,6 +98,7 @@ _TAKEN_APART: dict[tuple[type[ev.Event], str], Facts] = {
 _BY_TYPE: dict[str, Facts] = {
     "TensorNumber | None": lambda value: value is None,
     "NodeNumber | None": lambda value: value is None,
+    "HookNumber | None": lambda value: value is None,
     "tuple[TensorNumber, ...]": len,
     "tuple[NodeNumber, ...]": len,
     "tuple[TensorNumber | None, ...]": _defined,

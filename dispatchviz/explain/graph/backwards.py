@@ -22,11 +22,18 @@ class Backward:
         self.event = event
         self.end: int = self._events.columns.ends[event.seq]
         """The last step that belongs to it."""
+        self._steps: dict[type[ev.Event], list[int]] = {}
 
-    @cached_property
+    def steps(self, kind: type[ev.Event]) -> list[int]:
+        """Its steps of a kind, without those of passes within it; found once."""
+        if kind not in self._steps:
+            self._steps[kind] = self._known.own(self.event.seq, kind)
+        return self._steps[kind]
+
+    @property
     def starts(self) -> list[int]:
         """The steps at which it started a Node."""
-        return self._known.own(self.event.seq, ev.NodeStarted)
+        return self.steps(ev.NodeStarted)
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -138,8 +145,13 @@ class Backwards:
         return next(filter(None, map(self.get, reversed(self.starts))), None)
 
     def under_way(self, at: int) -> Iterator[Backward]:
-        """Those that a step belongs to, their own first and last steps too; the one that started last comes first."""
-        return filter(None, map(self.get, self._starts_around(at)))
+        """Those that run at a step, their own first and last steps too.
+
+        First those that the step is within, the innermost first, then those of other threads, the latest first.
+        """
+        own = self._starts_within(at)
+        others = (start for start in self._starts_around(at) if start not in own)
+        return filter(None, map(self.get, (*own, *others)))
 
     def ended_last(self, at: int) -> Backward | None:
         """Of those that started at or before a step the one that ended last."""
@@ -153,30 +165,19 @@ class Backwards:
 
     def own(self, start: int, kind: type[ev.Event]) -> list[int]:
         """The steps of a kind within a backward and within no other that is within it."""
-        end = self.events.columns.ends[start]
-        steps = self.events.between(kind, start, end)
-        place = bisect_right(self.starts, start)
-        if place == len(self.starts) or self.starts[place] > end:
-            return list(steps)
-        return [step for step in steps if next(self._starts_around(step)) == start]
+        columns = self.events.columns
+        steps = self.events.between(kind, start, columns.ends[start])
+        return [step for step in steps if columns.parents[step] == start or self._starts_within(step)[:1] == [start]]
 
-    def around(self, steps: Iterable[int]) -> Iterator[int]:
-        """The starts of those that some steps, which are in order, belong to; each once."""
-        found, covered = set[int](), -1
-        for step in steps:
-            if step > covered:
-                for start in self._starts_around(step):
-                    covered = self._alone_until(start) if covered < step else covered
-                    if start not in found:
-                        found.add(start)
-                        yield start
-
-    def _alone_until(self, start: int) -> int:
-        """The last step that surely belongs to the same backwards as the first one."""
-        place, end = bisect_right(self.starts, start), self.events.columns.ends[start]
-        return min(end, self.starts[place] - 1) if place < len(self.starts) else end
+    def _starts_within(self, at: int) -> list[int]:
+        """The starts of those that a step is within, as its thread has them open; the innermost first."""
+        columns, code = self.events.columns, self.events.columns.code(ev.BackwardStarted)
+        if not 0 <= at < len(self.events):
+            return []
+        return [step for step in (at, *columns.ancestors(at)) if columns.kinds[step] == code]
 
     def _starts_around(self, at: int) -> Iterator[int]:
+        """The starts of all that run at a step, whatever thread it is of; the latest first."""
         ends, place = self.events.columns.ends, bisect_right(self.starts, at) - 1
         while place >= 0:
             if ends[self.starts[place]] >= at:

@@ -123,7 +123,7 @@ def left_of(trace: Trace, backward: Backward, node: int, at: int) -> int:
     """How many edges into a Node are still to be followed in a backward pass as of a step; 0 if it waits for none."""
     if not backward.counted or backward.counted[0].seq > at:
         return 0
-    met = next(_latest(trace, backward, node, at, ev.DependencyMet), None)
+    met = next(own_latest(trace, backward, node, at, ev.DependencyMet), None)
     if met is None:
         return backward.counts.get(node, 0)
     return 0 if met.skipped else met.left
@@ -131,16 +131,18 @@ def left_of(trace: Trace, backward: Backward, node: int, at: int) -> int:
 
 def buffer_of(trace: Trace, backward: Backward, node: int, at: int) -> tuple[Buffered, ...]:
     """What is in a Node's input buffer as of a step, by input; nothing once the Node has been popped."""
-    popped = (next(_latest(trace, backward, node, at, kind), None) for kind in (ev.NodeStarted, ev.NodeSkipped))
+    popped = (next(own_latest(trace, backward, node, at, kind), None) for kind in (ev.NodeStarted, ev.NodeSkipped))
     if any(popped):
         return ()
     found: dict[int, Buffered] = {}
-    for event in _latest(trace, backward, node, at, ev.GradientBuffered):
+    arrived = own_latest(trace, backward, node, at, ev.GradientBuffered)
+    most = 1 if node in history(trace).events.leaf_nodes else None  # a leaf has one input and may wait for thousands
+    for event in islice(arrived, most):
         found.setdefault(event.input_nr, Buffered(event.input_nr, event.tensor, event.how, event.seq))
     return tuple(found[number] for number in sorted(found))
 
 
-def _latest(trace: Trace, backward: Backward, node: int, at: int, kind: type[E]) -> Iterator[E]:
+def own_latest(trace: Trace, backward: Backward, node: int, at: int, kind: type[E]) -> Iterator[E]:
     """The events of a kind about a Node in one backward pass up to a step, the latest first."""
     steps = _about(trace, node, backward.event.seq, at)
     code, kinds = trace.columns.code(kind), trace.columns.kinds

@@ -174,6 +174,8 @@ class _Life:
                 self._topological_nr = event.topological_nr
             case ev.EdgesCollected():
                 self._edges, self._topological_nr = event, event.topological_nr
+            case ev.SequenceNumberSet():
+                self._sequence_nr = event.sequence_nr
             case ev.AttributeSaved():
                 self._attributes[event.name] = event.value
             case ev.VariableSaved():

@@ -21,6 +21,7 @@ MAKING = (
     ev.AccumulatorMade,
     ev.HistorySet,
     ev.HistoryRebased,
+    ev.SequenceNumberSet,
 )
 """How a Node is made, and what it keeps."""
 
@@ -36,7 +37,18 @@ LIFE = (
 )
 """What a Node shows depends on these."""
 
-MENTIONS = (ev.VariableNotSaved, ev.FormulaSkipped, ev.HookRan, ev.AnomalyFound, ev.GradientBuffered)
+MENTIONS = (
+    ev.VariableNotSaved,
+    ev.FormulaSkipped,
+    ev.HookRan,
+    ev.AnomalyFound,
+    ev.GradientBuffered,
+    ev.UndefinedInputAdded,
+    ev.StackStored,
+    ev.ParentAssigned,
+    ev.HookRegistered,
+    ev.NodeDeleted,
+)
 """These are about a Node and leave it as it is."""
 
 KEPT = 1024

@@ -45,6 +45,12 @@ class QueuedNode(NamedTuple):
     """How many backward passes are around the one that it belongs to."""
 
 
+def queue_device(device: str) -> str:
+    """The device whose queue Nodes of a device wait in: those of meta tensors are run by the calling thread too
+    (``Engine::ready_queue``)."""
+    return "cpu" if device == "meta" else device
+
+
 class Queue(ABC):
     """The Nodes that wait at a step."""
 
@@ -234,7 +240,7 @@ def _follow(queue: _Replayed, event: Move, depth: int) -> None:
     """What a move makes of a queue. One that is listed is told again from the moment on at which it was empty."""
     match event:
         case ev.NodeQueued():
-            own = QueuedNode(event.node, event.sequence_nr, event.device, depth)
+            own = QueuedNode(event.node, event.sequence_nr, queue_device(event.device), depth)
             if event.queue is None:
                 queue.push(own)
             else:
@@ -335,4 +341,4 @@ def _known_of(trace: Trace, node: int, sequence_nr: int, at: int) -> QueuedNode:
     if queued is None:
         return QueuedNode(node, sequence_nr, "cpu", 0)
     backward = backward_around(trace, queued.seq)
-    return QueuedNode(node, sequence_nr, queued.device, 0 if backward is None else backward.event.depth)
+    return QueuedNode(node, sequence_nr, queue_device(queued.device), 0 if backward is None else backward.event.depth)

@@ -16,8 +16,8 @@ ALIAS_TEXTS = {
         "every backend, nested tensors aside, but no autograd key: the derivative is registered separately, to Autograd"
     ),
     K.CompositeExplicitAutogradNonFunctional: (
-        "the same backends, except the Sparse keys (COO), XLA and Lazy: such a kernel relies on views or on writing to "
-        "memory, as most do that allocate the output and call the operator's out= form"
+        "what CompositeExplicitAutograd covers except the Sparse keys (COO), XLA and Lazy: such a kernel relies on "
+        "views or on writing to memory, as most do that allocate the output and call the operator's out= form"
     ),
     K.CompositeImplicitAutogradNestedTensor: "the NestedTensor keys and AutogradNestedTensor",
     K.FuncTorchBatchedDecomposition: "FuncTorchBatched alone",

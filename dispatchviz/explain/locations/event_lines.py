@@ -32,6 +32,7 @@ MAKES: dict[str, tuple[type[ev.Event], ...]] = {
     "set_history": (ev.HistorySet,),
     "rebase_history": (ev.HistoryRebased, ev.NodeCreated, ev.EdgesCollected, ev.AccumulatorMade),
     "increment_version": (ev.VersionBumped,),
+    "check_inplace": (ev.InplaceChecked,),
     "as_view": (ev.ViewMade,),
     "non_differentiable_view": (ev.ViewMade,),
     "task_should_compute_output": (ev.FormulaSkipped,),
@@ -53,7 +54,6 @@ _ONLY = (
 
 _RARELY = (
     "is_fw_grad_defined",
-    "check_inplace",
     "check_out_variant",
     "check_no_requires_grad",
     "should_compute_output",

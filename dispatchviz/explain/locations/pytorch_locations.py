@@ -14,6 +14,7 @@ from dispatchviz.explain.codegen.generated_files import AUTOGRAD, function_file,
 GENERATED = AUTOGRAD
 DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
 ENGINE = "torch/csrc/autograd/engine.cpp"
+NODE = "torch/csrc/autograd/node.h"
 
 
 def debug_file(registered: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, at_or_around
-from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.explain.trace_index.trace_index import index, latest
 
 ONE = ("tensor", "result", "value", "base", "gradient", "tangent", "proxy", "output", "before", "after")
 MANY = ("tensors", "gradients")
@@ -30,14 +30,22 @@ def tensors_of(trace: Trace, at: int) -> list[int]:
 
 
 def variables_of(trace: Trace, at: int) -> list[int]:
-    """The tensors that the variables assigned last name as of a step, the latest first."""
+    """The tensors that the variables assigned last name as of a step, the latest first, each with its ``.grad``."""
     steps, columns = trace.steps_of(ev.NameBound), trace.columns
     place = bisect_right(steps, at)
     latest = (steps[before] for before in range(place - 1, max(place - 1 - BINDINGS_LOOKED_AT, -1), -1))
     found: dict[int, int] = {}
     for step in latest:
         found.setdefault(columns.names[step], columns.tensors[step])
-    return _met(trace, at, found.values())
+    return _met(trace, at, _with_gradients(trace, found.values(), at))
+
+
+def _with_gradients(trace: Trace, tensors: Iterable[int], at: int) -> Iterator[int]:
+    gradients = index(trace).gradients
+    for tensor in tensors:
+        yield tensor
+        if (gradient := latest(gradients.get(tensor, ()), at)) is not None:
+            yield gradient
 
 
 def _met(trace: Trace, at: int, tensors: Iterable[int]) -> list[int]:

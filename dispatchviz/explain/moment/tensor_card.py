@@ -11,6 +11,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.moment.tensor_geometry import key_set_of
 from dispatchviz.explain.moment.tensor_numbers import numbers_of
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import Index, index
@@ -85,7 +86,7 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
         known.shape(tensor, at) or made.shape,
         made.dtype if taken is None else taken.dtype,
         made.device if taken is None else taken.device,
-        _key_set(trace, made, at),
+        key_set_of(trace, tensor, at) or 0,
         known.grad_needed(tensor, at),
         "" if node is None else node_title(trace, node, at),
         version_of(trace, tensor, at),
@@ -97,16 +98,6 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
         made.seq,
         numbers_of(trace, tensor, at),
     )
-
-
-def _key_set(trace: Trace, made: ev.TensorCreated, at: int) -> int:
-    event = _last(trace, index(trace).steps_about(made.tensor, ev.KeySetChanged), at)
-    return event.after if isinstance(event, ev.KeySetChanged) else made.key_set
-
-
-def _last(trace: Trace, steps: Sequence[int], at: int) -> ev.AnyEvent | None:
-    place = bisect_right(steps, at)
-    return trace[steps[place - 1]] if place else None
 
 
 def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:

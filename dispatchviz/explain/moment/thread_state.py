@@ -145,7 +145,8 @@ def pytorch_guards() -> frozenset[str]:
     """The names of guards: other names are those of dispatch modes."""
     from dispatchviz.core.thread import guards
 
-    own = (name for name, value in vars(guards).items() if isinstance(value, type))
+    types = ((name, value) for name, value in vars(guards).items() if isinstance(value, type))
+    own = (name for name, value in types if value.__module__ == guards.__name__)
     return frozenset((*own, STASH_ONE, STASH_ALL, "SaveLocalDispatchKeySet"))
 
 

@@ -10,7 +10,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
-from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at
+from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
 from dispatchviz.explain.predictions.prediction import LONGEST, Kind, Prediction, prediction
 from dispatchviz.explain.sentences import ready_queue_sentences
 from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
@@ -97,10 +97,10 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     if backward is None or plain_node(event.name) == "GraphRoot":
         return None
     queue = queue_at(trace, event)
-    if queue.has(event.device, 0, event.sequence_nr):
+    if queue.has(queue_device(event.device), 0, event.sequence_nr):
         return None  # of equal numbers the order in the heap decides, which nobody can know
     said = ready_queue_sentences.why(trace, event)
-    ready = list(islice(queue.of(event.device, backward.event.depth), READY))
+    ready = list(islice(queue.of(queue_device(event.device), backward.event.depth), READY))
     state = engine_state(trace, event.seq - 1)
     waiting = () if state is None else state.waiting[:WAITING]
     behind = list(islice(history(trace).backwards.targets_at(event.node, event.seq), 1))

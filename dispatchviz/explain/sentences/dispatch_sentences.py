@@ -12,6 +12,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
+from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, shown
 from dispatchviz.explain.locations.pytorch_locations import debug_file
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
@@ -42,14 +43,9 @@ def why(trace: Trace, event: DispatchEvent) -> Statements:
         case ev.ResultHashed():
             return kernel_sentences.hashed(trace, event)
         case ev.Boxed():
-            return _boxed(trace, event)
+            return _boxed(trace, event), *_contents(trace, event)
         case ev.Unboxed():
-            values, are = counted(event.values, "value"), "is" if event.values == 1 else "are"
-            return Statement(
-                "unboxed",
-                f"{capital(values)} of {event.operator} {are} popped off the stack, for code that takes typed "
-                "arguments.",
-            )
+            return _unboxed(event), *_contents(trace, event)
         case ev.TorchDispatchEntered():
             return torch_dispatch_sentences.entered(trace, event)
         case ev.TorchDispatchLeft():
@@ -69,6 +65,20 @@ def _boxed(trace: Trace, event: ev.Boxed) -> Statement:
         f"The arguments of {event.operator}, {values}, are pushed onto a stack: the kernel is boxed, it takes a stack "
         "of IValues instead of the operator's own parameters.",
     )
+
+
+def _unboxed(event: ev.Unboxed) -> Statement:
+    values, are = counted(event.values, "value"), "is" if event.values == 1 else "are"
+    text = f"{capital(values)} of {event.operator} {are} popped off the stack, for code that takes typed arguments."
+    return Statement("unboxed", text)
+
+
+def _contents(trace: Trace, event: ev.Boxed | ev.Unboxed) -> Statements:
+    values = stack_values(trace, event)
+    if not values:
+        return ()
+    tagged = "As an IValue" if len(values) == 1 else "As IValues, the deepest first"
+    return (Statement("stack contents", f"{tagged}: {listed(values)}."),)
 
 
 def _converted_before(trace: Trace, event: ev.Boxed) -> bool:

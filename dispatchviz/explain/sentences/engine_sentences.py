@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.sentences import exec_info_sentences, gradient_sentences, ready_queue_sentences
 from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
-from dispatchviz.explain.sentences.english import capital, listed
+from dispatchviz.explain.sentences.english import capital, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import EngineEvent
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+
+LONGEST_NAME = 60
+"""Cells of a callback's name."""
 
 
 def why(trace: Trace, event: EngineEvent) -> Statements:
@@ -45,6 +49,8 @@ def why(trace: Trace, event: EngineEvent) -> Statements:
             return gradient_sentences.why(trace, event)
         case ev.VariablesReleased():
             return _released(trace, event)
+        case ev.FinalCallbackQueued() | ev.FinalCallbackCalled():
+            return _callback(event)
         case ev.BackwardFinished():
             return _complete(trace, event)
         case _:
@@ -104,6 +110,12 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
     if event.depth:
         text = "It is reentrant: it was started inside another backward pass, which waits for it."
         found.append(Statement("backward within a backward", text))
+    if event.depth and not event.depth % (MAX_DEPTH + 1):
+        text = (
+            f"{MAX_DEPTH} reentrant passes stand on its caller's thread (MAX_DEPTH): this one runs on a thread of the "
+            "engine's pool."
+        )
+        found.append(Statement("backward on a thread of the pool", text))
     return found
 
 
@@ -114,6 +126,21 @@ def _complete(trace: Trace, event: ev.BackwardFinished) -> Statements:
         return Statement("grad complete", text)
     text = "No Node of this graph task is queued or running any more: the backward pass is complete."
     return Statement("backward complete", text)
+
+
+def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Statement:
+    name, nth = shortened(event.function, LONGEST_NAME), ordinal(event.position + 1)
+    if isinstance(event, ev.FinalCallbackQueued):
+        text = (
+            f"The final callback {name} is queued, the {nth} of this graph task (queue_callback): it runs once no Node "
+            "of the task is queued or running."
+        )
+        return Statement("final callback queued", text)
+    text = (
+        f"No Node of this graph task is queued or running any more, its gradients are complete: the {nth} final "
+        f"callback, {name}, runs."
+    )
+    return Statement("final callback runs", text)
 
 
 # -- what Nodes do ----------------------------------------------------------------------------------------------------

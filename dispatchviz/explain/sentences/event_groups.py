@@ -48,8 +48,19 @@ TensorEvent = (
     | ev.BatchedTensorMade
     | ev.TensorWrapperMade
     | ev.NumbersRecorded
+    | ev.InplaceChecked
+    | ev.GradSet
 )
 TangentEvent = ev.DualLevelEntered | ev.DualLevelLeft | ev.ForwardFormulaEntered | ev.TangentSet
+MemberEvent = (
+    ev.SequenceNumberSet
+    | ev.UndefinedInputAdded
+    | ev.StackStored
+    | ev.ParentAssigned
+    | ev.HookRegistered
+    | ev.HookRemoved
+)
+"""What sets a member of a Node apart from its making."""
 ForwardEvent = (
     ev.NodeCreated
     | ev.EdgesCollected
@@ -63,7 +74,9 @@ ForwardEvent = (
     | ev.FunctionEntered
     | ev.FunctionOutput
     | ev.NoNodeMade
+    | ev.NodeDeleted
     | TangentEvent
+    | MemberEvent
 )
 EngineEvent = (
     ev.BackwardStarted
@@ -82,6 +95,8 @@ EngineEvent = (
     | ev.GradientAccumulated
     | ev.GradientCaptured
     | ev.VariablesReleased
+    | ev.FinalCallbackQueued
+    | ev.FinalCallbackCalled
     | ev.BackwardFinished
 )
 RegistrationEvent = ev.OperatorDefined | ev.KernelRegistered | ev.CellsRecomputed

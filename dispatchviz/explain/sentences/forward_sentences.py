@@ -7,8 +7,10 @@ from typing import assert_never
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences import (
+    deletion_sentences,
     function_sentences,
     history_sentences,
+    member_sentences,
     node_sentences,
     saved_variable_sentences,
     tangent_sentences,
@@ -30,6 +32,8 @@ def why(trace: Trace, event: ForwardEvent) -> Statements:
             return node_sentences.why_made(trace, event)
         case ev.EdgesCollected():
             return node_sentences.why_edges(trace, event)
+        case ev.NodeDeleted():
+            return deletion_sentences.why(trace, event)
         case ev.AttributeSaved():
             return saved_variable_sentences.why_attribute(trace, event)
         case ev.VariableSaved():
@@ -52,6 +56,15 @@ def why(trace: Trace, event: ForwardEvent) -> Statements:
             return _no_node(trace, event)
         case ev.DualLevelEntered() | ev.DualLevelLeft() | ev.ForwardFormulaEntered() | ev.TangentSet():
             return tangent_sentences.why(trace, event)
+        case (
+            ev.SequenceNumberSet()
+            | ev.UndefinedInputAdded()
+            | ev.StackStored()
+            | ev.ParentAssigned()
+            | ev.HookRegistered()
+            | ev.HookRemoved()
+        ):
+            return member_sentences.why(trace, event)
         case _:
             assert_never(event)
 

@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import backward_around
-from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at
+from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, queue_device
 from dispatchviz.explain.sentences.engine_claims import runs
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
@@ -77,23 +77,23 @@ def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
 
 
 def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
-    node = node_title(trace, event.node, event.seq)
+    node, device = node_title(trace, event.node, event.seq), queue_device(event.device)
     claims = runs(trace, event.seq, [event.node])
     backward = backward_around(trace, event.seq)
     if backward is not None and not backward.needs(event.node):
         if backward.captures(event.node):
-            text = f"{node} goes into the queue of {event.device}, for its gradient to be captured; it will not run."
+            text = f"{node} goes into the queue of {device}, for its gradient to be captured; it will not run."
             return Statement("queued to be captured", text, claims)
-        text = f"{node}, the root, goes into the queue of {event.device}, although no requested gradient depends on it."
+        text = f"{node}, the root, goes into the queue of {device}, although no requested gradient depends on it."
         return Statement("root queued, not needed", text, claims)
     queue = queue_at(trace, event)
-    line = list(islice(queue.of(event.device), SHOWN + 1))
+    line = list(islice(queue.of(device), SHOWN + 1))
     if not [other for other in line if other.node != event.node]:
-        text = f"{node} is ready and goes into the queue of {event.device}; nothing else waits there."
+        text = f"{node} is ready and goes into the queue of {device}; nothing else waits there."
         return Statement("queued alone", text, claims)
     names = ", then ".join(_numbered(trace, each, event.seq) for each in line[:SHOWN])
     more = " ..." if len(line) > SHOWN else ""
-    text = f"{node} is ready and joins the queue of {event.device}; in the order of their turns: {names}{more}."
+    text = f"{node} is ready and joins the queue of {device}; in the order of their turns: {names}{more}."
     return Statement("queued among others", text, claims)
 
 
@@ -132,20 +132,20 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
 
 def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     """Why this Node runs before the other ready ones."""
-    queue, backward = queue_at(trace, event), backward_around(trace, event.seq)
+    queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
-    if not queue.number(event.device):
-        said = f"{text}: no other Node is ready in the queue of {event.device}."
+    if not queue.number(device):
+        said = f"{text}: no other Node is ready in the queue of {device}."
         return Statement("Node runs, no other waits", said, claims)
     depth = 0 if backward is None else backward.event.depth
-    if not queue.number(event.device, depth):
+    if not queue.number(device, depth):
         said = (
             f"{text}: it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence "
             f"numbers ({_waiting(trace, queue, event, 0)})."
         )
         return Statement("Node of the inner pass runs", said, claims)
     wait = _waiting(trace, queue, event, depth)
-    if queue.has(event.device, depth, event.sequence_nr):
+    if queue.has(device, depth, event.sequence_nr):
         said = (
             f"{text}: no ready Node has a larger sequence number ({wait}; of equal ones the order in the heap decides)."
         )
@@ -159,8 +159,9 @@ def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
 
 def _waiting(trace: Trace, queue: Queue, event: ev.NodeStarted, depth: int) -> str:
     """The first three of those that wait in passes at least so deep."""
-    number = queue.number(event.device, depth)
-    others = [_numbered(trace, each, event.seq) for each in islice(queue.of(event.device, depth), 3)]
+    device = queue_device(event.device)
+    number = queue.number(device, depth)
+    others = [_numbered(trace, each, event.seq) for each in islice(queue.of(device, depth), 3)]
     said = "; ".join(others) if any(", " in other for other in others) else listed(others)
     return f"{said}{' and more' if number > 3 else ''} {'wait' if number > 1 else 'waits'}"
 
@@ -169,6 +170,6 @@ def _before(trace: Trace, event: ev.NodeStarted, backward: Backward | None) -> I
     """It runs before those that wait in its queue, of the same pass."""
     if backward is not None and backward.finished:
         ran, task = set(backward.ran), backward.event.graph_task
-        for other in queue_at(trace, event).of(event.device):
+        for other in queue_at(trace, event).of(queue_device(event.device)):
             if other.node in ran:
                 yield RunsBefore(task, event.node, other.node)

@@ -13,6 +13,7 @@ from dispatchviz.explain.sentences.labels import (
     dispatch_labels,
     engine_labels,
     forward_labels,
+    node_labels,
     program_labels,
     registration_labels,
     tensor_labels,
@@ -29,6 +30,7 @@ LABELS = Labels(
         **thread_labels.LABELS,
         **tensor_labels.LABELS,
         **forward_labels.LABELS,
+        **node_labels.LABELS,
         **engine_labels.LABELS,
         **registration_labels.LABELS,
     }

@@ -14,6 +14,7 @@ from dispatchviz.explain.sentences import requires_grad_sentences, view_sentence
 from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import TensorEvent
 from dispatchviz.explain.sentences.functorch_sentences import why_batched, why_wrapped
+from dispatchviz.explain.sentences.inplace_sentences import why_checked
 from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import described, tensor_name
@@ -51,6 +52,10 @@ def why_tensor(trace: Trace, event: TensorEvent) -> Statements:
             return why_wrapped(trace, event)
         case ev.NumbersRecorded():
             return _numbers(trace, event)
+        case ev.GradSet():
+            return _grad_set(trace, event)
+        case ev.InplaceChecked():
+            return why_checked(trace, event)
         case _:
             assert_never(event)
 
@@ -109,9 +114,21 @@ def _taken_over(trace: Trace, event: ev.GeometryChanged) -> Statement:
 def _numbers(trace: Trace, event: ev.NumbersRecorded) -> Statement:
     name = tensor_name(trace, event.tensor, event.seq)
     if event.numbers:
-        return Statement("numbers recorded", f"{name} holds {event.numbers}.")
+        waited = " To read them, the recording waited for the GPU; the program by itself does not." * event.waited
+        return Statement("numbers recorded", f"{name} holds {event.numbers}.{waited}")
     text = "From here on its numbers are not recorded." if event.written else "Its numbers are not known here."
     return Statement("numbers not recorded", f"{name} has other numbers, or may get them. {text}")
+
+
+def _grad_set(trace: Trace, event: ev.GradSet) -> Statement:
+    name = tensor_name(trace, event.tensor, event.seq)
+    if event.result is None:
+        text = f"{name} has no .grad from here on: the next gradient that arrives is not added to anything."
+        return Statement("grad cleared", text)
+    if event.retained:
+        text = f"{name} is no leaf, and its gradient would be dropped: retain_grad's hook writes it to {name}.grad."
+        return Statement("grad retained", text)
+    return Statement("grad assigned", f"The program has given {name} its .grad, t{event.result}; no backward has.")
 
 
 def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:

@@ -14,9 +14,12 @@ from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by
+from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, losses, unknown_tensors
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
+
+KEPT = "Who keeps it alive?"
 
 NODES_LOOKED_AT = 2_000
 """So many Nodes are looked at for the leaves that a Node leads back to."""
@@ -37,6 +40,8 @@ def node_questions(trace: Trace, node: int, at: int) -> list[Question]:
                  none=f"none among the {NODES_LOOKED_AT:,} Nodes nearest to it"),
         _of_steps(trace, node, at, "When does the engine run it?", (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished),
                   "it does not run in this recording", gradients=True),
+        _kept(trace, node, at),
+        Question("When is it freed?", tuple(_end(trace, node, at)), none="not in this recording"),
     ]  # fmt: skip
 
 
@@ -127,6 +132,34 @@ def _path(trace: Trace, path: Sequence[int]) -> str:
     if len(names) > LONGEST_PATH:
         names[2:-2] = [f"{len(names) - 4} more"]
     return " → ".join(names)
+
+
+# -- its end ---------------------------------------------------------------------------------------------------------
+
+
+def _kept(trace: Trace, node: int, at: int) -> Question:
+    """As of the step, or of its making if that is later."""
+    made = index(trace).nodes.get(node)
+    at = at if made is None else max(at, made.seq)
+    if is_freed(trace, node, at):
+        return Question(KEPT, (), none="nobody: it is freed")
+    kept = list(keepers(trace, node, at))
+    answers, more = _cut(kept)
+    return Question(KEPT, (*answers, *_cut(list(losses(trace, node, at)))[0]), more, _unknown(trace, node, at))
+
+
+def _unknown(trace: Trace, node: int, at: int) -> str:
+    """What is said where nothing is known: a Node that is not freed is kept by something."""
+    tensors = [tensor_name(trace, tensor, at) for tensor in unknown_tensors(trace, node, at)[:MOST]]
+    or_tensor = f"{listed(tensors, 'or')}, whose grad_fn it is, or " if tensors else ""
+    return f"{or_tensor}a reference in Python: the recording does not tell of those"
+
+
+def _end(trace: Trace, node: int, at: int) -> Iterator[Answer]:
+    end = freed_at(trace, node)
+    if end is not None:
+        along = "" if end.by is None else f", with {node_title(trace, end.by, at)}"
+        yield Answer(f"freed{along}", end.seq, None if end.by is None else NodeThing(end.by))
 
 
 # -- what an event says of its Node ----------------------------------------------------------------------------------

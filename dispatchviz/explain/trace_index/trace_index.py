@@ -52,7 +52,7 @@ class Index:
         self.views: Lookup[int, ev.ViewMade] = Lookup(self._last(of_tensor, ev.ViewMade), of_tensor)
         self.histories: Lookup[int, Entries[int | None]] = Lookup(self._histories, of_tensor)
         """Tensor to (step, the Node that is its ``grad_fn`` from then on)."""
-        self.gradients: Lookup[int, Entries[int]] = Lookup(self._gradients, of_tensor)
+        self.gradients: Lookup[int, Entries[int | None]] = Lookup(self._gradients, of_tensor)
         """Leaf to (step, tensor that is its ``.grad`` from then on)."""
         self.leaves: Lookup[int, int] = Lookup(self._leaf, self._of_result)
         """Tensor that is or was some leaf's ``.grad`` to that leaf."""
@@ -188,15 +188,15 @@ class Index:
         steps = sorted((*found, *detaching)) if detaching else found
         return Entries.some(steps, lambda step: None if step in detaching else columns.nodes[step])
 
-    def _gradients(self, leaf: int) -> Entries[int] | None:
-        def gradient(step: int) -> int | Nothing:
-            event = self._event(step, ev.GradientAccumulated)
+    def _gradients(self, leaf: int) -> Entries[int | None] | None:
+        def gradient(step: int) -> int | Nothing | None:
+            event = self._event(step, ev.GradientAccumulated) or self._event(step, ev.GradSet)
             return NOTHING if event is None else event.result
 
-        return Entries.some(self._of_tensor.steps(leaf, ev.GradientAccumulated), gradient)
+        return Entries.some(self._of_tensor.steps(leaf, ev.GradientAccumulated, ev.GradSet), gradient)
 
     def _leaf(self, gradient: int) -> int | None:
-        steps = self._of_result.steps(gradient, ev.GradientAccumulated)
+        steps = self._of_result.steps(gradient, ev.GradientAccumulated, ev.GradSet)
         return self._columns.tensors[steps[-1]] if steps else None
 
     def _function(self, node: int) -> int | None:

@@ -8,28 +8,23 @@ from dispatchviz.explain.codegen.codegen_card import CodegenCard, Registered
 from dispatchviz.explain.codegen.definitions import Piece
 from dispatchviz.explain.codegen.generated_calls import Call
 from dispatchviz.explain.codegen.generated_functions import Function
+from dispatchviz.explain.codegen.kept_texts import release
+from dispatchviz.explain.codegen.structured_classes import family_of
+from dispatchviz.render.cards.code_text import code
+from dispatchviz.render.cards.structured_text import class_tree
+from dispatchviz.render.cards.torchgen_text import about_lines, entry_lines, not_kept, way_lines
 from dispatchviz.render.console import Console
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
-    from dispatchviz.explain.codegen.torchgen_output import Real, RealPiece
-
-CODE_STYLES = {
-    "code.comment": ("dim",),
-    "code.string": ("green",),
-    "code.number": ("yellow",),
-    "code.keyword": ("cyan", "bold"),
-    "code.name": ("bold",),
-}
-"""Role of a span of code to its styles."""
+    from dispatchviz.explain.codegen.torchgen_texts import Real, RealPiece
 
 HAND_MADE = "generated at PyTorch, written by hand here"
 
 
 SHORTENED = (
     "In the grammar of PyTorch's own files, and shortened: dispatch: names the kernels that dispatchviz has, formulas "
-    "are Python, and tags:, autogen: and what else only PyTorch's generators read is left out. --real shows PyTorch's "
-    "own entries (with torch installed)."
+    "are Python, and tags:, autogen: and what else only PyTorch's generators read is left out."
 )
 """The note above our entries, which look like PyTorch's."""
 
@@ -41,40 +36,48 @@ def codegen_lines(card: CodegenCard, console: Console, real: Real | None = None)
     if not card.functions:
         yield ""
         yield from console.wrapped(unknown(card))
-    if card.entries or real:
-        yield from _entries(card, real, console)
+    yield from about_lines(card, console)
+    if card.pytorch_entries:
+        yield from entry_lines(card.pytorch_entries, real.version if real else release(), console)
+    if card.entries:
+        yield from _entries(card, console)
+    if card.texts_known:
+        yield from way_lines(card, console)
     if card.functions:
         yield from _calls(card.calls, console)
         yield from _functions(card.functions, real, console)
+    if family := family_of(card.operator.removeprefix("aten::")):
+        yield ""
+        yield console.heading("Classes of its structured kernel (--structured: what each has, the three forms)")
+        yield from class_tree(family, console)
     if real:
         yield from _rest(card.functions, real, console)
     yield from _registered(card, console)
-    yield from _files(card, console)
+    if not card.texts_known:
+        yield from _files(card, console)
 
 
 def unknown(card: CodegenCard) -> str:
     """The note on operators that dispatchviz does not implement."""
+    more = "" if card.texts_known else " With torch installed, --real shows what PyTorch's own torchgen generates."
     return (
         f"dispatchviz does not implement {card.operator}: it has no entry in our native_functions.yaml, so nothing is "
-        "generated here. What PyTorch registers for it is known, and where. With torch installed, --real shows what "
-        "PyTorch's own torchgen generates."
+        f"generated here. What PyTorch registers for it is known, and where.{more}"
     )
 
 
-def _entries(card: CodegenCard, real: Real | None, console: Console) -> Iterator[str]:
+def _entries(card: CodegenCard, console: Console) -> Iterator[str]:
+    """Ours: whole where PyTorch's are not shown, else where they are."""
+    if card.pytorch_entries:
+        places = ", ".join(entry.here.location for entry in card.entries)
+        yield from console.wrapped(f"dispatchviz generates from entries of its own, which are shorter: {places}")
+        return
     yield ""
-    if card.entries:
-        yield console.heading("Entries of dispatchviz's yaml files")
-        yield from console.wrapped(SHORTENED)
-    else:
-        yield console.heading("Entries of the yaml files")
+    yield console.heading("Entries of dispatchviz's yaml files")
+    yield from console.wrapped(SHORTENED)
     for entry in card.entries:
         yield f"  {console.styled(entry.here.location, 'cyan')}  {entry.role}"
         yield from code(entry.here.text, "yaml", console)
-    if real:
-        for piece in real.entries:
-            yield f"  {console.styled(piece.file, 'cyan')}  PyTorch's own ({real.version})"
-            yield from code(piece.text, "yaml", console)
 
 
 def _calls(calls: Iterable[Call], console: Console) -> Iterator[str]:
@@ -137,18 +140,6 @@ def _function(function: Function, console: Console, first: str) -> Iterator[str]
         yield f"    the same function as {first}, above"
 
 
-def code(text: str, language: str, console: Console, indent: int = 4) -> Iterator[str]:
-    """Lines of code, in colours where there are some; they are never wrapped."""
-    lines = text.splitlines()
-    if not console.colours:
-        yield from (f"{'':{indent}}{line}".rstrip() for line in lines)
-        return
-    from dispatchviz.render.code_tokens import highlighted
-
-    for spans in highlighted(tuple(lines), language):
-        yield f"{'':{indent}}" + "".join(console.styled(part, *CODE_STYLES.get(role, ())) for part, role in spans)
-
-
 def _registered(card: CodegenCard, console: Console) -> Iterator[str]:
     if not card.registered:
         return
@@ -168,6 +159,8 @@ def _rows(registered: Iterable[Registered]) -> Iterator[tuple[str, str]]:
 
 
 def _files(card: CodegenCard, console: Console) -> Iterator[str]:
+    """Of an operator whose texts are not kept."""
     yield ""
     yield console.heading("PyTorch's generators write into these files, too" if card.functions else "Files at PyTorch")
-    yield from console.columns(card.files, widest=62)
+    yield from console.wrapped(not_kept(card.operator))
+    yield from console.columns(((each.file, each.what) for each in card.files), widest=62)

@@ -20,6 +20,8 @@ from dispatchviz.torch._C._engine import ImperativeEngine as _ImperativeEngine  
 from dispatchviz.torch._C._engine import _current_autograd_node as _current_autograd_node
 from dispatchviz.torch._C._engine import _current_graph_task_id as _current_graph_task_id
 from dispatchviz.torch._C._engine import _increment_version as _increment_version
+from dispatchviz.torch._C._engine import _is_grad_layout_enforcement_enabled as _is_grad_layout_enforcement_enabled
+from dispatchviz.torch._C._engine import _set_grad_layout_enforcement_enabled as _set_grad_layout_enforcement_enabled
 from dispatchviz.torch._C._engine import _will_engine_execute_node as _will_engine_execute_node
 from dispatchviz.torch._C.devices import _dispatch_key_for_device as _dispatch_key_for_device
 from dispatchviz.torch._C.dispatch_module import (

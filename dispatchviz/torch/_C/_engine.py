@@ -65,6 +65,21 @@ def _increment_version(tensors: Iterable[Tensor]) -> None:
             increment_version(tensor)
 
 
+def _is_grad_layout_enforcement_enabled() -> bool:
+    """Whether this thread's first gradients are held to the layout contract."""
+    return thread.state.grad_layout_enforced
+
+
+def _set_grad_layout_enforcement_enabled(enabled: Any) -> None:
+    """Switches that for this thread. TypeError for no bool."""
+    if not isinstance(enabled, bool):
+        found = type(enabled).__name__
+        raise TypeError(
+            f"set_grad_layout_enforcement_enabled(): argument 'enabled' (position 1) must be bool, not {found}"
+        )
+    thread.state.grad_layout_enforced = enabled
+
+
 # -- anomaly mode ------------------------------------------------------------------------------------------------------
 
 

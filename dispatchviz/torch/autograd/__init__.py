@@ -14,7 +14,13 @@ from dispatchviz.torch.autograd import profiler as profiler
 from dispatchviz.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from dispatchviz.torch.autograd.function import Function as Function
 from dispatchviz.torch.autograd.variable import Variable
-from dispatchviz.torch.grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from dispatchviz.torch.grad_modes import (
+    enable_grad,
+    enforce_grad_layout_policy,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
 
 if TYPE_CHECKING:  # looked up when first used: ``_lazy_modules.ATTRIBUTES``
     from dispatchviz.torch.autograd.gradcheck import gradcheck as gradcheck
@@ -26,6 +32,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "grad",
     "gradcheck",
     "gradgradcheck",

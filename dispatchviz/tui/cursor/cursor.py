@@ -26,6 +26,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from dispatchviz.core.record.events import (
     BackwardStarted,
@@ -50,6 +51,9 @@ FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted
 """Events that are calls: what ``caller`` and ``callee`` move between."""
 
 ERRORS = (ErrorRaised, ProgramRaised)
+
+ShownStack = Literal["short", "folded", "whole"]
+"""How much of the call stack is shown."""
 
 REMEMBERED = 200
 """How many moves can be undone."""
@@ -94,6 +98,10 @@ class Cursor:
     """The reader wanted to be at the end, and goes on to each new one."""
     stage: int | None = None
     """The sub-step of the key-set card (``key_set_walk.py``); None: all of it, as after every other move."""
+    frames: ShownStack = "short"
+    """How much of the call stack its pane shows."""
+    unfolds_engine: bool = False
+    """The pane of the engine shows all of its sections, not those alone that the step is about."""
 
     # -- steps --------------------------------------------------------------------------------------------------------
 

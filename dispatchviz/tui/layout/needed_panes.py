@@ -12,6 +12,7 @@ from dispatchviz.tui.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    NODE,
     OUTPUT,
     SOURCE,
     STEPS,
@@ -60,6 +61,8 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.RequiresGradSet: (TENSORS, SOURCE),
     ev.KeySetChanged: (TENSORS, SOURCE),
     ev.NumbersRecorded: (TENSORS, SOURCE),
+    ev.InplaceChecked: (TENSORS, SOURCE),
+    ev.GradSet: (TENSORS, SOURCE),
     ev.NodeCreated: (GRAPH, SOURCE),
     ev.EdgesCollected: (GRAPH, SOURCE),
     ev.AttributeSaved: (GRAPH, SOURCE),
@@ -70,6 +73,7 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.AccumulatorMade: (GRAPH, SOURCE),
     ev.HistorySet: (GRAPH, SOURCE),
     ev.HistoryRebased: (GRAPH, SOURCE),
+    ev.NodeDeleted: (GRAPH, SOURCE),
     ev.DualLevelEntered: (SOURCE, CALLS),
     ev.DualLevelLeft: (SOURCE, CALLS),
     ev.ForwardFormulaEntered: (SOURCE, CALLS),
@@ -86,22 +90,26 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.NodeStarted: (GRAPH, ENGINE),
     ev.NodeFinished: (GRAPH, ENGINE),
     ev.GradientBuffered: (ENGINE, GRAPH),
-    ev.GradientAccumulated: (GRAPH, TENSORS),
+    ev.GradientAccumulated: (ENGINE, GRAPH),
+    ev.GradientCaptured: (ENGINE, GRAPH),
+    ev.FinalCallbackQueued: (ENGINE, CALLS),
+    ev.FinalCallbackCalled: (ENGINE, OUTPUT),
+    ev.BackwardFinished: (ENGINE, GRAPH),
     ev.ErrorRaised: (CALLS, SOURCE),
 }
 """The panes that show most about a kind of step, best first."""
 
-OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE)
+OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE, NODE)
 """What follows those: an order in which few panes come and go from one step to the next."""
 
-ON_REQUEST = (TABLE,)
+ON_REQUEST = (TABLE, NODE)
 """Shown only where the reader has chosen them."""
 
 UNTITLED = (CELL, STRUCTURED, TABLE, THREAD)
 """Not shown as a title: the title of the key set says that there is no call, the header what the thread carries."""
 
 OWN_TITLES = 1
-"""So many of the reader's own panes that say nothing are shown as titles wherever they are."""
+"""So many of the reader's own panes that say nothing are shown as titles in a column; where rows are few, in all."""
 
 TITLES_FROM = 20
 """From so many rows on a column has room for the titles of panes that have nothing to say."""
@@ -142,6 +150,8 @@ def chosen(
     for column in columns(width):
         beside = [pane for pane in wanted if pane in column]
         asked = [pane for pane in beside if pane in shrunk and pane in own][:OWN_TITLES]
+        if rows < TITLES_FROM and found & shrunk:
+            asked = []
         room = rows - steps_rows(rows) - len(asked)
         open_ = _fitting([pane for pane in beside if pane not in shrunk], room)
         titles = [pane for pane in beside if pane in shrunk and pane not in own and _is_titled(pane, rows)]

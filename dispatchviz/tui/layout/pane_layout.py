@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE = PANES = tuple(
-    range(1, 13)
+STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE, NODE = PANES = tuple(
+    range(1, 14)
 )
 """Panes by their number."""
 
@@ -26,6 +26,7 @@ PANE_NAMES = {
     OUTPUT: "output",
     STRUCTURED: "structured kernel",
     TABLE: "operator table",
+    NODE: "node",
 }
 """What they are called in files."""
 
@@ -69,6 +70,7 @@ ROWS_WANTED = {
     OUTPUT: 6,
     STRUCTURED: 6,
     TABLE: 14,
+    NODE: 14,
 }
 """Rows that suit a pane; a column is divided in these proportions."""
 
@@ -78,8 +80,8 @@ LEAST = {KEYS: 9, CELL: 7, CALLS: 7, THREAD: 7, OUTPUT: 5, STRUCTURED: 6}
 LEAST_OTHERS = 8
 
 ONE = (PANES[1:],)
-TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, OUTPUT), (KEYS, SOURCE, ENGINE))
-THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, OUTPUT), (SOURCE, ENGINE))
+TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, NODE, OUTPUT), (KEYS, SOURCE, ENGINE))
+THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, NODE, OUTPUT), (SOURCE, ENGINE))
 """The panes of each column below the steps, from top to bottom: a pane is always in the same one, and those that one
 step needs are in different ones."""
 
@@ -129,11 +131,14 @@ def arrange(
 
 
 def _parts(there: Collection[int], shrunk: Collection[int], homes: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The panes of each column; where all are shrunk there is no column, and their titles end the last one."""
+    """The panes of each column; where all are shrunk there is no column, and each of their titles ends the one that
+    has fewest titles, of equal ones the last."""
     found = [[pane for pane in home if pane in there] for home in homes]
     open_ = [column for column in found if any(pane not in shrunk for pane in column)]
     titles = [pane for column in found if column not in open_ for pane in column]
-    return [*open_[:-1], [*open_[-1], *titles]] if open_ else []
+    for title in titles if open_ else ():
+        min(reversed(open_), key=lambda column: sum(pane in shrunk for pane in column)).append(title)
+    return open_
 
 
 def _split(body: Box, number: int) -> list[Box]:

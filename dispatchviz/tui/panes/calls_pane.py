@@ -1,12 +1,21 @@
-"""The call stack at a step: the user's own frames on top, then PyTorch's by its names; the running function last."""
+"""The call stack at a step: the user's own frames on top, then PyTorch's by its names; the running function last.
+
+The short one leaves out what is the same in every call. The whole one has all functions, each with its file and whether
+it is generated, or folds what is the same; below the running function stands what that is known to call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_roles import YOURS
 from dispatchviz.explain.calls.call_stack import Frame, call_stack
+from dispatchviz.explain.calls.folded_frames import folded
+from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
+from dispatchviz.tui.cursor.cursor import ShownStack
 from dispatchviz.tui.text.styled_line import PATH, Line, line
 
 WIDE = 60
@@ -14,26 +23,87 @@ WIDE = 60
 
 LONGEST_ROLE = 20
 
+TITLES: Mapping[ShownStack, str] = {
+    "short": "",
+    "folded": "whole stack, folded by role",
+    "whole": "whole stack",
+}
+"""What the pane is called besides, in the order in which one key goes through them."""
+
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """A row per frame; a click goes to the step that entered it."""
     return frame_rows(call_stack(trace, at), width)
 
 
+def rows_as(how: ShownStack, trace: Trace, at: int, width: int) -> list[Line]:
+    """The short stack, or the whole one."""
+    return rows(trace, at, width) if how == "short" else whole_rows(trace, at, width, how == "folded")
+
+
+def whole_rows(trace: Trace, at: int, width: int, fold: bool = False) -> list[Line]:
+    """Every function, with what each does besides, and what the last is known to call."""
+    frames = whole_stack(trace, at)
+    below = called_below(trace, at, frames)
+    shown = folded(frames) if fold else frames
+    if not shown:
+        return [NOTHING]
+    roles = _roles((*shown, *below), width)
+    found = []
+    for depth, frame in enumerate((*shown, *below)):
+        sign = HERE if depth == len(shown) - 1 else BELOW if depth >= len(shown) else AROUND
+        found += [*_with_file(frame, _frame(frame, roles, sign, True), roles, width), *_notes(frame, roles)]
+    return found
+
+
+def _with_file(frame: Frame, row: Line, roles: int, width: int) -> list[Line]:
+    """The file is on a line of its own where its name would be cut."""
+    name = frame.file.rpartition("/")[2]
+    if not frame.file or row.width <= width or row.width - len(frame.file) + len(f"…/{name}") <= width:
+        return [row]
+    below = line(" " * _column(roles), (frame.file, PATH), key=f"{frame.seq} {frame.title} file", cut=True)
+    return [replace(row, spans=row.spans[:-2]), below]
+
+
+def _column(roles: int) -> int:
+    """Where what stands below a frame begins."""
+    return roles + 4 if roles else 4
+
+
+HERE, BELOW, AROUND = "▶ ", "↓ ", "  "
+"""The running function; what it is known to call; what is around it."""
+
+NOTHING = line(("No call is running at this step.", "dim"))
+
+
 def frame_rows(frames: Sequence[Frame], width: int) -> list[Line]:
     """The same of any stack."""
     if not frames:
-        return [line(("No call is running at this step.", "dim"))]
-    roles = min(max(len(frame.role) for frame in frames), LONGEST_ROLE) if width >= WIDE else 0
-    return [_frame(frame, roles, depth == len(frames) - 1) for depth, frame in enumerate(frames)]
+        return [NOTHING]
+    roles = _roles(frames, width)
+    return [_frame(frame, roles, HERE if frame is frames[-1] else AROUND) for frame in frames]
 
 
-def _frame(frame: Frame, roles: int, here: bool) -> Line:
-    weight = "bold" if here else "program" if frame.role == YOURS else ""
+def _roles(frames: Sequence[Frame], width: int) -> int:
+    """The width of the column of roles."""
+    return min(max(len(frame.role) for frame in frames), LONGEST_ROLE) if width >= WIDE else 0
+
+
+def _notes(frame: Frame, roles: int) -> list[Line]:
+    if not frame.note:
+        return []
+    column = _column(roles)
+    return [line(" " * column, (frame.note, "dim"), indent=column, key=f"{frame.seq} {frame.title} note")]
+
+
+def _frame(frame: Frame, roles: int, sign: str, says_written: bool = False) -> Line:
+    here = sign == HERE
+    weight = "bold" if here else "program" if frame.role == YOURS else "dim" if sign == BELOW else ""
     return line(
-        ("▶ " if here else "  ", "focus"),
+        (sign, "focus"),
         (f"{frame.role:<{roles}.{roles}}  " if roles else "", "dim"),
         (frame.title, weight),
+        (f"  {frame.written}" if says_written and frame.written else "", "dim"),
         "  " if frame.file else "",
         (frame.file, PATH),
         key=f"{frame.seq} {frame.title}",

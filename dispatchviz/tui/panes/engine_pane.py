@@ -1,115 +1,105 @@
-"""The engine: the Node that runs, the ready queue in order, who waits for how many gradients, what does not run."""
+"""The engine: the Node that runs, the ready queues in order, who waits for how many gradients, what does not run.
+
+Sections that the step is not about are folded to a line; the plain view has all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.graph.engine_state import Buffered, EngineState, Ready, Waiting, engine_state
-from dispatchviz.explain.sentences.english import counted
-from dispatchviz.explain.things.thing import NodeThing
-from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.graph.engine_state import EngineState, engine_state
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.tui.panes.engine.buffer_rows import leaf_rows, waiting_rows
+from dispatchviz.tui.panes.engine.nested_rows import callbacks_section, nested_section, streams_section
+from dispatchviz.tui.panes.engine.queue_rows import queue_rows
+from dispatchviz.tui.panes.engine.running_rows import running_rows
+from dispatchviz.tui.panes.engine.section import Section, in_view, section_lines
+from dispatchviz.tui.panes.engine.task_rows import exec_info_section, graph_task_section
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import Line, line
 
-NO_NUMBER = 2**64 - 1
-"""The sequence number of an AccumulateGrad: nothing goes before it."""
+NESTED, RUNS, LEAF, QUEUES, BUFFERS = "nested", "runs", "leaf", "queues", "buffers"
+EXEC_INFO, CALLBACKS, STREAMS, TASK = "exec_info", "callbacks", "streams", "task"
 
-PRUNED = {
-    "topological_nr": "below all that was requested",
-    "should_execute": "leads to nothing that was requested",
+SUBJECTS: dict[type[ev.Event], str] = {
+    ev.BackwardStarted: TASK,
+    ev.DependenciesCounted: BUFFERS,
+    ev.ExecInfoPopulated: EXEC_INFO,
+    ev.NodeQueued: QUEUES,
+    ev.NodeStarted: RUNS,
+    ev.FormulaSkipped: RUNS,
+    ev.NodeFinished: RUNS,
+    ev.DependencyMet: BUFFERS,
+    ev.GradientBuffered: BUFFERS,
+    ev.GradientAccumulated: LEAF,
+    ev.GradientCaptured: EXEC_INFO,
+    ev.NodeSkipped: EXEC_INFO,
+    ev.FinalCallbackQueued: CALLBACKS,
+    ev.FinalCallbackCalled: CALLBACKS,
+    ev.StreamChanged: STREAMS,
+    ev.StreamEventRecorded: STREAMS,
+    ev.StreamWaited: STREAMS,
+    ev.MemoryUsedOnStream: STREAMS,
+    ev.BackwardFinished: TASK,
 }
+"""The section that a step is about."""
 
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
-    """The engine within the backward pass around a step, or when there will be one."""
+    """The engine within the backward pass around a step, every section unfolded; or when there will be one."""
+    return rows_as(trace, at, whole=True)
+
+
+def rows_as(trace: Trace, at: int, whole: bool) -> list[Line]:
+    """All sections unfolded; or those alone that the step is about, which come first then."""
     state = engine_state(trace, at)
     if state is None:
         return [not_yet(trace, at, ev.BackwardStarted, "No backward pass runs here")]
-    return [
-        _head(state),
-        *_running(trace, state, at),
-        *_ready(trace, state, at),
-        *_waiting(trace, state, at),
-        *_pruned(trace, state, at),
-    ]
+    subject = subject_of(trace, at)
+    parts = list(_parts(trace, state, at, subject, whole))
+    if not whole:
+        parts.sort(key=lambda part: (RUNS, subject).index(part[0]) if part[0] in (RUNS, subject) else 2)
+    return [_head(state), *(row for name, part in parts for row in in_view(part, name == subject))]
+
+
+def subject_of(trace: Trace, at: int) -> str:
+    """The section that a step is about; of the first step of a pass within another one that there are two."""
+    event = trace[at]
+    if isinstance(event, ev.BackwardStarted) and event.depth:
+        return NESTED
+    return SUBJECTS.get(type(event), "")
+
+
+def _parts(
+    trace: Trace, state: EngineState, at: int, subject: str, whole: bool
+) -> Iterator[tuple[str, Iterable[Line]]]:
+    """The sections from top to bottom."""
+
+    def full(name: str) -> bool:
+        return whole or name == subject
+
+    backward, node = history(trace).backwards[state.started.seq], state.running
+    yield NESTED, _lines(nested_section(trace, at, full(NESTED)))
+    yield RUNS, running_rows(trace, node, at, full(RUNS))
+    yield LEAF, leaf_rows(trace, at)
+    yield QUEUES, queue_rows(trace, at, full(QUEUES))
+    yield BUFFERS, waiting_rows(trace, state, at, full(BUFFERS))
+    yield EXEC_INFO, _lines(exec_info_section(trace, at, full(EXEC_INFO)))
+    yield CALLBACKS, _lines(callbacks_section(trace, backward, at, full(CALLBACKS)))
+    yield STREAMS, _lines(streams_section(trace, backward, node, at, full(STREAMS)))
+    yield TASK, section_lines(graph_task_section(trace, at, full(TASK)))
+
+
+def _lines(section: Section | None) -> Iterable[Line]:
+    return () if section is None else section_lines(section)
 
 
 def _head(state: EngineState) -> Line:
     started = state.started
     kind = "backward" if started.accumulate else "grad"
-    depth = f", within {counted(started.depth, 'other pass', 'other passes')}" if started.depth else ""
-    keeps = "the graph is kept" if started.keep_graph else "the graph is freed as it runs"
+    depth = f", depth {started.depth}" if started.depth else ""
+    keeps = "keeps the graph" if started.keep_graph else "frees the graph"
     ran = f"{state.ran} of {state.reached} Nodes started" if state.reached else "nothing has been counted yet"
-    return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq)
-
-
-def _running(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
-    if state.running is not None:
-        title = node_title(trace, state.running.node, at)
-        yield line(("▶ runs     ", "focus"), (title, "bold"), key="runs", value=title, goto=state.running.seq,
-                   about=NodeThing(state.running.node), cut=True)  # fmt: skip
-
-
-def _ready(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
-    if not state.ready:
-        yield line(("Ready queue: empty", "dim"), key="ready", value="empty")
-        return
-    yield line(("Ready queue, the first one runs next (largest sequence number first):", "dim"))
-    for place, ready in enumerate(state.ready, 1):
-        yield _queued(trace, ready, place, at)
-    if state.more_ready:
-        yield line((f"  … {state.more_ready:,} more", "dim"))
-
-
-def _queued(trace: Trace, ready: Ready, place: int, at: int) -> Line:
-    number = ready.queued.sequence_nr
-    title = node_title(trace, ready.queued.node, at)
-    said = "  always first" if number == NO_NUMBER else f"  seq {number}"
-    return line(
-        (f"  {place} ", "dim"),
-        (title, "name"),
-        (f"{said}  {ready.queued.device}", "dim"),
-        (_buffer(trace, ready.buffer, at), ""),
-        key=f"ready {ready.queued.node}",
-        about=NodeThing(ready.queued.node),
-        value=str(place),
-        cut=True,
-    )
-
-
-def _waiting(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
-    if state.waiting:
-        yield line(("Waiting for gradients:", "dim"))
-    for waiting in state.waiting:
-        yield _waits(trace, waiting, at)
-
-
-def _waits(trace: Trace, waiting: Waiting, at: int) -> Line:
-    return line(
-        "  · ",
-        (node_title(trace, waiting.node, at), "name"),
-        (f"  {waiting.left} of {waiting.count} edges to come", "warning"),
-        (_buffer(trace, waiting.buffer, at), ""),
-        key=f"waits {waiting.node}",
-        about=NodeThing(waiting.node),
-        value=f"{waiting.left} of {waiting.count}",
-        cut=True,
-    )
-
-
-def _buffer(trace: Trace, buffer: tuple[Buffered, ...], at: int) -> str:
-    """What has arrived, by input."""
-    names = (f"{each.input_nr}: {tensor_name(trace, each.tensor, at)} {each.how}" for each in buffer)
-    return f"  input {', '.join(names)}" if buffer else ""
-
-
-def _pruned(trace: Trace, state: EngineState, at: int) -> Iterator[Line]:
-    if state.pruned:
-        yield line(("Not run, since only some gradients are requested:", "dim"))
-    for node, why in state.pruned:
-        yield line("  × ", (node_title(trace, node, at), "removed"), (f"  {PRUNED[why]}", "dim"), key=f"pruned {node}",
-                   about=NodeThing(node), cut=True)  # fmt: skip
-    if state.more_pruned:
-        yield line((f"  … {state.more_pruned:,} more", "dim"))
+    return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)

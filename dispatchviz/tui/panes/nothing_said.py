@@ -10,9 +10,21 @@ from collections.abc import Callable
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
+from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
-from dispatchviz.tui.layout.pane_layout import CELL, ENGINE, GRAPH, KEYS, OUTPUT, STRUCTURED, TABLE, TENSORS, THREAD
+from dispatchviz.tui.layout.pane_layout import (
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    NODE,
+    OUTPUT,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+    THREAD,
+)
 from dispatchviz.tui.panes.next_event import next_step
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -31,6 +43,10 @@ def _no_dispatch(trace: Trace, at: int) -> Line | None:
 
 def _no_graph(trace: Trace, at: int) -> Line | None:
     return None if _happened(trace, at, ev.NodeCreated) else _next(trace, at, ev.NodeCreated, "none yet")
+
+
+def _no_node(trace: Trace, at: int) -> Line | None:
+    return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
 
 
 def _no_backward(trace: Trace, at: int) -> Line | None:
@@ -76,6 +92,7 @@ EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
     CELL: _no_dispatch,
     TABLE: _no_dispatch,
     GRAPH: _no_graph,
+    NODE: _no_node,
     ENGINE: _no_backward,
     OUTPUT: _no_output,
     TENSORS: _no_tensor,

@@ -15,6 +15,7 @@ from dispatchviz.tui.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    NODE,
     OUTPUT,
     SOURCE,
     STRUCTURED,
@@ -39,6 +40,7 @@ PANES = {
     OUTPUT: ("Output", "output_pane"),
     STRUCTURED: ("Structured kernel", "structured_pane"),
     TABLE: ("Operator table", "table_pane"),
+    NODE: ("Node", "node_pane"),
 }
 """Number to title and module of this folder."""
 

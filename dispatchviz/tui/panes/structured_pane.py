@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.structured_call import Part, StructuredCall, structured_call
+from dispatchviz.explain.calls.structured_call import Part, StructuredCall, class_of_call, does, structured_call
+from dispatchviz.explain.codegen.structured_classes import StructuredClass
 from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.things.thing import TensorThing
@@ -26,8 +30,25 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     call = structured_call(trace, at)
     if call is None:
         return [not_yet(trace, at, ev.MetaEntered, "No structured kernel runs here")]
-    head = line(("structured kernel ", "dim"), (call.kernel.kernel, "bold"), key="kernel", goto=call.kernel.seq)
-    return [head, *(_row(trace, call, place, at) for place in range(len(call.parts)))]
+    made = class_of_call(trace, call)
+    of = ((" makes ", "dim"), (f"{made.name} op", "bold"), (f"  {_file(made)}", PATH)) if made else ()
+    head = line(
+        ("structured kernel ", "dim"), (call.kernel.kernel, "bold"), *of, key="kernel", goto=call.kernel.seq, indent=18
+    )
+    rows = (_rows_of(trace, call, made, place, at) for place in range(len(call.parts)))
+    return [head, *chain.from_iterable(rows)]
+
+
+def _file(made: StructuredClass) -> str:
+    return made.file.rpartition("/")[2]
+
+
+def _rows_of(trace: Trace, call: StructuredCall, made: StructuredClass | None, place: int, at: int) -> Iterator[Line]:
+    """A part, and below it which class's member function runs where its name does not say it."""
+    part = call.parts[place]
+    yield _row(trace, call, place, at)
+    if spans := _member(part, made):
+        yield line((f"{'':14}", ""), *spans, key=f"{part.seq} class", goto=part.seq, indent=14)
 
 
 def _row(trace: Trace, call: StructuredCall, place: int, at: int) -> Line:
@@ -44,6 +65,18 @@ def _row(trace: Trace, call: StructuredCall, place: int, at: int) -> Line:
         shaded=here,
         about=None if (tensor := _written(part)) is None else TensorThing(tensor),
     )
+
+
+def _member(part: Part, made: StructuredClass | None) -> tuple[Span, ...]:
+    if made is None or not isinstance(part, ev.OutputAllocated | ev.ProxyCopied):
+        return ()
+    file = (f"  {_file(made)}", PATH)
+    if isinstance(part, ev.ProxyCopied):
+        return (("in the wrapper: op.outputs_[i].get().copy_(*op.proxy_outputs_[i])", "dim"), file)
+    contiguous = part.method == "set_output_contiguous"
+    method = "set_output_strided" if contiguous else part.method
+    by = "at::impl::MetaBase's, which calls " if contiguous else ""
+    return ((f"{by}{made.name}::{method}", "bold"), file, (f"  {does(made, method)}", "dim"))
 
 
 def _written(part: Part) -> int | None:

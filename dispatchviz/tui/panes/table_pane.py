@@ -9,6 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Row
 from dispatchviz.explain.things.thing import CellThing
+from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
@@ -22,6 +23,9 @@ SIGNS: dict[str, Span] = {
 """Who runs a cell."""
 
 LEGEND = "● runs here   ○ PyTorch's alone   ↷ skipped   ! only raises   · empty"
+
+HISTORY = "registration"
+"""The action that shows how a table was filled."""
 
 KEY = 30
 """Cells for the longest names of keys."""
@@ -38,10 +42,8 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 def _head(cells: OperatorCells) -> list[Line]:
     title = line((cells.operator, "bold"), (f"  {len(cells.rows)} cells" if cells.rows else "", "dim"))
     if not cells.rows:
-        return [
-            title,
-            line(("The program made this operator: of its table the trace has the cells of its calls.", "dim")),
-        ]
+        said = "The program made this operator: of its table the trace has the cells of its calls."
+        return [title, line((f"{said} {key_of(HISTORY).first} plays its registrations.", "dim"))]
     registered = [_registered(*each) for each in cells.registered]
     return [title, line((LEGEND, "dim"), cut=True), *registered]
 

@@ -11,12 +11,17 @@ from textual.screen import ModalScreen
 
 from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
 from dispatchviz.explain.codegen.codegen_card import codegen_card
+from dispatchviz.explain.codegen.kept_texts import kept
 from dispatchviz.render.cards.codegen_text import codegen_lines
+from dispatchviz.tui.screens.generated_files_screen import FilesScreen
 from dispatchviz.tui.session import Update
 from dispatchviz.tui.text.marked_console import MarkedConsole, spans
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
+
+FILES = "f"
+"""The key that lists the files."""
 
 
 @lru_cache(maxsize=8)
@@ -35,8 +40,9 @@ class CodegenView(TextView):
         Binding("end,G", "rows(1000000)", show=False),
     ]
 
-    def __init__(self, operator: str, palette: Palette) -> None:
-        super().__init__(f"Generated code of {operator} (Esc or q closes)", palette)
+    def __init__(self, operator: str, files: bool, palette: Palette) -> None:
+        more = f"{FILES} reads torchgen's files, " if files else ""
+        super().__init__(f"Generated code of {operator} ({more}Esc or q closes)", palette)
         self._operator = operator
 
     def text(self) -> list[Line]:
@@ -46,12 +52,22 @@ class CodegenView(TextView):
 class CodegenScreen(ModalScreen[Update | None]):
     """Opened from a step; the key that opened it and those that leave things close it."""
 
-    BINDINGS: ClassVar = [Binding("escape,q,v,backspace", "dismiss", show=False)]
+    BINDINGS: ClassVar = [
+        Binding("escape,q,v,backspace", "dismiss", show=False),
+        Binding(f"{FILES},enter", "files", show=False),
+    ]
     DEFAULT_CSS = "CodegenScreen { align: center middle; } CodegenView { width: 100%; height: 100%; padding: 0 1; }"
 
     def __init__(self, operator: str, palette: Palette) -> None:
         super().__init__()
-        self._view = CodegenView(operator, palette)
+        self._operator, self._palette = operator, palette
+        self._texts = kept(operator.removeprefix("aten::"))
+        self._view = CodegenView(operator, self._texts is not None, palette)
 
     def compose(self) -> ComposeResult:
         yield self._view
+
+    def action_files(self) -> None:
+        """Lists the files, where their texts are kept."""
+        if self._texts is not None:
+            self.app.push_screen(FilesScreen(self._operator, self._texts, self._palette))

@@ -16,6 +16,7 @@ from dispatchviz.tui.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    NODE,
     OUTPUT,
     SOURCE,
     STEPS,
@@ -67,8 +68,10 @@ ABOUT = {
         "it shares, and which Nodes keep it for backward. A click goes to where it appeared."
     ),
     ENGINE: (
-        "Within a backward pass: the Node that runs, the ready queue in the order of its turns, for how many edges "
-        "others wait, and what is in their input buffers."
+        "Within a backward pass: the Node that runs and which formulas it needs, the ready queues with what decides "
+        "there, for how many edges others wait, what came into their input buffers from where, what becomes of .grad. "
+        "What the step is not about (the graph task, exec_info_, streams ...) is a line with ▸: Enter goes where it "
+        "happened."
     ),
     OUTPUT: "What your program had printed by this step. A click goes to the step that printed a line.",
     STRUCTURED: (
@@ -78,6 +81,10 @@ ABOUT = {
     TABLE: (
         "The whole dispatch table of the operator: every runtime key with what its cell holds and by which rule; the "
         "cell that the call landed in is marked."
+    ),
+    NODE: (
+        "One Node, whole: the one that the step makes or runs, else the grad_fn of a tensor of the step. Every member "
+        "of PyTorch's class with its value at this moment and what it is for. Enter on a row goes where it was set."
     ),
 }
 """What each pane shows and how to read it."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.layout.pane_layout import KEYS, SOURCE, STEPS
+from dispatchviz.tui.layout.pane_layout import CALLS, ENGINE, KEYS, SOURCE, STEPS
 from dispatchviz.tui.layout.screen_plan import ScreenPlan
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.text import code_colours
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.calls_view import CallsView
+from dispatchviz.tui.widgets.engine_view import EngineView
 from dispatchviz.tui.widgets.key_set_view import KeySetView
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView
@@ -26,6 +28,8 @@ class StepperWidgets:
         self.panes: dict[int, RowsView] = {STEPS: self.steps}
         self.panes |= {number: PaneView(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
         self.panes[KEYS] = KeySetView()
+        self.panes[CALLS] = CallsView()
+        self.panes[ENGINE] = EngineView()
         self._boxes: object = None
         """As they were arranged last."""
 

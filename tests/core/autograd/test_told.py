@@ -224,7 +224,8 @@ def test_a_node_that_is_only_captured_is_queued_and_does_not_run() -> None:
     assert [(known[node], nr, place) for node, nr, place in info.captures] == [("leaf 0", 0, 0)]
     assert {known[node] for node in info.needed} == {"SumBackward0", "MulBackward0"}
     of_leaf = [type(e).__name__ for e in trace if getattr(e, "node", None) in known and known[e.node] == "leaf 0"]
-    assert of_leaf[-5:] == ["DependencyMet", "GradientBuffered", "NodeQueued", "GradientCaptured", "NodeSkipped"]
+    run = ["DependencyMet", "GradientBuffered", "NodeQueued", "GradientCaptured", "NodeSkipped"]
+    assert of_leaf[-6:] == [*run, "NodeDeleted"]
 
 
 def test_a_small_topological_number_prunes_what_lies_behind() -> None:

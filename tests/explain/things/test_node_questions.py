@@ -175,6 +175,8 @@ def test_from_y_back_to_x() -> None:
             "x, by AddBackward0 → MulBackward0 → AccumulateGrad",
         ],
         RUNS: [f"runs, receives {received}", f"returns {names}"],
+        "Who keeps it alive?": ["y, whose grad_fn it is"],
+        "When is it freed?": [],
     }
 
 

@@ -58,10 +58,12 @@ def checks_nan() -> bool:
 
 def store_stack(node: Node) -> None:
     """Notes the program's lines that are running, and the Node that is."""
-    node.metadata[_TRACE] = formatted_stack()
+    lines = node.metadata[_TRACE] = formatted_stack()
     parent = thread.state.current_node
     if parent is not None:
         node.metadata[_PARENT] = parent
+    if recorder.active is not None:
+        recorder.active.stack_stored(node, lines[-1] if lines else "", parent)
 
 
 def formatted_stack() -> list[str]:

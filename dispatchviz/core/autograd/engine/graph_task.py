@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dispatchviz.core.autograd.hooks.hooks import name_of
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import thread
 
@@ -249,7 +250,9 @@ class GraphTask:
         if self.not_ready:
             raise RuntimeError("could not compute gradients for some functions")
         callbacks = iter(self.final_callbacks)  # a list iterator meets what is appended on the way
-        for callback in callbacks:
+        for position, callback in enumerate(callbacks):
+            if recorder.active is not None:
+                recorder.active.callback_called(self, name_of(callback), position)
             callback()
 
 
@@ -295,3 +298,5 @@ def queue_callback(callback: Callable[[], object]) -> None:
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
     task.final_callbacks.append(callback)
+    if recorder.active is not None:
+        recorder.active.callback_queued(task, name_of(callback), len(task.final_callbacks) - 1)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FIRST: Final = "it is the first gradient for this input"
 """Why it is stored."""
 
+_SUBCLASS: Final = "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
+
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
     """Puts a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
@@ -53,18 +55,18 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
 
 
 def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) -> BufferReason | None:
-    """Why the memory of what is stored cannot take the sum; None if it can."""
+    """Why the memory of what is stored cannot take the sum, asked in PyTorch's order; None if it can."""
     state = thread.state
     if state.grad_mode:
         return "grad mode is on: the sum may need a history"
     keys = buffer[position]._ks
-    if state.modes or (keys | gradient._ks) & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
-        return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
+    if state.modes or keys & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
+        return _SUBCLASS
     if keys & ZERO:
         return "the gradient that was there is a zero tensor, which has no memory"
-    if not holds_only_reference_to_memory(buffer, position):
-        return "somebody else holds the gradient that was there"
     size, stride = buffer[position]._size, buffer[position]._stride
     if stride != CONTIGUOUS_STRIDES[size] and not is_non_overlapping_and_dense(size, stride):
         return "elements of the gradient that was there share memory"
-    return None
+    if not holds_only_reference_to_memory(buffer, position):
+        return "somebody else holds the gradient that was there"
+    return _SUBCLASS if gradient._ks & TENSOR_SUBCLASS_LIKE else None

@@ -75,6 +75,13 @@ class AccumulateGrad(Node):
 
 _STEALABLE = "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract"
 
+NOT_ENFORCED = "grad mode is off, nobody else holds the gradient, and the layout contract is not enforced here"
+"""Why a gradient is stolen."""
+
+GRAD_MODE = "grad mode is on: a gradient is only taken over while it is off"
+SHARED = "somebody else holds the gradient too"
+"""Why it is copied; any other reason is its strides."""
+
 
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     """Updates ``leaf.grad`` with ``grads[0]``."""
@@ -88,7 +95,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
             how, why = "copied", reason
         else:
             leaf._grad = ops.detach.call(grads[0])
-            how, why = "stolen", _STEALABLE
+            how, why = "stolen", _STEALABLE if thread.state.grad_layout_enforced else NOT_ENFORCED
     if recorder.active is not None:
         recorder.active.gradient_accumulated(leaf, grads[0], leaf._grad, how, why)
 
@@ -105,10 +112,10 @@ def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[Accumulati
 def _copy_reason(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
     """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
     if thread.state.grad_mode:
-        return "grad mode is on: a gradient is only taken over while it is off"
+        return GRAD_MODE
     if reference_count(grads, 0) > expected:
-        return "somebody else holds the gradient too"
-    if not _obeys_layout_contract(leaf, grads):
+        return SHARED
+    if thread.state.grad_layout_enforced and not _obeys_layout_contract(leaf, grads):
         return _layout_mismatch(leaf, grads)
     return ""
 

@@ -8,7 +8,8 @@ Rule 1: a Node takes its sequence number when it is constructed, from the counte
 for those that do not take one.
 Rule 2: reading ``topological_nr()`` marks the Node as having a parent; from then on its number must not change.
 Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours: CPython's deallocator puts what
-dies in a row on a list of its own (its "trashcan"), which is the loop that PyTorch had to write.
+dies in a row on a list of its own (its "trashcan"); in PyTorch ``Node::release_resources`` has ``gatherFunctions`` for
+that, as ``deleteNode`` of older releases had. How a recorder hears of it is in ``node_life.py``.
 
 Rule 4: while a Node that saved tensors is applied, no other thread applies it or releases what it saved. The mutex is
 made when a second thread has used the machine; AccumulateGrad and CopySlices, which write, have one always.
@@ -27,8 +28,9 @@ from msgspec import structs
 from dispatchviz.core.autograd.engine import anomaly_mode
 from dispatchviz.core.autograd.graph.edge import Edge
 from dispatchviz.core.autograd.graph.input_metadata import UNDEFINED, InputMetadata, device_of, metadata_of
+from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.autograd.graph.saved_attributes import install_properties
-from dispatchviz.core.autograd.hooks.hooks import NodeHooks, RemovableHandle, TensorPreHook
+from dispatchviz.core.autograd.hooks.hooks import NodeHooks, RemovableHandle, TensorPreHook, note_hook, registered
 from dispatchviz.core.device import streams
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.device.streams import Stream
@@ -57,6 +59,7 @@ class Node:
     __slots__ = (
         "__weakref__",
         "_has_parent",
+        "_life",
         "_metadata",
         "_mutex",
         "_number",
@@ -82,6 +85,8 @@ class Node:
     tensor_keeps_hooks: ClassVar[bool] = False
     """Hooks may be there although ``hooks`` is None: the tensor keeps them itself."""
 
+    _life: NodeLife
+    """Of a Node that a recorder has met."""
     sequence_nr: int
     """The engine's priority: of all ready Nodes the largest number runs first."""
     thread_id: int
@@ -124,6 +129,8 @@ class Node:
         before = self.input_metadata
         entry = UNDEFINED if tensor is None else metadata_of(tensor._size, tensor._dtype, tensor._device)
         self.input_metadata = before + entry if before else entry
+        if tensor is None and recorder.active is not None:
+            recorder.active.undefined_input_added(self, len(before))
         return len(before)
 
     def _add_input_metadata_with_stream(self, tensor: Tensor | None) -> int:
@@ -331,17 +338,18 @@ class Node:
 
     def _set_sequence_nr(self, number: int) -> None:
         """Changes the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
-        self.sequence_nr = _as_uint64(number)
+        before, self.sequence_nr = self.sequence_nr, _as_uint64(number)
         if recorder.active is not None:
+            recorder.active.sequence_nr_set(self, before)
             recorder.active.queues_change()
 
     def register_hook(self, hook: Any) -> RemovableHandle:
         """``hook(grad_inputs, grad_outputs)`` runs after the Node and may return other grad_inputs."""
-        return self.own_hooks().add_post(hook)
+        return registered("post hook", self.own_hooks().add_post(hook), hook, self)
 
     def register_prehook(self, hook: Any) -> RemovableHandle:
         """``hook(grad_outputs)`` runs before the Node and may return other grad_outputs."""
-        return self.own_hooks().add_pre(hook)
+        return registered("pre hook", self.own_hooks().add_pre(hook), hook, self)
 
     def _register_hook_dict(self, tensor: Any) -> None:
         """The hooks of ``tensor``, an output of this Node, run before it. TypeError for anything but a tensor."""
@@ -352,6 +360,8 @@ class Node:
     def _add_hooks_of(self, tensor: Tensor) -> None:
         if tensor._hooks is not None and tensor._hooks.backward is not None:
             self.own_hooks().tensor_pre.append(TensorPreHook(tensor._hooks.backward, tensor._output_nr))
+            for number, hook in tensor._hooks.backward.items():
+                note_hook("tensor pre hook", number, hook, self, tensor)
 
     def own_hooks(self) -> NodeHooks:
         """The Node's hooks, made when first needed."""
@@ -380,6 +390,8 @@ def _recorded_init(self: Node, sequence_nr: int | None = None) -> None:
     rec = recorder.active
     if rec is not None:
         number = self._number = next(rec.node_numbers)
+        life = self._life = NodeLife(self, rec.node_freed)  # ``follow``, without a call
+        life.number = number
         rec.note(("node_created", number, self.__class__, self.sequence_nr, 0, self.thread_id))
 
 

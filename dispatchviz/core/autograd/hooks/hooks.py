@@ -49,6 +49,8 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Takes the hook away; harmless if it is gone."""
+        if recorder.active is not None:
+            recorder.active.hook_removed(self.id)
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:
@@ -214,6 +216,20 @@ def _check_single(old: Tensor | None, new: Any, hook: Hook) -> None:
         raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
 
 
+def registered(
+    kind: HookKind, handle: RemovableHandle, hook: Hook, node: Node | None, tensor: Tensor | None = None
+) -> RemovableHandle:
+    """The handle, once a recorder knows of the hook."""
+    note_hook(kind, handle.id, hook, node, tensor)
+    return handle
+
+
+def note_hook(kind: HookKind, number: int, hook: Hook, node: Node | None, tensor: Tensor | None) -> None:
+    """``number``: the handle's id."""
+    if recorder.active is not None:
+        recorder.active.hook_registered(kind, name_of(hook), number, node, tensor)
+
+
 def name_of(hook: Hook) -> str:
     """As messages call a hook."""
     return str(getattr(hook, "__name__", "<unknown>"))
@@ -234,3 +250,5 @@ def move_hooks_to_new_grad_fn(tensor: Tensor, old: Node | None, new: Node) -> No
                 "to PyTorch. "
             )
         new.own_hooks().retains_grad[tensor._output_nr] = retain
+        if recorder.active is not None:
+            recorder.active.hook_registered("retains-grad hook", "retain_grad", None, new, tensor, moved=True)

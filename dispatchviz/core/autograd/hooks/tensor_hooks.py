@@ -8,10 +8,18 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 
-from dispatchviz.core.autograd.hooks.hooks import Hook, HookDict, RemovableHandle, TensorHooks, TensorPreHook
+from dispatchviz.core.autograd.hooks.hooks import (
+    Hook,
+    HookDict,
+    RemovableHandle,
+    TensorHooks,
+    TensorPreHook,
+    registered,
+)
 from dispatchviz.core.autograd.variables.variable import grad_fn, is_leaf, requires_grad
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.functorch_tls import check_supports_retain_grad
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
 
 _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient"
@@ -30,7 +38,7 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
         hooks.backward = HookDict()
         if node is not None:
             node.own_hooks().tensor_pre.append(TensorPreHook(hooks.backward, tensor._output_nr))
-    return RemovableHandle(hooks.backward, hook)
+    return registered("tensor pre hook", RemovableHandle(hooks.backward, hook), hook, node, tensor)
 
 
 def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
@@ -42,7 +50,8 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableH
     hooks = _hooks_of(tensor)
     if hooks.post_accumulate is None:
         hooks.post_accumulate = HookDict()
-    return RemovableHandle(hooks.post_accumulate, hook)
+    handle = RemovableHandle(hooks.post_accumulate, hook)
+    return registered("post-accumulate hook", handle, hook, None, tensor)
 
 
 def retain_grad(tensor: Tensor) -> None:
@@ -57,6 +66,8 @@ def retain_grad(tensor: Tensor) -> None:
         return  # a tensor that retains already is not asked for its Node: that of a stale view might be refused
     node.own_hooks().retains_grad[tensor._output_nr] = _retaining(weakref.ref(tensor))
     tensor._retains_grad = True
+    if recorder.active is not None:
+        recorder.active.hook_registered("retains-grad hook", "retain_grad", None, node, tensor)
 
 
 def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
@@ -70,6 +81,8 @@ def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
             tensor._grad = ops.clone.call(gradient, "contiguous_format")
         else:
             tensor._grad = ops.add_Tensor.call(tensor._grad, gradient, 1)
+        if recorder.active is not None:
+            recorder.active.grad_set(tensor, retained=True)
         return True
 
     return retain

@@ -30,7 +30,7 @@ def get_grad(tensor: Tensor) -> Tensor | None:
 def set_grad(tensor: Tensor, value: Any) -> None:
     """TypeError or RuntimeError with PyTorch's text for anything that cannot be this tensor's gradient."""
     if value is None:
-        tensor._grad = None
+        _assign(tensor, None)
         return
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
@@ -54,7 +54,13 @@ def set_grad(tensor: Tensor, value: Any) -> None:
             f"attempting to assign a gradient of size '{list(value._size)}' to a tensor of size "
             f"'{list(tensor._size)}'. Please ensure that the gradient and the tensor are the same size"
         )
-    tensor._grad = value
+    _assign(tensor, value)
+
+
+def _assign(tensor: Tensor, value: Tensor | None) -> None:
+    before, tensor._grad = tensor._grad, value
+    if recorder.active is not None and before is not value:
+        recorder.active.grad_set(tensor)
 
 
 def get_data(tensor: Tensor) -> Tensor:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatchviz.core.autograd.variables import creation_meta
 from dispatchviz.core.autograd.variables.variable import is_leaf, requires_grad
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.tensor_events import InplaceVerdict
 
 
 def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
@@ -14,6 +19,9 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
     ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
     """
+    if recorder.active is not None:
+        why = _verdict(tensor, op_requires_grad)
+        recorder.active.inplace_checked(tensor, why not in _ERRORS, why)
     if not op_requires_grad or not thread.state.grad_mode:
         return
     error = _inplace_error(tensor)
@@ -23,22 +31,47 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
     """Whether ``check_inplace`` lets it pass."""
-    return not op_requires_grad or not thread.state.grad_mode or _inplace_error(tensor) is None
+    return _verdict(tensor, op_requires_grad) not in _ERRORS
+
+
+def _verdict(tensor: Tensor, op_requires_grad: bool) -> InplaceVerdict:
+    """``can_mutate_inplace``: what decides, in PyTorch's order. While grad mode is off no operation requires grad."""
+    if not thread.state.grad_mode:
+        return "grad mode is off"
+    if not op_requires_grad:
+        return "no argument requires grad"
+    view = tensor._view
+    if view is not None and view.creation_meta != creation_meta.DEFAULT:
+        return "view whose creation_meta forbids it"
+    if not requires_grad(tensor):
+        return "it does not require grad"
+    if view is not None and is_leaf(view.base):
+        return "view of a leaf that requires grad"
+    if tensor._grad_fn is None:  # as it was last set: a stale view does not replay its history
+        return "leaf that requires grad"
+    return "it is not a leaf"
+
+
+_ERRORS: dict[InplaceVerdict, str] = {
+    "view whose creation_meta forbids it": "",
+    "view of a leaf that requires grad": (
+        "a view of a leaf Variable that requires grad is being used in an in-place operation."
+    ),
+    "leaf that requires grad": "a leaf Variable that requires grad is being used in an in-place operation.",
+}
+"""The verdicts that forbid it, with PyTorch's text; empty: the text depends on the view."""
 
 
 def _inplace_error(tensor: Tensor) -> RuntimeError | None:
-    view = tensor._view
-    if view is not None and view.creation_meta != creation_meta.DEFAULT:
-        node = tensor._grad_fn
-        name = None if node is None else node.forward_op_name()
-        return creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=False)
-    if not requires_grad(tensor):
+    why = _verdict(tensor, True)
+    if why not in _ERRORS:
         return None
-    if view is not None and is_leaf(view.base):
-        return RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor._grad_fn is None:  # as it was last set: a stale view does not replay its history
-        return RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    return None
+    view = tensor._view
+    if _ERRORS[why] or view is None:
+        return RuntimeError(_ERRORS[why])
+    node = tensor._grad_fn
+    name = None if node is None else node.forward_op_name()
+    return creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=False)
 
 
 def check_out_variant(name: str, *tensors: Tensor | None) -> None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dispatchviz.core.autograd.function.python_function import FunctionBase
 from dispatchviz.core.autograd.graph.input_metadata import device_of
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import BuilderBase
+from dispatchviz.core.record.builders.deletion_order import Targets, in_order
 from dispatchviz.core.record.builders.shared_text import device_text
 from dispatchviz.core.record.events import (
     AttributeSaved,
@@ -18,6 +20,7 @@ from dispatchviz.core.record.events import (
     GradientBuffered,
     HistorySet,
     NodeCreated,
+    NodeDeleted,
     NodeFinished,
     NodeQueued,
     NodeStarted,
@@ -53,6 +56,8 @@ class AutogradBuilder(BuilderBase):
         self._node_texts = _NodeTexts()
         self._text_of_node: dict[int, _NodeText] = {}
         """Of each Node, by serial number."""
+        self._targets: dict[int, Targets] = {}
+        """Where the edges of each Node lead that is not freed; serial numbers."""
         self._formulas_skipped: set[tuple[int | None, int, int]] = set()
         """Of each: the NodeStarted, the Node, the edge."""
 
@@ -81,6 +86,7 @@ class AutogradBuilder(BuilderBase):
         names = self._text_of_node[node].edge_names
         if len(names) != len(tensors):
             names = tuple(f"{names[0] if names else 'input'}[{i}]" for i in range(len(tensors)))
+        self._targets[node] = [edge[0] for edge in edges if edge is not None]
         targets = tuple([None if edge is None else (self.nodes[edge[0]], edge[1]) for edge in edges])
         arguments = self._as_last_time(names, tuple(zip(names, self._tensors(tensors), strict=True)))
         self._event(EdgesCollected, self.nodes[node], targets, arguments, topological_nr)
@@ -93,6 +99,7 @@ class AutogradBuilder(BuilderBase):
         if len(names) != 2:
             self.edges_collected(node, topological_nr, ((to, input_nr), (other, other_nr)), (a, b))
             return
+        self._targets[node] = to, other
         targets = (nodes[to], input_nr), (nodes[other], other_nr)
         arguments = self._as_last_time(names, ((names[0], tensors[a]), (names[1], tensors[b])))
         seq = self._next()
@@ -106,6 +113,16 @@ class AutogradBuilder(BuilderBase):
     def history_set(self, tensor: int, node: int, output_nr: int) -> None:
         """A result got its grad_fn."""
         self.events.append(HistorySet(self._next(), self.open, self.tensors[tensor], self.nodes[node], output_nr))
+
+    def nodes_freed(self, freed: list[int]) -> None:
+        """Nodes were freed in one go; the order is PyTorch's."""
+        texts, targets = self._text_of_node, self._targets
+        at_once = {node for node in freed if issubclass(texts[node].kind, FunctionBase)}
+        for node, by in in_order(freed, targets, at_once):
+            self._event(NodeDeleted, self.nodes[node], None if by is None else self.nodes[by])
+        for node in freed:
+            targets.pop(node, None)
+            del texts[node]
 
     # -- the engine ---------------------------------------------------------------------------------------------------
 

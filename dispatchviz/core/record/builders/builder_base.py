@@ -1,7 +1,8 @@
 """How notes are read, and how the events that are built from them nest.
 
 A note is the name of a method of ``EventBuilder``, followed by the arguments that it takes; notes lie flat in one list,
-so how many those are says where the next note begins. What a name may be is in ``record/note_types.py``.
+so how many those are says where the next note begins. What a name may be is in ``record/note_types.py``. One note has
+none: that a Node was freed (``node_life.py``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.numbers import Numbers, Singles
 
@@ -21,6 +23,10 @@ Fields = TypeVarTuple("Fields")
 Reader = Callable[..., None]
 
 
+class _NoName(Exception):
+    """A note has no name: it says that a Node was freed."""
+
+
 class _Readers(dict[str, tuple[Reader, int]]):
     """The method that reads a note, and the length of the note; looked up once for each name."""
 
@@ -29,6 +35,8 @@ class _Readers(dict[str, tuple[Reader, int]]):
         self._builder = builder
 
     def __missing__(self, name: str) -> tuple[Reader, int]:
+        if name.__class__ is not str:
+            raise _NoName
         reader = getattr(self._builder, name)
         found = self[name] = reader, reader.__func__.__code__.co_argcount
         return found
@@ -61,11 +69,32 @@ class BuilderBase:
         at, end, readers = 0, len(notes), self._readers
         try:
             while at < end:
-                reader, length = readers[notes[at]]
+                try:
+                    reader, length = readers[notes[at]]
+                except _NoName:
+                    at = self._read_freed(notes, at, end)
+                    continue
                 first, at = at + 1, at + length
                 reader(*notes[first:at])
         finally:
             del notes[:end]
+
+    def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
+        """Reads all that says of Nodes that they were freed in one go; gives where it ends."""
+        freed = []
+        while at < end:
+            if notes[at].__class__ is NodeLife:
+                freed.append(notes[at].number)
+                at += 1
+            elif notes[at : at + 3 : 2] == ["on_thread", "on_thread"] and notes[at + 3] == self.thread:
+                at += 4  # between two that another thread has freed
+            else:
+                break
+        self.nodes_freed(freed)
+        return at
+
+    def nodes_freed(self, freed: list[int]) -> None:
+        """Nodes were freed in one go."""
 
     def needed(self) -> set[int]:
         """The ``seq`` of the events that later ones may refer to: all that are open."""

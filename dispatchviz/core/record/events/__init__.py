@@ -31,6 +31,7 @@ from dispatchviz.core.record.events.dispatch_events import (
     CellReason,
     Dispatched,
     FallthroughSkipped,
+    IValueTag,
     KernelEntered,
     KernelReturned,
     KernelSelected,
@@ -45,6 +46,8 @@ from dispatchviz.core.record.events.engine_events import (
     DependenciesCounted,
     DependencyMet,
     ExecInfoPopulated,
+    FinalCallbackCalled,
+    FinalCallbackQueued,
     FormulaSkipped,
     NodeFinished,
     NodeQueued,
@@ -94,6 +97,7 @@ from dispatchviz.core.record.events.graph_events import (
     HistoryRebased,
     HistorySet,
     NodeCreated,
+    NodeDeleted,
     NoNodeMade,
     NoNodeReason,
     VariableNotSaved,
@@ -103,8 +107,16 @@ from dispatchviz.core.record.events.guard_events import GradModeChanged, GuardEn
 from dispatchviz.core.record.events.hook_events import (
     HookKind,
     HookRan,
+    HookRegistered,
+    HookRemoved,
     SavedTensorHookKind,
     SavedTensorHookRan,
+)
+from dispatchviz.core.record.events.node_events import (
+    ParentAssigned,
+    SequenceNumberSet,
+    StackStored,
+    UndefinedInputAdded,
 )
 from dispatchviz.core.record.events.program_events import (
     FormattingMethod,
@@ -136,6 +148,9 @@ from dispatchviz.core.record.events.structured_events import (
 from dispatchviz.core.record.events.tensor_events import (
     CreationMeta,
     GeometryChanged,
+    GradSet,
+    InplaceChecked,
+    InplaceVerdict,
     KeySetChanged,
     NumbersRecorded,
     RequiresGradSet,
@@ -186,6 +201,8 @@ __all__ = [
     "EventPurpose",
     "ExecInfoPopulated",
     "FallthroughSkipped",
+    "FinalCallbackCalled",
+    "FinalCallbackQueued",
     "FormattingMethod",
     "FormulaSkipped",
     "ForwardFormulaEntered",
@@ -194,6 +211,7 @@ __all__ = [
     "FunctionOutput",
     "GeometryChanged",
     "GradModeChanged",
+    "GradSet",
     "GradientAccumulated",
     "GradientBuffered",
     "GradientCaptured",
@@ -204,8 +222,13 @@ __all__ = [
     "HistorySet",
     "HookKind",
     "HookRan",
+    "HookRegistered",
+    "HookRemoved",
+    "IValueTag",
     "ImplEntered",
     "InferenceModeChanged",
+    "InplaceChecked",
+    "InplaceVerdict",
     "KernelEntered",
     "KernelRegistered",
     "KernelReturned",
@@ -219,6 +242,7 @@ __all__ = [
     "NoNodeMade",
     "NoNodeReason",
     "NodeCreated",
+    "NodeDeleted",
     "NodeFinished",
     "NodeQueued",
     "NodeSkipped",
@@ -228,6 +252,7 @@ __all__ = [
     "OutputAllocated",
     "OutputHistory",
     "OutputMark",
+    "ParentAssigned",
     "PopReason",
     "Printed",
     "ProgramRaised",
@@ -238,8 +263,10 @@ __all__ = [
     "ResultHashed",
     "SavedTensorHookKind",
     "SavedTensorHookRan",
+    "SequenceNumberSet",
     "SetOutputMethod",
     "SourceLine",
+    "StackStored",
     "StreamChanged",
     "StreamEventRecorded",
     "StreamUse",
@@ -256,6 +283,7 @@ __all__ = [
     "TorchDispatchLeft",
     "Transform",
     "Unboxed",
+    "UndefinedInputAdded",
     "Unknown",
     "VariableNotSaved",
     "VariableSaved",
@@ -288,6 +316,10 @@ AnyEvent = (
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
     | Warned
+    | InplaceChecked | GradSet
+    | SequenceNumberSet | UndefinedInputAdded | StackStored | ParentAssigned | HookRegistered | HookRemoved
+    | FinalCallbackQueued | FinalCallbackCalled
+    | NodeDeleted
     | ResultHashed | NumbersRecorded
 )  # fmt: skip
 """The last ones are only in recordings that were asked for them (``OPTIONAL``)."""

@@ -153,6 +153,15 @@ class ResultHashed(Event, frozen=True):
     0.0."""
 
 
+IValueTag = Literal[
+    "None", "Tensor", "Storage", "Double", "ComplexDouble", "Int", "UInt", "Bool", "Tuple", "String", "GenericList",
+    "GenericDict", "Device", "Stream", "Object", "Generator",
+]  # fmt: skip
+"""``c10::IValue::Tag`` (``aten/src/ATen/core/ivalue.h``), as far as values here have them: symbolic numbers, futures
+and quantizers have tags of their own. A list of integers has no tag of its own, nor has a dtype, which is an ``Int``.
+"""
+
+
 class Boxed(Event, frozen=True):
     """Typed values were pushed onto a stack: the arguments of a boxed kernel, or what a typed kernel returned to a
     boxed caller (``aten/src/ATen/core/boxing``)."""
@@ -161,6 +170,10 @@ class Boxed(Event, frozen=True):
     """Qualified name of the operator."""
     values: Count
     """How many values were pushed."""
+    contents: tuple[tuple[IValueTag, str], ...] = ()
+    """Of each value, the deepest first: the tag of its ``IValue``, and the value as text: ``t3`` is a tensor (its
+    number), a dtype, layout or memory format is its number and its name, and what is long is cut. Empty in traces of
+    earlier versions."""
 
 
 class Unboxed(Event, frozen=True):
@@ -170,3 +183,5 @@ class Unboxed(Event, frozen=True):
     """Qualified name of the operator."""
     values: Count
     """How many values were popped."""
+    contents: tuple[tuple[IValueTag, str], ...] = ()
+    """Those values, as in ``Boxed``."""

@@ -173,6 +173,28 @@ class VariablesReleased(Event, frozen=True):
     """Number of the Node."""
 
 
+class FinalCallbackQueued(Event, frozen=True):
+    """``Engine::queue_callback``: something is to run when the graph task is complete."""
+
+    graph_task: GraphTaskNumber
+    """Number of the graph task."""
+    function: str
+    """Name of the callback."""
+    position: Position
+    """Its index among the callbacks of the graph task, from 0: their order."""
+
+
+class FinalCallbackCalled(Event, frozen=True):
+    """A final callback is about to run (``GraphTask::exec_post_processing``)."""
+
+    graph_task: GraphTaskNumber
+    """Number of the graph task."""
+    function: str
+    """Name of the callback."""
+    position: Position
+    """Its index, as in its ``FinalCallbackQueued``."""
+
+
 class BackwardFinished(Event, frozen=True):
     """The graph task is complete. ``parent`` is its ``BackwardStarted``."""
 

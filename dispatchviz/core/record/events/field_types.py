@@ -34,6 +34,9 @@ StorageNumber = Annotated[int, Meta(ge=-1, le=_INT64)]
 CounterNumber = Annotated[int, Meta(ge=-1, le=_INT64)]
 """Of a version counter, counted from 0; -1: none, or not known."""
 
+HookNumber = Annotated[int, Meta(ge=0, le=_INT64)]
+"""Of a hook that was registered: they are counted from 0."""
+
 GraphTaskNumber = Annotated[int, Meta(ge=0, le=_INT64)]
 """Of a graph task: they are counted from 0."""
 

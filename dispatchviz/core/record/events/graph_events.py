@@ -137,6 +137,19 @@ class HistoryRebased(Event, frozen=True):
     """``output_nr`` of the tensor: index, from 0, of the Node's input that its gradient goes to."""
 
 
+class NodeDeleted(Event, frozen=True):
+    """The last reference to a Node is gone, and it is freed with what it saved (``Node::release_resources``).
+
+    What Python's garbage collector frees has no such event, nor what is freed after the recording.
+    """
+
+    node: NodeNumber
+    """Number of the Node."""
+    by: NodeNumber | None = None
+    """Number of the Node whose edge was the last reference: that one is freed, and takes this one along. None: the last
+    reference was no edge but a tensor's ``grad_fn``, a Python variable, the engine's."""
+
+
 class NoNodeMade(Event, frozen=True):
     """The autograd kernel recorded nothing."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
-from dispatchviz.core.record.events.field_types import NodeNumber, TensorNumber
+from dispatchviz.core.record.events.field_types import HookNumber, NodeNumber, OutputNumber, TensorNumber
 
 HookKind = Literal["tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook"]
 """Kinds of hooks of the engine (``torch/csrc/autograd/function_hook.h``): of ``Tensor.register_hook``,
@@ -47,3 +47,29 @@ class HookRan(Event, frozen=True):
     """It returned other gradients."""
     kept: bool = False
     """A retains-grad hook has written the gradient to ``.grad``: there was one, and the tensor still exists."""
+
+
+class HookRegistered(Event, frozen=True):
+    """A hook was added to a tensor or a Node (``torch/csrc/autograd/function_hook.h``)."""
+
+    kind: HookKind
+    """Kind of the hook."""
+    function: str
+    """Name of the hook; ``retain_grad`` for a retains-grad hook."""
+    hook: HookNumber | None
+    """Number of the hook; None for a retains-grad hook, of which a Node has at most one per input."""
+    node: NodeNumber | None
+    """Number of the Node that keeps it; None for hooks of a leaf, which the leaf itself keeps."""
+    tensor: TensorNumber | None
+    """Number of the tensor that it was registered on; None for a Node's own hooks."""
+    output_nr: OutputNumber
+    """Index of the gradient that it gets, among those that the Node receives; 0 for hooks that get all of them."""
+    moved: bool = False
+    """It was there before: the tensor got another ``grad_fn``, and its retains-grad hook goes along."""
+
+
+class HookRemoved(Event, frozen=True):
+    """``remove`` of a hook's handle (``torch/utils/hooks.py``)."""
+
+    hook: HookNumber
+    """Number of the hook, as in its ``HookRegistered``."""

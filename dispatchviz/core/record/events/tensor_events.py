@@ -23,6 +23,19 @@ TensorOrigin = Literal["new", "known before"]
 """Whether a tensor was made while recording, or was met for the first time and is older."""
 
 
+InplaceVerdict = Literal[
+    "grad mode is off",
+    "no argument requires grad",
+    "it does not require grad",
+    "it is not a leaf",
+    "view whose creation_meta forbids it",
+    "view of a leaf that requires grad",
+    "leaf that requires grad",
+]
+"""What decides whether a tensor may be written to in place; the last three forbid it (``can_mutate_inplace`` in
+``torch/csrc/autograd/VariableTypeUtils.h``)."""
+
+
 class TensorCreated(Event, frozen=True):
     """A tensor appears for the first time: created now, or already there when recording began."""
 
@@ -106,6 +119,18 @@ class RequiresGradSet(Event, frozen=True):
     """By ``detach_()``: its history, if there was one, is gone too."""
 
 
+class GradSet(Event, frozen=True):
+    """A tensor's ``.grad`` is another one without an AccumulateGrad: ``x.grad = None``, or by the hook that
+    ``retain_grad`` registered."""
+
+    tensor: TensorNumber
+    """Number of the tensor."""
+    result: TensorNumber | None
+    """Tensor number of ``.grad`` from here on; None: it has none."""
+    retained: bool
+    """By ``retain_grad``, while backward runs; else the attribute was assigned to."""
+
+
 class KeySetChanged(Event, frozen=True):
     """The key set of an existing tensor changed (conj and neg bits, Python keys)."""
 
@@ -132,3 +157,17 @@ class NumbersRecorded(Event, frozen=True):
     program, which may change it unseen."""
     written: bool
     """Its memory was written to by this call, or may be from now on: what was said of other tensors on it is over."""
+    waited: bool = False
+    """They were copied from a GPU, which had to come to the end of its work before: the program alone does not wait
+    there."""
+
+
+class InplaceChecked(Event, frozen=True):
+    """``check_inplace``: an autograd kernel asks whether its operator may write to a tensor."""
+
+    tensor: TensorNumber
+    """Number of the tensor that is about to be written to."""
+    allowed: bool
+    """Whether it may be; if not, the kernel raises."""
+    why: InplaceVerdict
+    """What decides."""

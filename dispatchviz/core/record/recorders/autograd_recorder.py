@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 from dispatchviz.core.record import events as ev
@@ -14,11 +15,18 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
+    from dispatchviz.core.record.event_builder import EventBuilder
     from dispatchviz.core.tensor.tensor import Tensor
 
 
 class AutogradRecorder(RecorderBase):
     """Autograd, forward."""
+
+    def __init__(self, builder: EventBuilder | None = None) -> None:
+        super().__init__(builder)
+        self._hooks: dict[int, int] = {}
+        """The number in this recording of each hook that is there, by its handle's id, which counts per process."""
+        self._hook_numbers = count()
 
     def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None], /) -> None:
         """The edges are set; ``arguments`` are the forward inputs, where there are any."""
@@ -37,6 +45,55 @@ class AutogradRecorder(RecorderBase):
     def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
         """A result got its grad_fn."""
         self._emit(ev.HistorySet, self._tensor(tensor), self._node(node), output_nr)
+
+    # -- members of Nodes ---------------------------------------------------------------------------------------------
+
+    def sequence_nr_set(self, node: Node, before: int) -> None:
+        """A Node has another sequence number already."""
+        if self.finds_callers:
+            self.find_caller()
+        self._emit(ev.SequenceNumberSet, self._node(node), before, node.sequence_nr)
+
+    def undefined_input_added(self, node: Node, input_nr: int) -> None:
+        """An input of which nothing is expected."""
+        self._emit(ev.UndefinedInputAdded, self._node(node), input_nr)
+
+    def stack_stored(self, node: Node, frame: str, parent: Node | None) -> None:
+        """Anomaly mode has filled a new Node's metadata."""
+        self._emit(ev.StackStored, self._node(node), frame)
+        if parent is not None:
+            self._emit(ev.ParentAssigned, self._node(node), self._node(parent))
+
+    def hook_registered(
+        self,
+        kind: ev.HookKind,
+        function: str,
+        handle: int | None,
+        node: Node | None,
+        tensor: Tensor | None,
+        moved: bool = False,
+    ) -> None:
+        """A hook is there; ``handle`` is its handle's id."""
+        if self.finds_callers:
+            self.find_caller()
+        number = None if handle is None else self._hook(handle)
+        keeper = None if node is None else self._node(node)
+        output_nr = 0 if tensor is None else tensor._output_nr
+        self._emit(ev.HookRegistered, kind, function, number, keeper, self._tensor_or_none(tensor), output_nr, moved)
+
+    def hook_removed(self, handle: int) -> None:
+        """A handle was asked to remove its hook; those of modules and optimizers, and older ones, are not told of."""
+        number = self._hooks.pop(handle, None)
+        if number is not None:
+            if self.finds_callers:
+                self.find_caller()
+            self._emit(ev.HookRemoved, number)
+
+    def _hook(self, handle: int) -> int:
+        """Number of a hook in this recording."""
+        if handle not in self._hooks:
+            self._hooks[handle] = next(self._hook_numbers)
+        return self._hooks[handle]
 
     # -- saved variables ----------------------------------------------------------------------------------------------
 

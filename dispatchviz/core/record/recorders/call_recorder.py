@@ -10,6 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.python_recorder import PythonRecorder
 from dispatchviz.core.record.recorders.recorder_base import tensors_in
 from dispatchviz.core.record.recorders.result_hash import has_own_numbers, result_hash
+from dispatchviz.core.record.recorders.stack_contents import Declared, contents
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.thread.thread_state import thread
 
@@ -80,13 +81,13 @@ class CallRecorder(PythonRecorder):
         self.error_raised(error)
         self.note(_FAILED)
 
-    def boxed(self, op: OperatorEntry, values: int) -> None:
-        """Arguments went onto a stack."""
-        self._emit(ev.Boxed, op.name, values)
+    def boxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Declared]) -> None:
+        """Values went onto a stack, of the arguments or the returns that are declared."""
+        self._emit(ev.Boxed, op.name, len(values), contents(values, declared, self._tensor))
 
-    def unboxed(self, op: OperatorEntry, values: int) -> None:
+    def unboxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Declared]) -> None:
         """Values came off a stack."""
-        self._emit(ev.Unboxed, op.name, values)
+        self._emit(ev.Unboxed, op.name, len(values), contents(values, declared, self._tensor))
 
     def torch_dispatch_entered(
         self,

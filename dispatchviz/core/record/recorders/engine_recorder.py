@@ -83,6 +83,16 @@ class EngineRecorder(RecorderBase):
         self._emit(ev.BackwardFinished, self._graph_task(task))
         self.leave()
 
+    def callback_queued(self, task: GraphTask, function: str, position: int) -> None:
+        """A final callback was installed."""
+        if self.finds_callers:
+            self.find_caller()
+        self._emit(ev.FinalCallbackQueued, self._graph_task(task), function, position)
+
+    def callback_called(self, task: GraphTask, function: str, position: int) -> None:
+        """A final callback is about to run."""
+        self._emit(ev.FinalCallbackCalled, self._graph_task(task), function, position)
+
     def _graph_task(self, task: GraphTask) -> int:
         with numbering:
             return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))

@@ -5,6 +5,8 @@ memory, by whichever tensor that happens: the recorder knows which of the tensor
 keeps none of them alive. Memory that NumPy or the program has in its hands too can change unseen: of tensors on that
 nothing more is said, and that this is so is said once.
 
+Numbers on a GPU are copied to the host, for which the recording waits until the GPU has made them; the event says so.
+
 Not here: at which step which numbers hold (``explain/moment/tensor_numbers.py``).
 """
 
@@ -14,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from dispatchviz.core.device.array_library import on_host
+from dispatchviz.core.device.array_library import is_on_gpu, on_host
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase, tensors_in
 from dispatchviz.core.record.recorders.result_hash import writes_nothing
@@ -106,7 +108,7 @@ class NumberRecorder(RecorderBase):
 
     def _emit_numbers(self, tensor: Tensor, storage: int, text: str, written: bool) -> None:
         number = self._tensor(tensor)
-        self._emit(ev.NumbersRecorded, number, storage, text, written)
+        self._emit(ev.NumbersRecorded, number, storage, text, written, bool(text) and is_on_gpu(tensor._array))
         self._said[tensor._number] = storage, text
         self._on.setdefault(storage, WeakValueDictionary())[tensor._number] = tensor
 

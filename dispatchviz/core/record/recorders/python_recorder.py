@@ -18,7 +18,7 @@ class PythonRecorder(RecorderBase):
 
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
-        self._last_error = None  # it would keep its frames, and their tensors, alive
+        self._last_error = None
         self.note(("source_line", file, line, "", None, False))
 
     def name_bound(self, name: str, tensor: Tensor, turn: int = 0, /) -> None:
@@ -49,9 +49,10 @@ class PythonRecorder(RecorderBase):
         self._emit(ev.Warned, category, message, file, line)
 
     def error_raised(self, error: BaseException) -> None:
-        """An exception, where it is first seen."""
-        if error is not self._last_error:
-            self._last_error = error
+        """An exception, where it is first seen; further out it has come over more frames."""
+        last, frames = self._last_error, _frames(error)
+        self._last_error = id(error), frames
+        if last is None or last[0] != id(error) or last[1] >= frames:
             self._emit(ev.ErrorRaised, type(error).__name__, text_of(error))
 
     # -- bindings -----------------------------------------------------------------------------------------------------
@@ -69,3 +70,11 @@ class PythonRecorder(RecorderBase):
         self._last_error = None
         numbered = [self._serial(arg) if tensor else arg for arg, tensor in zip(args, plan.tensors, strict=True)]
         self.note(("binding_called", binding, plan, tuple(numbered)))
+
+
+def _frames(error: BaseException) -> int:
+    """Over how many frames an exception has come so far."""
+    count, traceback = 0, error.__traceback__
+    while traceback is not None:
+        count, traceback = count + 1, traceback.tb_next
+    return count

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 
+from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
@@ -27,7 +28,16 @@ from dispatchviz.core.thread.thread_state import thread
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
-    from dispatchviz.core.record.note_types import Emit, EventNote, MaybeTensors, Note, QueuedNodes, Target
+    from dispatchviz.core.autograd.graph.node_life import NodeLife
+    from dispatchviz.core.record.note_types import (
+        Emit,
+        EventNote,
+        FreedNote,
+        MaybeTensors,
+        Note,
+        QueuedNodes,
+        Target,
+    )
     from dispatchviz.core.record.trace_stream import TraceStream
     from dispatchviz.core.tensor.tensor import Tensor
 
@@ -56,6 +66,8 @@ class RecorderBase(SafetyNet):
         """All notes that are not read yet, one after the other: a name, its facts, the next name."""
         self.note: Emit = self.notes.extend
         """Emits one note. It is copied into the list: nothing of it stays but its facts."""
+        self.node_freed: functools.partial[Any] = functools.partial(self.notes.append)
+        """Told of the end of a Node that has a number; what it calls is changed by ``_tell_of_nodes``."""
         self.builder = builder or EventBuilder()
         self.hashes = False
         """The numbers of results are hashed; to be set before the recording begins."""
@@ -71,7 +83,9 @@ class RecorderBase(SafetyNet):
         """The caller of the call that comes next has just been noted."""
         self.kernels: set[int] = set()
         """``id`` of code objects whose callers are found already, as far as met: kernels, bindings."""
-        self._last_error: BaseException | None = None
+        self._last_error: tuple[int, int] | None = None
+        """``id`` of the exception that was told last, and over how many frames it had come then: it is not kept, since
+        it keeps its frames, and these their tensors."""
 
     def begin(self) -> None:
         """Objects numbered from now on are new."""
@@ -82,6 +96,10 @@ class RecorderBase(SafetyNet):
         self.state = None if thread_state.several() else thread.state
         if process_modes.several_threads:
             self.distinguish_threads()
+
+    def end(self) -> None:
+        """What becomes of the Nodes from now on is not recorded."""
+        self._tell_of_nodes(id)
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
         """Emits the user's current line, if it changed; for a recorder of the user's code.
@@ -138,7 +156,21 @@ class RecorderBase(SafetyNet):
         """From now on every note of a thread other than the recording one has its thread's identifier."""
         self.state = None
         self.note = functools.partial(_emit_on_thread, self.notes, self.builder.thread)
+        self._tell_of_nodes(self.note_node_freed)
         recorder.recorder_changes()
+
+    def note_node_freed(self, life: NodeLife, /) -> None:
+        """A Node is freed, on whichever thread."""
+        note: FreedNote = (life,)  # type: ignore[assignment]
+        self.note(note)
+
+    def _tell_of_nodes(self, told: Callable[[NodeLife], object]) -> None:
+        """All Nodes that live tell another function of their end.
+
+        As long as there is one thread that is the list of notes itself: a Node may be freed wherever a signal or an
+        error must not get lost.
+        """
+        self.node_freed.__setstate__((told, (), {}, None))  # type: ignore[attr-defined]
 
     # -- events as they are -------------------------------------------------------------------------------------------
 
@@ -256,6 +288,7 @@ class RecorderBase(SafetyNet):
         number = next(_node_numbers)
         self.note(("node_known", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
         node._number = number
+        follow(node, number, self.node_freed)
         return number
 
     # -- values -------------------------------------------------------------------------------------------------------

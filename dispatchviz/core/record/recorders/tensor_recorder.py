@@ -59,6 +59,15 @@ class TensorRecorder(RecorderBase):
         """The flag already has the new value."""
         self._emit(ev.RequiresGradSet, self._tensor(tensor), tensor._requires_grad, detached)
 
+    def grad_set(self, tensor: Tensor, retained: bool = False) -> None:
+        """The attribute already has the new value."""
+        result = None if tensor._grad is None else self._tensor(tensor._grad)
+        self._emit(ev.GradSet, self._tensor(tensor), result, retained)
+
+    def inplace_checked(self, tensor: Tensor, allowed: bool, why: ev.InplaceVerdict) -> None:
+        """An autograd kernel is about to write to a tensor, or to refuse."""
+        self._emit(ev.InplaceChecked, self._tensor(tensor), allowed, why)
+
     def key_set_changed(self, tensor: Tensor, before: int) -> None:
         """The set already has the new value."""
         self._emit(ev.KeySetChanged, self._tensor(tensor), before, tensor._ks)

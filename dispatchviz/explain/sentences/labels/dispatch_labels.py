@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.sentences.english import hexed, shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.trace_index.display_names import tensor_name
@@ -49,12 +50,17 @@ def _hashed(trace: Trace, event: ev.ResultHashed) -> str:
 
 @LABELS.of(ev.Boxed)
 def _boxed(trace: Trace, event: ev.Boxed) -> str:
-    return f"boxed {event.values} of {event.operator}"
+    return _with_contents(trace, event, f"boxed {event.values} of {event.operator}")
 
 
 @LABELS.of(ev.Unboxed)
 def _unboxed(trace: Trace, event: ev.Unboxed) -> str:
-    return f"unboxed {event.values} of {event.operator}"
+    return _with_contents(trace, event, f"unboxed {event.values} of {event.operator}")
+
+
+def _with_contents(trace: Trace, event: ev.Boxed | ev.Unboxed, label: str) -> str:
+    values = stack_values(trace, event)
+    return shortened(f"{label}: {', '.join(values)}", WIDTH) if values else label
 
 
 @LABELS.of(ev.TorchDispatchEntered)

@@ -41,6 +41,16 @@ def _backward_finished(trace: Trace, event: ev.BackwardFinished) -> str:
     return "backward done"
 
 
+@LABELS.of(ev.FinalCallbackQueued)
+def _callback_queued(trace: Trace, event: ev.FinalCallbackQueued) -> str:
+    return shortened(f"final callback {event.function} queued", WIDTH)
+
+
+@LABELS.of(ev.FinalCallbackCalled)
+def _callback_called(trace: Trace, event: ev.FinalCallbackCalled) -> str:
+    return shortened(f"final callback {event.function}", WIDTH)
+
+
 @LABELS.of(ev.GradientReduced)
 def _reduced(trace: Trace, event: ev.GradientReduced) -> str:
     return f"{tensor_name(trace, event.before, event.seq)} summed to {shaped(event.shape)}"

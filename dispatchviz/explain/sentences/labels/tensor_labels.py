@@ -69,6 +69,12 @@ def _version(trace: Trace, event: ev.VersionBumped) -> str:
     return f"version of {tensor_name(trace, event.tensor, event.seq)}: {event.before} → {event.after}"
 
 
+@LABELS.of(ev.InplaceChecked)
+def _inplace(trace: Trace, event: ev.InplaceChecked) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"check_inplace: {name} may {'' if event.allowed else 'not '}be written to"
+
+
 @LABELS.of(ev.GeometryChanged)
 def _geometry(trace: Trace, event: ev.GeometryChanged) -> str:
     name = tensor_name(trace, event.tensor, event.seq)
@@ -79,6 +85,12 @@ def _geometry(trace: Trace, event: ev.GeometryChanged) -> str:
 def _requires_grad(trace: Trace, event: ev.RequiresGradSet) -> str:
     name = tensor_name(trace, event.tensor, event.seq)
     return f"{name} is detached in place" if event.detached else f"{name}.requires_grad = {event.requires_grad}"
+
+
+@LABELS.of(ev.GradSet)
+def _grad_set(trace: Trace, event: ev.GradSet) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    return f"{name}.grad = {'None' if event.result is None else f't{event.result}'}"
 
 
 @LABELS.of(ev.TensorWrapperMade)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function
+from dispatchviz.explain.locations.pytorch_locations import ENGINE, NODE, apply_function
 from dispatchviz.explain.sentences import event_groups
-
-NODE = "torch/csrc/autograd/node.h"
 
 Facts = tuple[str, str, str]
 """Text, function and file of a rule."""
@@ -119,6 +117,16 @@ _RULES: dict[type[ev.Event], Facts] = {
         ),
         "torch::autograd::Node::release_variables",
         NODE,
+    ),
+    ev.FinalCallbackQueued: (
+        "A final callback belongs to the graph task that runs when it is queued; outside of one it is refused.",
+        "torch::autograd::Engine::queue_callback",
+        ENGINE,
+    ),
+    ev.FinalCallbackCalled: (
+        "Final callbacks run in the order in which they were queued; one that is queued by another runs as well.",
+        "torch::autograd::GraphTask::exec_post_processing",
+        ENGINE,
     ),
     ev.BackwardFinished: (
         "A graph task is complete when no Node is queued or running; then its final callbacks run.",

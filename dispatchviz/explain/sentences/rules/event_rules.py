@@ -11,9 +11,16 @@ from typing import NamedTuple, assert_never
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.errors.broken_rules import broken_rule
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
-from dispatchviz.explain.locations.pytorch_locations import DISPATCHER, GENERATED, binding_file, entry_point
+from dispatchviz.explain.locations.pytorch_locations import (
+    DISPATCHER,
+    GENERATED,
+    NODE,
+    binding_file,
+    entry_point,
+)
 from dispatchviz.explain.sentences import event_groups
 from dispatchviz.explain.sentences.rules.engine_rules import engine_rule
+from dispatchviz.explain.sentences.rules.member_rules import member_rule
 
 
 class Rule(NamedTuple):
@@ -29,7 +36,6 @@ ENTRY = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"
 AUTOCAST = "aten/src/ATen/autocast_mode.cpp"
 LAYERS = "aten/src/ATen/functorch/DynamicLayer.cpp"
 LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
-NODE = "torch/csrc/autograd/node.h"
 VARIABLE = "torch/csrc/autograd/variable.cpp"
 VARIABLE_TYPE = "torch/csrc/autograd/VariableTypeUtils.h"
 HISTORY = "torch/csrc/autograd/functions/utils.h"
@@ -250,12 +256,24 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
         case ev.RequiresGradSet():
             text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
             return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
+        case ev.GradSet(retained=True):
+            text = "Retains-grad hooks run after all tensor pre-hooks: .grad is what these have made of the gradient."
+            return Rule(text, "torch::autograd::impl::retain_grad", "torch/csrc/autograd/variable.cpp")
+        case ev.GradSet():
+            text = "What is assigned to .grad has the tensor's shape, dtype and kind of device, or is None."
+            return Rule(text, "THPVariable_set_grad", "torch/csrc/autograd/python_variable.cpp")
         case ev.KeySetChanged():
             text = (
                 "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys. "
                 "With x.data = y, x takes over the set of y."
             )
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
+        case ev.InplaceChecked():
+            text = (
+                "An autograd kernel checks before it writes: in grad mode no leaf that requires grad, no view of one, "
+                "and no view whose creation_meta forbids it may be written to, if an argument requires grad."
+            )
+            return Rule(text, "torch::autograd::check_inplace", VARIABLE_TYPE)
         case ev.NumbersRecorded():
             text = "Numbers are in a tensor's memory: all tensors on it see what one of them writes."
             return Rule(text, "c10::StorageImpl", "c10/core/StorageImpl.h")
@@ -272,12 +290,17 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
 def _forward(event: event_groups.ForwardEvent) -> Rule:
     if isinstance(event, event_groups.TangentEvent):
         return _tangent(event)
+    if isinstance(event, event_groups.MemberEvent):
+        return Rule(*member_rule(event))
     match event:
         case ev.NodeCreated(name="torch::autograd::AccumulateGrad"):
             text = "A leaf's AccumulateGrad takes no sequence number from the counter: it has the maximum, 2**64 - 1."
             return Rule(text, "torch::autograd::AccumulateGrad", "torch/csrc/autograd/functions/accumulate_grad.h")
         case ev.NodeCreated():
-            text = "A kernel that records makes a Node; sequence numbers count up per thread, in the order of creation."
+            text = (
+                "A kernel that records makes a Node with c10::make_intrusive: it counts the references to itself. "
+                "Sequence numbers count up per thread, in the order of creation."
+            )
             return Rule(text, "torch::autograd::Node::Node", NODE)
         case ev.EdgesCollected():
             text = (
@@ -304,7 +327,8 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
             text = "A leaf has one AccumulateGrad, by a weak reference; the graphs that lead to it own it."
             return Rule(text, "torch::autograd::impl::grad_accumulator", VARIABLE)
         case ev.HistorySet():
-            return Rule("A result's grad_fn is the Node of its operator.", "torch::autograd::set_history", HISTORY)
+            text = "A result's grad_fn is the Node of its operator; flatten_tensor_args makes one list of all results."
+            return Rule(text, "torch::autograd::set_history", HISTORY)
         case ev.HistoryRebased():
             text = (
                 "An in-place operator rebases the history onto its Node: the tensor's, or its base's if it is a view. "
@@ -320,6 +344,13 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
                 "view, what is non-differentiable is detached, all else gets the Function's Node as its grad_fn."
             )
             return Rule(text, "torch::autograd::_wrap_outputs", "torch/csrc/autograd/custom_function.cpp")
+        case ev.NodeDeleted():
+            text = (
+                "A Node is freed when the last c10::intrusive_ptr to it goes. Nodes that only its edges kept go along, "
+                "from a stack (gatherFunctions) and not by recursion, so a chain may have any length. In older "
+                "releases that was done by deleteNode, which is no more."
+            )
+            return Rule(text, "torch::autograd::Node::release_resources", NODE)
         case ev.NoNodeMade():
             text = "A Node is made if grad mode is on and a differentiable input requires grad."
             return Rule(text, "torch::autograd::compute_requires_grad", HISTORY)

@@ -1,0 +1,63 @@
+"""Which tag the ``IValue`` of a value on a stack has: PyTorch's own kind of it, which the schema and the value decide.
+
+Mirrors the constructors of ``c10::IValue`` (``aten/src/ATen/core/ivalue.h``): all lists have one tag, enumerations
+(dtypes, layouts, memory formats) are integers, and a number for a ``Scalar`` is what it is in Python.
+
+Not here: what a Python object becomes on a stack (``ivalue.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.schema.schema_types import DICT, LIST, OPTIONAL, TUPLE, SchemaType
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events import IValueTag
+
+OF_TYPES: dict[str, IValueTag] = {
+    "Tensor": "Tensor",
+    "int": "Int",
+    "SymInt": "Int",
+    "ScalarType": "Int",
+    "Layout": "Int",
+    "MemoryFormat": "Int",
+    "float": "Double",
+    "complex": "ComplexDouble",
+    "bool": "Bool",
+    "SymBool": "Bool",
+    "str": "String",
+    "Device": "Device",
+    "Generator": "Generator",
+    "Storage": "Storage",
+    "Stream": "Stream",
+    LIST: "GenericList",
+    DICT: "GenericDict",
+    TUPLE: "Tuple",
+}
+"""Of a value by its type in a schema. A symbolic number would have a tag of its own, but no value here is symbolic."""
+
+OF_VALUES: dict[type, IValueTag] = {
+    type(None): "None",
+    bool: "Bool",
+    int: "Int",
+    float: "Double",
+    complex: "ComplexDouble",
+    str: "String",
+    list: "GenericList",
+    tuple: "Tuple",
+    dict: "GenericDict",
+}
+"""Of a value whose type the schema leaves open: ``Scalar``, ``Any``."""
+
+
+def tag_of(kind: SchemaType, value: Any) -> IValueTag:
+    """The tag's name without ``IValue::Tag::``. None for an optional is ``None``; for a Tensor it is undefined."""
+    if kind.kind == OPTIONAL:
+        return "None" if value is None else tag_of(kind.inside[0], value)
+    tag = OF_TYPES.get(kind.kind) or _tag_of_value(value)
+    return "UInt" if tag == "Int" and isinstance(value, int) and value >= 1 << 63 else tag
+
+
+def _tag_of_value(value: Any) -> IValueTag:
+    return "Tensor" if hasattr(value, "_ks") else OF_VALUES.get(type(value), "Object")

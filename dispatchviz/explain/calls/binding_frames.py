@@ -1,0 +1,135 @@
+"""What lies between Python and an operator's entry point: the generated binding's lambda, the C++ API, ``torch.ops``.
+
+``tools/autograd/gen_python_functions.py`` writes a binding: a parser, and per signature a lambda, which gives the GIL
+back and calls the C++ API; ``torchgen/api/python.py``, ``cpp_dispatch_target``, says what of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field, names
+from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD, header
+from dispatchviz.explain.locations.pytorch_locations import binding_file
+
+# fmt: off
+BY_HAND = frozenset(
+    {
+        "contiguous", "copy_", "cpu", "cuda", "get_device", "is_contiguous", "item", "nonzero", "numel",
+        "numpy", "requires_grad_", "set_", "size", "stride", "storage_offset", "to", "type", "double", "float",
+        "half", "long", "int", "bool", "byte", "char", "short", "bfloat16", "cfloat", "cdouble", "invert",
+        "new", "new_tensor", "range", "gradient", "from_numpy", "frombuffer", "tensor", "as_tensor", "asarray",
+    }
+)
+# fmt: on
+"""Bindings without such a lambda (``python_variable_methods.cpp``, ``python_torch_functions_manual.cpp``)."""
+
+PARSER = (
+    "PythonArgParser::parse fills ParsedArgs by signature {number}, the first that fits: {signature}; wrap makes a "
+    "Python object of the result"
+)
+NO_PARSER = "takes no arguments, so there is no parser; wrap makes a Python object of the result"
+GIL = "pybind11::gil_scoped_release: other Python threads may run until it returns"
+
+UTILS = "torch/csrc/jit/python/pybind_utils.cpp"
+TORCH_OPS = (
+    ("torch::jit::_get_operation_for_overload_or_packet", ""),
+    ("torch::jit::invokeOperatorFromPython", "makes a Stack of IValues of the Python arguments, by the schema"),
+)
+"""What ``torch.ops`` calls an operator with."""
+
+PYTHON = (ev.SourceLine, ev.FunctionEntered, ev.TorchDispatchEntered)
+"""Steps in which Python code runs."""
+
+
+def note_of(binding: ev.BindingEntered) -> str:
+    """What a generated binding does before it calls its lambda, and after it."""
+    if not is_generated(binding):
+        return ""
+    if takes_nothing(binding):
+        return NO_PARSER
+    return PARSER.format(signature=binding.signature, number=binding.signatures_tried)
+
+
+def takes_nothing(binding: ev.BindingEntered) -> bool:
+    """Whether it is a method with one signature, which is empty: such a binding has no parser."""
+    base = binding.operator.removeprefix("aten::").partition(".")[0]
+    return binding.function.startswith("Tensor.") and binding.signature == f"{base}()" and methods(base) == 1
+
+
+@cache
+def methods(base: str) -> int:
+    """How many overloads of an operator are methods of Tensor."""
+    return sum(name.partition(".")[0] == base and "method" in variants(name) for name in names(FUNCTIONS))
+
+
+def is_generated(binding: ev.BindingEntered) -> bool:
+    """Whether a binding is one of those that ``gen_python_functions.py`` writes."""
+    name, operator = binding.pytorch_function.removeprefix("THPVariable_"), binding.operator
+    base = operator.removeprefix("aten::").partition(".")[0]
+    return bool(binding_file(binding)) and base == name and name not in BY_HAND and variants(operator) != ""
+
+
+def variants(operator: str) -> str:
+    """``function, method``; empty of an operator that has no entry in our ``native_functions.yaml``."""
+    own = entry(FUNCTIONS, operator.removeprefix("aten::"))
+    return "" if own is None else entry_field(own, "variants") or "function"
+
+
+def binding_frames(binding: ev.BindingEntered, call: ev.Dispatched) -> Iterator[Frame]:
+    """Between a generated binding and the operator that it calls."""
+    if binding.operator != call.operator or not is_generated(binding):
+        return
+    yield Frame(f"{binding.pytorch_function}::{{lambda}}", binding_file(binding), call.seq, "binding", GIL)
+    for title, file in called_api(call.operator):
+        yield Frame(title, file, call.seq, "API")
+
+
+def called_api(operator: str) -> Iterator[tuple[str, str]]:
+    """The C++ functions that a generated binding calls, each with its header; the last calls ``at::_ops``."""
+    name = operator.removeprefix("aten::")
+    base, schema = name.partition(".")[0], pytorch_signature(operator)
+    if schema is None:
+        return
+    function = base + ("_symint" if any("SymInt" in a.type for a in schema.arguments) else "")
+    if any(argument.kwarg_only and argument.is_write for argument in schema.arguments):
+        function += "_out"
+    if "method" in variants(operator):
+        yield f"at::Tensor::{function}", f"{ATEN}/core/TensorBody.h"
+        return
+    if base.endswith("_like") or takes_options(schema):
+        yield f"torch::{function}", f"{AUTOGRAD}/variable_factories.h"
+    yield f"at::{function}", header(base)
+
+
+def takes_options(schema: FunctionSchema) -> bool:
+    """Whether it has the four arguments that are one ``TensorOptions`` in C++."""
+    return {"dtype", "layout", "device", "pin_memory"} <= {argument.name for argument in schema.arguments}
+
+
+def pytorch_signature(operator: str) -> FunctionSchema | None:
+    """PyTorch's schema of an operator; None of one that a program, or a trace that is damaged, has alone."""
+    from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table
+
+    try:
+        return FunctionSchema.parse(pytorch_schema(operator))
+    except KeyError:
+        return None
+
+
+def torch_ops_frames(caller: ev.AnyEvent | None, call: ev.Dispatched) -> Iterator[Frame]:
+    """Between Python and a boxed call that Python code makes."""
+    if call.how == "callBoxed" and (isinstance(caller, PYTHON) or is_python(caller)):
+        for title, note in TORCH_OPS:
+            yield Frame(title, UTILS, call.seq, "binding", note)
+
+
+def is_python(kernel: ev.AnyEvent | None) -> bool:
+    """Whether it is a kernel that is a Python function."""
+    if not isinstance(kernel, ev.KernelEntered) or not kernel.pytorch_file:
+        return False
+    return not kernel.pytorch_file.endswith((".cpp", ".h", ".cu"))

@@ -1,0 +1,73 @@
+"""What lies between Python and a Node's function in a backward: ``engine.cpp`` and ``python_engine.cpp``.
+
+The caller's own thread evaluates the Nodes of the CPU. Those of another device are evaluated by a thread of the
+engine's, whose stack begins in ``thread_init`` while the caller waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.codegen.generated_files import AUTOGRAD
+from dispatchviz.explain.locations.pytorch_locations import ENGINE, NODE
+
+PYTHON_ENGINE = "torch/csrc/autograd/python_engine.cpp"
+
+
+class Part(NamedTuple):
+    """A function of the engine."""
+
+    function: str
+    file: str
+    role: str = "engine"
+
+
+BEFORE = (
+    Part("THPEngine_run_backward", PYTHON_ENGINE, "binding"),
+    Part("torch::autograd::python::PythonEngine::execute", PYTHON_ENGINE),
+)
+"""Outside of ``Engine::execute``."""
+
+ON_CALLER = (
+    Part("torch::autograd::python::PythonEngine::execute_with_graph_task", PYTHON_ENGINE),
+    Part("torch::autograd::Engine::execute_with_graph_task", ENGINE),
+    Part("torch::autograd::Engine::thread_main", ENGINE),
+)
+ON_DEVICE = (
+    Part("torch::autograd::python::PythonEngine::thread_init", PYTHON_ENGINE),
+    Part("torch::autograd::Engine::thread_init", ENGINE),
+    Part("torch::autograd::Engine::thread_main", ENGINE),
+)
+"""Between ``execute``, or the beginning of a thread, and ``evaluate_function``."""
+
+CALLS_NODE = Part("torch::autograd::Node::operator()", NODE)
+
+GENERATED = "torch::autograd::generated::"
+
+
+def backward_frames(frames: list[Frame]) -> Iterator[Frame]:
+    """Those of ``BackwardStarted`` and what is outside of them."""
+    for part in BEFORE:
+        yield Frame(part.function, part.file, frames[0].seq, part.role)
+    yield from frames
+
+
+def node_frames(node: ev.NodeStarted, frames: list[Frame]) -> Iterator[Frame]:
+    """Those of ``NodeStarted``, with what is around ``evaluate_function`` and between it and the Node's own."""
+    evaluate, apply = frames
+    for part in ON_CALLER if node.thread == "caller" else ON_DEVICE:
+        note = "" if node.thread == "caller" or part != ON_DEVICE[0] else f"thread {node.thread}: its stack begins here"
+        yield Frame(part.function, part.file, node.seq, part.role, note)
+    yield evaluate
+    yield Frame(CALLS_NODE.function, CALLS_NODE.file, node.seq, CALLS_NODE.role)
+    yield apply
+
+
+def within_node(node: ev.NodeStarted, apply: Frame) -> Iterator[Frame]:
+    """What a generated Node's ``apply`` calls its formulas in."""
+    if apply.title.startswith(GENERATED):
+        title = f"{apply.title.removesuffix('::apply')}_apply_functional"
+        yield Frame(title, f"{AUTOGRAD}/Functions.cpp", node.seq, "formulas")

@@ -1,0 +1,41 @@
+"""A long call stack folded by role: frames in a row that are the same in every call become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from dispatchviz.explain.calls.call_stack import Frame
+
+GROUPS: Mapping[str, str] = {
+    "handle": "dispatcher",
+    "dispatcher": "dispatcher",
+    "kernel function": "dispatcher",
+    "adapter": "dispatcher",
+    "boxing": "dispatcher",
+    "unboxing": "dispatcher",
+    "engine": "engine",
+}
+"""Roles to what is said of several in a row."""
+
+
+def folded(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames with each such row of them as one; the last frame, where the program is, stays."""
+    runs = groupby(frames[:-1], _group)
+    return (*(frame for group, run in runs for frame in _fold(group, list(run))), *frames[-1:])
+
+
+def _group(frame: Frame) -> str:
+    return GROUPS.get(frame.role, "")
+
+
+def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
+    if not group or len(run) == 1:
+        yield from run
+        return
+    yield Frame(f"{len(run)} frames, {_short(run[0])} to {_short(run[-1])}", "", run[0].seq, group)
+
+
+def _short(frame: Frame) -> str:
+    """``Dispatcher::call`` of ``c10::Dispatcher::call``."""
+    return "::".join(frame.title.split("::")[-2:])

@@ -1,0 +1,96 @@
+"""The history of an operator as of a step of a trace: what PyTorch registers for it, then what the program did."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_operators, pytorch_registry
+from dispatchviz.explain.cells.registration.registration_history import ORDER, RegistrationHistory
+from dispatchviz.explain.cells.registration.registration_steps import play
+from dispatchviz.explain.cells.registration.registrations import (
+    DEFINITION,
+    FALLBACK,
+    KERNEL,
+    Registration,
+    pytorch_fallbacks_of,
+    pytorch_registrations_of,
+)
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+
+LOOKED_AT = 5_000
+"""So many of a program's registrations are looked at, the last ones."""
+
+OWN_ORDER = (
+    "PyTorch's fallbacks are there from its load on. Then comes what the program registered, in the order in which it "
+    "did, up to this step."
+)
+ALSO_OWN = " At the end stands what the program registered itself, up to this step."
+
+
+def history_at(trace: Trace, operator: str, at: int) -> RegistrationHistory | None:
+    """Of an operator, as of a step; None if it is not PyTorch's and the trace has no registration of it until then."""
+    own = tuple(program_registrations(trace, operator, at))
+    if operator not in pytorch_operators() and not any(each.what != FALLBACK for each in own):
+        return None
+    return _history(operator, chosen_build(), own)
+
+
+@lru_cache(maxsize=8)
+def _history(operator: str, build: str, own: tuple[Registration, ...]) -> RegistrationHistory:
+    registry = pytorch_registry(build)
+    if operator in pytorch_operators():
+        op = registry.find(operator)
+        registrations, schema = pytorch_registrations_of(op, registry), str(op.schema)
+        order = ORDER + (ALSO_OWN if own else "")
+    else:
+        registrations, order = pytorch_fallbacks_of(registry), OWN_ORDER
+        schema = next((each.schema for each in reversed(own) if each.schema), "")
+    return RegistrationHistory(operator, schema, build, order, tuple(play(operator, [*registrations, *own])))
+
+
+def program_registrations(trace: Trace, operator: str, at: int) -> Iterator[Registration]:
+    """What the program had registered for an operator by a step, and for all operators."""
+    steps = sorted([*trace.steps_of(ev.OperatorDefined), *trace.steps_of(ev.KernelRegistered)])
+    until = bisect_right(steps, at)
+    for step in steps[max(until - LOOKED_AT, 0) : until]:
+        match trace[step]:
+            case ev.OperatorDefined() as event if event.operator == operator:
+                block, place = _written(trace, event.seq, f'lib.define("{event.schema}")', operator)
+                yield Registration(DEFINITION, block, place, schema=event.schema, step=event.seq)
+            case ev.KernelRegistered() as event if event.operator in (operator, ""):
+                yield _registered(trace, event)
+
+
+def _registered(trace: Trace, event: ev.KernelRegistered) -> Registration:
+    short = event.operator.partition("::")[2]
+    said = f'lib.impl("{short}", {event.kernel}, "{event.key}")' if short else f"lib.fallback({event.kernel})"
+    block, place = _written(trace, event.seq, said, event.key)
+    if event.removed:
+        block = f"{event.kernel} at {event.key}: its library was destroyed"
+    return Registration(
+        KERNEL if event.operator else FALLBACK,
+        block,
+        place,
+        DispatchKey[event.key],
+        Kernel(event.kernel, None, place, boxed=True, fallthrough=event.kernel == FALLTHROUGH),
+        removed=event.removed,
+        step=event.seq,
+    )
+
+
+def _written(trace: Trace, step: int, said: str, names: str) -> tuple[str, str]:
+    """The program's line, or what it comes to with the line behind it if that does not name all; and the place."""
+    found = source_line(trace, step)
+    if found is None:
+        return said, ""
+    text = source_text(trace, found)
+    named = names.partition("::")[2] if "::" in names else names
+    shown = text if named in text else f"{said}  # {text}" if text else said
+    return shown, f"{found.file}:{found.line}"

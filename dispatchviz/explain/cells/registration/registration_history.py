@@ -1,0 +1,51 @@
+"""The whole history of an operator's table as a value, and the table as it is after each step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.cells.registration.registration_steps import EMPTY, Held, RegistrationStep, play
+from dispatchviz.explain.cells.registration.registrations import pytorch_registrations_of
+
+ORDER = (
+    "A block is a static initializer: it runs when the library that it is in is loaded. Within a file they run from "
+    "top to bottom. Of two files PyTorch promises no order: definition, kernels and fallbacks may come in any, and the "
+    "table that is computed from them all is the same. The order here is an assumption, then: the one in which the "
+    "release for Linux was linked (.init_array of libtorch_cpu.so, then libtorch_cuda.so), then import torch in Python."
+)
+"""Where the order of the steps comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationHistory:
+    """Of one operator."""
+
+    operator: str
+    schema: str
+    """Empty if it was never defined."""
+    build: str
+    order: str
+    steps: tuple[RegistrationStep, ...]
+
+
+def registration_history(
+    op: OperatorEntry, registry: Registry, build: str, keys: Collection[DispatchKey] = ()
+) -> RegistrationHistory:
+    """What PyTorch does when it is loaded; with keys, only the steps that change their cells, and no other cells."""
+    registrations = pytorch_registrations_of(op, registry)
+    steps = play(op.name, registrations, keys or RUNTIME_KEYS)
+    chosen = (step for step in steps if step.changes or not keys)
+    return RegistrationHistory(op.name, str(op.schema), build, ORDER, tuple(chosen))
+
+
+def table_after(steps: Iterable[RegistrationStep]) -> dict[str, Held]:
+    """What the cells hold after the first steps of a history: runtime key, in cell order, to kernel and reason."""
+    table = {str(key): EMPTY for key in RUNTIME_KEYS}
+    for step in steps:
+        for changed in step.changes:
+            table.update(dict.fromkeys(changed.keys, changed.after))
+    return table

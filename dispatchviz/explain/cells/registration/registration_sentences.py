@@ -1,0 +1,158 @@
+"""What one registration does, in sentences: which cells it is for, which of them take it, what it leaves as it was.
+
+What is said of an operator is read off it as it is afterwards. Not here: why a cell holds its kernel (``cell_claims``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, CELL, DispatchKey
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.precedence import (
+    AMBIGUOUS,
+    AUTOGRAD,
+    BATCHED,
+    DEFAULT_BACKEND,
+    KERNEL,
+    MATH,
+    NESTED,
+    affected_by,
+)
+from dispatchviz.explain.cells.registration.registrations import DEFINITION, FALLBACK, Registration
+from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
+from dispatchviz.explain.sentences.english import counted, listed
+
+K = DispatchKey
+
+_KEPT = {
+    KERNEL: "a kernel of the key itself",
+    DEFAULT_BACKEND: "the kernel of a CompositeExplicitAutograd alias",
+    NESTED: "the kernel of CompositeImplicitAutogradNestedTensor",
+    MATH: "CompositeImplicitAutograd's kernel",
+    AUTOGRAD: "Autograd's kernel",
+    BATCHED: "FuncTorchBatchedDecomposition's kernel",
+    AMBIGUOUS: "a kernel that only raises",
+}
+"""By reason: what a cell keeps although another kernel was registered for it."""
+
+
+def sentences(name: str, op: OperatorEntry | None, made: Registration, new: bool) -> Iterator[str]:
+    """Of a registration that was just made; ``op`` is None as long as the operator has no entry. ``new``: this one made
+    it."""
+    if new:
+        yield _entry(name, op)
+    if made.what == DEFINITION:
+        yield _definition(op)
+    elif made.what == FALLBACK:
+        yield from _fallback(name, op, made)
+    elif made.removed:
+        yield f"The cells that {_kernel(made)} was registered for are computed again without it."
+    elif op is not None:
+        yield from _covers(op, made)
+
+
+def out_of_date(
+    op: OperatorEntry, made: Registration, before: Collection[str], after: Collection[str]
+) -> Iterator[str]:
+    """Of cells that a registration leaves out of date, or that were: their keys, before and after it."""
+    for key in (DispatchKey[name] for name in after if name not in before):
+        now = op.compute(key)
+        yield (
+            f"{key} is out of date from here on: computed now, its cell would {_holds(now)}, but a registration under "
+            f"{made.key} does not make PyTorch compute it again. A later one that covers {key} does."
+        )
+    mended = [name for name in before if name not in after]
+    if mended:
+        verbs = ("was", "is") if len(mended) == 1 else ("were", "are")
+        yield f"{listed(mended)} {verbs[0]} out of date, and {verbs[1]} no longer."
+
+
+def _kernel(made: Registration) -> str:
+    return made.kernel.name if made.kernel else ""
+
+
+def _entry(name: str, op: OperatorEntry | None) -> str:
+    fallbacks = sum(cell.reason == "backend fallback" for cell in op.table) if op else 0
+    come = "comes into its cell" if fallbacks == 1 else "come into their cells"
+    filled = f"; the {counted(fallbacks, 'fallback')} so far {come}" if fallbacks else ""
+    return (
+        f"{name} is named for the first time, so PyTorch makes its entry (OperatorEntry): a table of 137 cells, and a "
+        f"mask that leaves every key in{filled}."
+    )
+
+
+def _definition(op: OperatorEntry | None) -> str:
+    before = sum(map(len, op.registrations.values())) if op else 0
+    came = "has" if before == 1 else "have"
+    waited = f" {counted(before, 'kernel').capitalize()} {came} come before it, under the name alone." if before else ""
+    return f"The definition gives the operator its schema. It fills no cell.{waited}"
+
+
+def _fallback(name: str, op: OperatorEntry | None, made: Registration) -> Iterator[str]:
+    assert made.key is not None
+    if op is None:
+        yield (
+            "A fallback is for all operators. The dispatcher keeps it (backendFallbackKernels_); "
+            f"{name} has no entry yet, and takes it when it gets one."
+        )
+        return
+    cell = _cell(op, made.key)
+    yield f"A fallback is for all operators: each of them computes its cell of {made.key} again."
+    if cell.kernel is not made.kernel and not made.removed:
+        yield f"This operator has something better there, {_shown(cell)}, so nothing changes in its table."
+
+
+def _covers(op: OperatorEntry, made: Registration) -> Iterator[str]:
+    """Which cells a kernel is for."""
+    assert made.key is not None
+    if made.key in ALIAS_MEMBERS:
+        yield from _alias(op, made, made.key)
+    elif made.key in CELL:
+        yield from _runtime(op, made, made.key)
+    else:
+        yield f"{made.key} is a building block of other keys and has no cell: the kernel is never called."
+
+
+def _runtime(op: OperatorEntry, made: Registration, key: DispatchKey) -> Iterator[str]:
+    others = [other for other in affected_by(key) if other != key]
+    if others:
+        yield (
+            f"The kernel is for the one cell of {key}. The cell of {listed(list(map(str, others)))} is computed again "
+            "as well: whether a composite may fill an autograd cell depends on the kernels of the backend."
+        )
+    else:
+        yield f"The kernel is for the one cell of {key}."
+    behind = op.registrations[key][1:]
+    if behind:
+        yield f"{behind[0].name}, registered before, is kept behind it, inactive."
+
+
+def _alias(op: OperatorEntry, made: Registration, key: DispatchKey) -> Iterator[str]:
+    members = ALIAS_MEMBERS[key]
+    none = f"{key} is an alias: no tensor has it, and it has no cell."
+    if len(members) == 1:
+        (only,) = members
+        yield f"{none} It stands for {only} alone, whose cell is computed again."
+        return
+    yield f"{none} It stands for {len(members)} keys, {ALIAS_TEXTS[key]}."
+    covered = [_cell(op, member) for member in members]
+    undefined = ", and into that of Undefined" if _cell(op, K.Undefined).kernel is made.kernel else ""
+    taken = sum(cell.kernel is made.kernel for cell in covered)
+    kept = Counter(_KEPT.get(cell.reason, "what they had") for cell in covered if cell.kernel is not made.kernel)
+    rest = "".join(f"; {number} {'keeps' if number == 1 else 'keep'} {what}" for what, number in kept.most_common())
+    which = "all of them" if taken == len(members) else f"{taken} of them" if taken else "none of them"
+    yield f"All their cells are computed again. The kernel comes into {which}{undefined}{rest}."
+
+
+def _holds(cell: Cell) -> str:
+    return f"hold {_shown(cell)}" if cell.kernel else "be empty"
+
+
+def _shown(cell: Cell) -> str:
+    return f"{cell.kernel.name} [{cell.reason}]" if cell.kernel else "nothing"
+
+
+def _cell(op: OperatorEntry, key: DispatchKey) -> Cell:
+    return op.table[op.cell_of(key)]

@@ -1,0 +1,69 @@
+"""What is registered for one operator, in order: PyTorch's fallbacks, its definition, its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.initialization_order import initialization_order
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.cells.registration import block_text
+
+DEFINITION, KERNEL, FALLBACK = "definition", "kernel", "fallback"
+"""What is registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One, of one block."""
+
+    what: str
+    """``definition``, ``kernel`` or ``fallback``."""
+    block: str
+    """As C++, or Python, writes it."""
+    place: str
+    """Where: ``FILE:LINE`` of the block, ``line 5`` of a program; empty if it is not known."""
+    key: DispatchKey | None = None
+    """None of a definition."""
+    kernel: Kernel | None = None
+    schema: str = ""
+    """Of a definition."""
+    removed: bool = False
+    """It is undone, not made."""
+    step: int = -1
+    """Of a trace, if a program made it."""
+
+
+def pytorch_registrations_of(op: OperatorEntry, registry: Registry) -> list[Registration]:
+    """What PyTorch registers for an operator as it is loaded, and its fallbacks, which are for all operators."""
+    owner = registry.owners.get(op.name.partition("::")[0])
+    kind = "DEF" if block_text.place(op.debug) == owner else "FRAGMENT"
+    block = block_text.definition(str(op.schema), op.debug, kind)
+    defined = Registration(DEFINITION, block, block_text.place(op.debug), schema=str(op.schema))
+    return _in_order([*_fallbacks(registry), (op.debug, defined), *_kernels(op, kind)])
+
+
+def pytorch_fallbacks_of(registry: Registry) -> list[Registration]:
+    """The fallbacks alone."""
+    return _in_order(_fallbacks(registry))
+
+
+def _in_order(found: Iterable[tuple[str, Registration]]) -> list[Registration]:
+    """By the places that they stand behind."""
+    return [each for _, each in sorted(found, key=lambda pair: initialization_order(pair[0]))]
+
+
+def _fallbacks(registry: Registry) -> Iterator[tuple[str, Registration]]:
+    for key, kernel in registry.fallbacks.items():
+        block = block_text.fallback(key, kernel)
+        yield kernel.debug, Registration(FALLBACK, block, block_text.place(kernel.debug), key, kernel)
+
+
+def _kernels(op: OperatorEntry, kind: str) -> Iterator[tuple[str, Registration]]:
+    for key, kernels in op.registrations.items():
+        for kernel in reversed(kernels):  # the newest one stands first
+            block = block_text.kernel(op.name, key, kernel, kind if kernel.debug == op.debug else "IMPL")
+            yield kernel.debug, Registration(KERNEL, block, block_text.place(kernel.debug), key, kernel)

@@ -1,0 +1,330 @@
+"""The classes of a structured kernel: who inherits from whom, which member functions each has, and in which file.
+
+Nothing is looked up at torchgen: ``torchgen/dest/native_functions.py`` and ``torchgen/dest/register_dispatch_key.py``
+follow few rules, which stand here as tables. All that is said is held against what torchgen writes for every structured
+operator, the first two classes against PyTorch's headers (``tests/conformance/test_structured_classes_live.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.pytorch_registrations import pytorch_registrations
+from dispatchviz.explain.codegen import generated_files
+from dispatchviz.explain.codegen.definitions import FUNCTIONS, Piece, delegating, entry, entry_field
+from dispatchviz.explain.locations.native_files import structured_file
+
+FORMS = {"functional": "functional", "in-place": "inplace", "out": "out"}
+"""The three operators of a family, and how torchgen ends the names of their classes."""
+
+DEFAULT = "CompositeExplicitAutogradNonFunctional"
+
+KEYS = ("CPU", "CUDA", "Meta", DEFAULT)
+"""Keys whose wrappers make an object of such a class."""
+
+GUARDS = {"CUDA": "c10::cuda::OptionalCUDAGuard guard_", DEFAULT: "c10::OptionalDeviceGuard guard_"}
+"""What sets the current device while meta and impl run. The CPU needs none."""
+
+OUTPUTS = {
+    "functional": "outputs_[i] = create_out(sizes, strides, options)",
+    "in-place": "check_inplace(outputs_[i], sizes, options)",
+    "out": "resize_out(outputs_[i], sizes, strides, options)",
+}
+"""What ``set_output_strided`` and ``set_output_raw_strided`` do for the output with number i: all the difference
+between the three forms."""
+
+PROXY = "proxy_outputs_[i] = maybe_create_proxy(outputs_[i], sizes, strides, options)"
+"""What ``set_output_strided`` does besides, where the output was given: the impl needs exactly these strides."""
+
+PRECOMPUTED = (
+    *("cat.out", "index.Tensor_out", "index_copy.out", "index_add.out", "index_reduce.out", "max.dim_max"),
+    *("min.dim_min", "avg_pool2d.out", "fractional_max_pool3d.output"),
+)
+"""Families whose meta function returns what the impl function needs, too (``precomputed:`` in PyTorch's entry)."""
+
+HELPERS = {
+    "create_out": "makes a tensor of that size: at::detail::empty_cpu or the like, with strides empty_strided_cpu",
+    "check_inplace": "an error unless self has the dtype, the device and the size that were computed",
+    "resize_out": "an error unless out has the dtype and the device; another size: at::native::resize_output",
+    "maybe_create_proxy": "a new tensor if the output has other strides than were asked for, else nothing",
+}
+"""Functions that torchgen writes once into each of the files with such classes; for the default backends, which have no
+out form, no resize_out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member function or a field of a class."""
+
+    name: str
+    does: str
+    overrides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredClass:
+    """A class, which is below ``base``."""
+
+    name: str
+    base: str
+    file: str
+    members: tuple[Member, ...]
+    key: str = ""
+    """Whose wrappers make an object of it, or whose impl function it has; empty above that."""
+    form: str = ""
+    """One of ``FORMS``; empty for a class of which no object is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """What is registered for one of the three operators under a key."""
+
+    name: str
+    operator: str
+    key: str
+    form: str
+    place: str
+    """Where it is registered, ``FILE:LINE``."""
+    made: str
+    """Its first statement: the object, of the class that follows."""
+    class_name: str
+    steps: tuple[str, ...]
+    """Its statements after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The operators that share a meta function, their classes and wrappers."""
+
+    meta: str
+    """``structured_add_Tensor::meta``"""
+    macro: str
+    """``TORCH_META_FUNC2(add, Tensor)``"""
+    impls: dict[str, str]
+    """Key to the impl function: ``structured_ufunc_add_CPU::impl``."""
+    operators: dict[str, str]
+    """Form to operator."""
+    classes: tuple[StructuredClass, ...]
+    """Each after the one that it is below."""
+    wrappers: tuple[Wrapper, ...]
+
+    def below(self, name: str) -> list[StructuredClass]:
+        """The classes right below one."""
+        return [each for each in self.classes if each.base == name]
+
+    def wrapper(self, key: str, form: str) -> Wrapper | None:
+        """What is registered under a key for one of the forms."""
+        return next((each for each in self.wrappers if (each.key, each.form) == (key, form)), None)
+
+    def class_of(self, kernel: str) -> StructuredClass | None:
+        """The class of which a wrapper makes an object."""
+        made = next(((each.key, each.form) for each in self.wrappers if each.name == kernel), None)
+        return next((each for each in self.classes if (each.key, each.form) == made), None)
+
+
+META_BASE = StructuredClass(
+    "at::impl::MetaBase",
+    "",
+    "aten/src/ATen/TensorMeta.h",
+    (
+        Member("maybe_get_output(i)", "pure virtual: the output with number i, undefined if there is none yet"),
+        Member("maybe_get_output()", "the one with number 0"),
+        Member("set_output_strided", "virtual; here an internal assert: a class below must have its own"),
+        Member("set_output_raw_strided", "virtual; the same"),
+        Member("set_output_contiguous", "calls set_output_strided with the strides of a contiguous tensor"),
+    ),
+)
+
+TENSOR_ITERATOR_BASE = StructuredClass(
+    "at::TensorIteratorBase",
+    META_BASE.name,
+    "aten/src/ATen/TensorIterator.h",
+    (
+        Member("set_output_raw_strided", "makes what maybe_get_output returns an operand of the iterator", True),
+        Member(
+            "build, build_binary_op, build_borrowing_binary_op, ...",
+            "common dtype, shape and strides; then set_output_raw_strided for each output",
+        ),
+    ),
+)
+
+
+@cache
+def family_of(name: str) -> Family | None:
+    """The family of an operator (without ``aten::``); None unless its kernels are structured."""
+    own = entry(FUNCTIONS, name)
+    out = name if own and entry_field(own, "structured") else entry_field(own, "structured_delegate") if own else ""
+    described = entry(FUNCTIONS, out) if out else None
+    if described is None:
+        return None
+    operators = {form: each for each in (*delegating()[out], out) for form in [_form(each, out)]}
+    return _Writer(operators, described).family()
+
+
+def _form(name: str, out: str) -> str:
+    if name == out:
+        return "out"
+    own = entry(FUNCTIONS, name)
+    return "in-place" if own and re.search(r"\(Tensor\(a!\) self", own.text) else "functional"
+
+
+def impl_classes(described: Piece) -> dict[str, str]:
+    """CPU and CUDA to the name of the kernel in the entry of the out form, or the one that torchgen makes."""
+    if "\n  ufunc_inner_loop:" in described.text:
+        base = re.match(r"- func: (\w+)", described.text)
+        return {key: f"ufunc_{base[1]}_{key}" for key in ("CPU", "CUDA")} if base else {}
+    rows = re.findall(r"^    ([\w, ]+): (\w+)$", described.text, re.MULTILINE)
+    return {key: kernel for keys, kernel in rows for key in keys.split(", ") if key in ("CPU", "CUDA")}
+
+
+class _Writer:
+    """Writes the classes of a family down."""
+
+    def __init__(self, operators: dict[str, str], described: Piece) -> None:
+        self.operators = operators
+        base, _, overload = operators["functional"].partition(".")
+        self.meta = f"structured_{base}_{overload}" if overload else f"structured_{base}"
+        precomputed = "PRECOMPUTE_" if operators["out"] in PRECOMPUTED else ""
+        written = f"2({base}, {overload})" if overload else f"({base})"
+        self.macro = f"TORCH_{precomputed}META_FUNC{written}"
+        self.precomputed = bool(precomputed)
+        self.iterator = bool(entry_field(described, "structured_inherits"))
+        self.returns = described.text.partition("\n")[0].rpartition("->")[2].count("Tensor")
+        self.kernels = impl_classes(described)
+        self.header = f"{generated_files.ATEN}/ops/{generated_files.root_name(base)}"
+
+    def family(self) -> Family:
+        wrappers = tuple(self._wrappers())
+        return Family(
+            meta=f"{self.meta}::meta",
+            macro=self.macro,
+            impls={key: f"structured_{kernel}::impl" for key, kernel in self.kernels.items()},
+            operators=self.operators,
+            classes=(*self._shared(), *self._made(wrappers)),
+            wrappers=wrappers,
+        )
+
+    def _shared(self) -> Iterator[StructuredClass]:
+        """The classes of which no object is made."""
+        yield META_BASE
+        if self.iterator:
+            yield TENSOR_ITERATOR_BASE
+        above = TENSOR_ITERATOR_BASE if self.iterator else META_BASE
+        defined = structured_file(f"{self.meta}::meta")
+        meta = Member("meta", f"{self.macro} {{ ... }}" + (f" in {defined}" if defined else ""))
+        yield StructuredClass(f"at::meta::{self.meta}", above.name, f"{self.header}_meta.h", (meta,))
+        for key, kernel in self.kernels.items():
+            name = f"at::native::structured_{kernel}"
+            if key == "CPU" or kernel != self.kernels["CPU"]:
+                yield StructuredClass(name, f"at::meta::{self.meta}", f"{self.header}_native.h", (_impl(kernel),), key)
+
+    def _made(self, wrappers: tuple[Wrapper, ...]) -> Iterator[StructuredClass]:
+        """Those of which a wrapper makes an object."""
+        for each in wrappers:
+            yield StructuredClass(
+                each.class_name,
+                self._above(each.key),
+                each.place.rpartition(":")[0],
+                tuple(self._members(each.key, each.form)),
+                each.key,
+                each.form,
+            )
+
+    def _above(self, key: str) -> str:
+        return f"at::native::structured_{self.kernels[key]}" if key in self.kernels else f"at::meta::{self.meta}"
+
+    def _members(self, key: str, form: str) -> Iterator[Member]:
+        guard = "guard_.reset_device(options.device()); " if key in GUARDS else ""
+        base = "; then TensorIteratorBase::set_output_raw_strided" if self.iterator else ""
+        proxy = "" if form == "functional" else f"; {PROXY}"
+        given = "outputs_[i]" if form == "functional" else "proxy_outputs_[i] if there is one, else outputs_[i]"
+        plain, one = (
+            f"std::array<Tensor, {self.returns}>",
+            f"std::array<std::reference_wrapper<Tensor>, {self.returns}>",
+        )
+        if form == "in-place":
+            yield Member("constructor", "takes self: outputs_ refers to it")
+        if form == "out":
+            yield Member("constructor", f"takes {_given(self.returns)}: outputs_ refers to {_them(self.returns)}")
+        yield Member("set_output_strided", f"{guard}{OUTPUTS[form]}{proxy}{base}", True)
+        yield Member("set_output_raw_strided", f"{guard}{OUTPUTS[form]}{base}", True)
+        yield Member("maybe_get_output(i)", given, True)
+        yield Member("outputs_", plain if form == "functional" else one)
+        if form != "functional":
+            yield Member("proxy_outputs_", f"std::array<std::optional<Tensor>, {self.returns}>")
+        if key in GUARDS:
+            yield Member("guard_", GUARDS[key].partition(" ")[0])
+
+    def _wrappers(self) -> Iterator[Wrapper]:
+        for key in KEYS:
+            for form, name in self.operators.items():
+                registered = _registered(name, key)
+                if registered is None:
+                    continue
+                kernel, place = registered
+                class_name = self._class(key, form)
+                yield Wrapper(
+                    kernel, name, key, form, place, _made(form, self.outs), class_name, tuple(self._steps(key, form))
+                )
+
+    @property
+    def outs(self) -> list[str]:
+        """The arguments of the out form that are written."""
+        own = entry(FUNCTIONS, self.operators["out"])
+        return re.findall(r"Tensor\(\w!\) (\w+)", own.text.partition(" -> ")[0]) if own else []
+
+    def _class(self, key: str, form: str) -> str:
+        end = FORMS[form]
+        if key in self.kernels:
+            return f"structured_{self.kernels[key]}_{end}"
+        return f"{self.meta}_{'meta' if key == 'Meta' else 'default_backend'}_{end}"
+
+    def _steps(self, key: str, form: str) -> Iterator[str]:
+        """The wrapper's statements, arguments left out."""
+        numbers = range(self.returns)
+        given = ", ".join(f"op.maybe_get_output({i})" if form == "out" else f"op.outputs_[{i}]" for i in numbers)
+        yield "auto precompute = op.meta(...)" if self.precomputed else "op.meta(...)"
+        if key == DEFAULT:
+            yield f"at::{self.operators['out'].partition('.')[0]}_outf(..., {given})"
+        elif key != "Meta":
+            yield f"op.impl(..., {given})"
+        if form != "functional":
+            for i in numbers:
+                yield f"if (op.proxy_outputs_[{i}].has_value()) op.outputs_[{i}].get().copy_(*op.proxy_outputs_[{i}])"
+        yield f"return {self._returned(form)}"
+
+    def _returned(self, form: str) -> str:
+        if form == "in-place":
+            return "self"
+        each = self.outs if form == "out" else [f"std::move(op.outputs_[{i}])" for i in range(self.returns)]
+        together = "std::forward_as_tuple" if form == "out" else "std::make_tuple"
+        return each[0] if len(each) == 1 else f"{together}({', '.join(each)})"
+
+
+def _impl(kernel: str) -> Member:
+    defined = structured_file(f"structured_{kernel}::impl")
+    return Member("impl", f"TORCH_IMPL_FUNC({kernel}) {{ ... }}" + (f" in {defined}" if defined else ""))
+
+
+def _given(count: int) -> str:
+    return "out" if count == 1 else f"{count} outputs"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
+
+
+def _made(form: str, outs: list[str]) -> str:
+    return {"functional": "op", "in-place": "op(self)", "out": f"op({', '.join(outs)})"}[form]
+
+
+def _registered(name: str, key: str) -> tuple[str, str] | None:
+    """Of the generated kernel of an operator under a key: its name, and where it is registered."""
+    for found, kernel in pytorch_registrations(f"aten::{name}", "cuda"):
+        if found is DispatchKey[key] and f"/Register{key}_" in kernel.debug:
+            return kernel.name, kernel.debug.removeprefix("registered at ")
+    return None

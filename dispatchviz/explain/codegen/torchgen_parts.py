@@ -1,0 +1,228 @@
+"""torchgen's parts: how an entry becomes a value and which part writes which file, in the order of a call.
+
+Held against an installed torchgen (``tests/conformance/test_torchgen_parts_live.py``): every part is called when it
+generates, every file comes from the template that is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+GEN, MODEL, API = "torchgen/gen.py", "torchgen/model.py", "torchgen/api/autograd.py"
+DEST, TOOLS = "torchgen/dest", "tools/autograd"
+
+
+class Part(NamedTuple):
+    """A function or a class of torchgen's."""
+
+    name: str
+    file: str
+    """In PyTorch's sources; ``tools/autograd`` is installed as ``torchgen/packaged/autograd``."""
+
+
+PARSE = Part("parse_native_yaml", GEN)
+FUNCTION = Part("NativeFunction", MODEL)
+GROUPING = Part("get_grouped_native_functions", GEN)
+GROUP = Part("NativeFunctionsGroup", MODEL)
+LOAD = Part("load_derivatives", f"{TOOLS}/load_derivatives.py")
+INFO = Part("DifferentiabilityInfo", API)
+MATCH = Part("match_differentiability_info", API)
+BOTH = Part("NativeFunctionWithDifferentiabilityInfo", API)
+
+READERS = (PARSE, FUNCTION, GROUPING, GROUP, LOAD, INFO, MATCH, BOTH)
+"""What makes values of the two yaml files."""
+
+
+class Writer(NamedTuple):
+    """A part that writes something of each operator into a file."""
+
+    pattern: str
+    """How the file's name ends."""
+    what: str
+    """What it writes; ``{base}``, ``{identifier}``, ``{node}`` stand for names of the operator's."""
+    part: Part
+    template: str = ""
+    """The template that it is put into; empty if that has the file's name."""
+    derivatives: bool = False
+    """It reads ``derivatives.yaml``, too."""
+
+    def template_of(self, file: str) -> str:
+        """The template of one file."""
+        return self.template or re.sub(r"(?:_\d+)?(\.\w+)$", r"\1", file.rpartition("/")[2])
+
+
+WRITERS = (
+    Writer(
+        r"python_(?:torch_functions_\d|\w+_functions|variable_methods)\.cpp",
+        "THPVariable_{base}: the function that Python calls, and its row in the module's table",
+        Part("method_impl", f"{TOOLS}/gen_python_functions.py"),
+    ),
+    Writer(
+        r"python_return_types\.cpp",
+        "the named tuple that Python gets",
+        Part("create_python_return_type_bindings", f"{TOOLS}/gen_python_functions.py"),
+    ),
+    Writer(r"TensorBody\.h", "Tensor::{base}, the method of C++", Part("ComputeTensorMethod", GEN)),
+    Writer(
+        r"ops/(?!\w*_(?:ops|native|meta|dispatch)\.h)\w+\.h",
+        "at::{base}, the function of C++",
+        Part("ComputeFunction", GEN),
+        "Function.h",
+    ),
+    Writer(
+        r"variable_factories\.h",
+        "torch::{base} of C++, whose options may say requires_grad",
+        Part("process_function", f"{TOOLS}/gen_variable_factories.py"),
+    ),
+    Writer(
+        r"\w+_ops\.h",
+        "struct at::_ops::{identifier}: name, schema, call, redispatch",
+        Part("ComputeOperators", GEN),
+        "Operator.h",
+    ),
+    Writer(
+        r"Operators_\d\.cpp",
+        "at::_ops::{identifier}::call and redispatch: the ways into the dispatcher",
+        Part("ComputeOperators", GEN),
+    ),
+    Writer(r"RegisterSchema\.cpp", "m.def: the operator's schema for the dispatcher", Part("RegisterSchema", GEN)),
+    Writer(
+        r"RegisterBackendSelect\.cpp",
+        "the kernel under BackendSelect, which takes the backend from dtype, layout and device",
+        Part("ComputeBackendSelect", GEN),
+    ),
+    Writer(
+        r"TraceType_\d\.cpp",
+        "the kernel under Tracer, for torch.jit.trace",
+        Part("gen_trace_type_func", f"{TOOLS}/gen_trace_type.py"),
+    ),
+    Writer(
+        r"VariableType_\d\.cpp",
+        "the autograd kernel: makes the Node, saves, passes the call on",
+        Part("gen_variable_type_func", f"{TOOLS}/gen_variable_type.py"),
+        derivatives=True,
+    ),
+    Writer(
+        r"RedispatchFunctions\.h",
+        "at::redispatch::{base}, with which VariableType passes the call on",
+        Part("ComputeRedispatchFunction", GEN),
+    ),
+    Writer(
+        r"ADInplaceOrViewType_\d\.cpp",
+        "the kernel under ADInplaceOrView: versions of in-place operators, views",
+        Part("gen_inplace_or_view_type_env", f"{TOOLS}/gen_inplace_or_view_type.py"),
+        derivatives=True,
+    ),
+    Writer(
+        r"ViewFuncs\.(?:h|cpp)",
+        "the class that makes the view again from its base",
+        Part("process_function", f"{TOOLS}/gen_view_funcs.py"),
+        derivatives=True,
+    ),
+    Writer(
+        r"RegisterFunctionalization_\d\.cpp",
+        "the kernel under Functionalize",
+        Part("gen_functionalization_definition", "torchgen/gen_functionalization_type.py"),
+    ),
+    Writer(
+        r"ViewMetaClasses\.h",
+        "of functionalization: the class that makes the view again",
+        Part("gen_functionalization_view_meta_classes_decl", "torchgen/gen_functionalization_type.py"),
+    ),
+    Writer(
+        r"ViewMetaClasses\.cpp",
+        "of functionalization: its member functions",
+        Part("gen_functionalization_view_meta_classes_impl", "torchgen/gen_functionalization_type.py"),
+    ),
+    Writer(
+        r"FunctionalInverses\.h",
+        "of functionalization: declares the way back from a view, which is written by hand",
+        Part("gen_functionalization_view_inverse_declaration", "torchgen/gen_functionalization_type.py"),
+    ),
+    Writer(
+        r"CompositeViewCopyKernels\.cpp",
+        "a kernel that calls another form of the operator",
+        Part("GenCompositeViewCopyKernel", "torchgen/gen_functionalization_type.py"),
+    ),
+    Writer(
+        r"VmapGeneratedPlumbing\.h",
+        "{identifier}_generated_plumbing: for vmap, takes the batched dimension off and puts it on again",
+        Part("ComputeBatchRulePlumbing", "torchgen/gen_vmap_plumbing.py"),
+    ),
+    Writer(
+        r"Register(?!Schema|BackendSelect|Functionalization)\w+_\d\.cpp",
+        "for a key the wrapper around the kernel and m.impl; with the classes of a structured kernel",
+        Part("RegisterDispatchKey", f"{DEST}/register_dispatch_key.py"),
+        "RegisterDispatchKey.cpp",
+    ),
+    Writer(
+        r"\w+_dispatch\.h",
+        "at::cpu::{base} and so on: a key's kernel, called directly",
+        Part("RegisterDispatchKey", f"{DEST}/register_dispatch_key.py"),
+        "DispatchKeyFunction.h",
+    ),
+    Writer(
+        r"\w+_meta\.h",
+        "the class of the structured kernel with its meta function, which NativeMetaFunctions.h includes",
+        Part("compute_meta_function_declaration", GEN),
+        "NativeMetaFunction.h",
+    ),
+    Writer(
+        r"\w+_native\.h",
+        "declares the functions behind the kernels; NativeFunctions.h includes it",
+        Part("compute_native_function_declaration", f"{DEST}/native_functions.py"),
+        "NativeFunction.h",
+    ),
+    Writer(
+        r"UfuncCPU_\w+\.cpp",
+        "impl for the CPU: calls the stub",
+        Part("compute_ufunc_cpu", f"{DEST}/ufunc.py"),
+        "UfuncCPU.cpp",
+    ),
+    Writer(
+        r"UfuncCPUKernel_\w+\.cpp",
+        "the loops behind the stub, for each dtype",
+        Part("compute_ufunc_cpu_kernel", f"{DEST}/ufunc.py"),
+        "UfuncCPUKernel.cpp",
+    ),
+    Writer(
+        r"UfuncCUDA_\w+\.cu",
+        "impl for CUDA and its GPU kernels",
+        Part("compute_ufunc_cuda", f"{DEST}/ufunc.py"),
+        "UfuncCUDA.cu",
+    ),
+    Writer(
+        r"generated/Functions\.(?:h|cpp)",
+        "{node}: the Node's class, and its formulas in apply",
+        Part("process_function", f"{TOOLS}/gen_autograd_functions.py"),
+        derivatives=True,
+    ),
+    Writer(
+        r"python_functions_\d\.cpp",
+        "{node} as Python sees it, with its _saved_ properties",
+        Part("process_function", f"{TOOLS}/gen_autograd_functions.py"),
+        derivatives=True,
+    ),
+    Writer(
+        r"RegistrationDeclarations\.h",
+        "a comment for those who register kernels for a backend of their own",
+        Part("compute_registration_declarations", GEN),
+    ),
+)
+"""In the order in which a call meets what they write; then what only other code of PyTorch's uses."""
+
+
+def writer_of(file: str) -> Writer | None:
+    """The part that writes into a generated file."""
+    return next((writer for writer in WRITERS if re.search(rf"/{writer.pattern}$", file)), None)
+
+
+def in_order(files: Iterable[str]) -> list[tuple[Writer, list[str]]]:
+    """Files by the part that writes them, in the order of ``WRITERS``."""
+    found: dict[Writer, list[str]] = {}
+    for file in files:
+        if (writer := writer_of(file)) is not None:
+            found.setdefault(writer, []).append(file)
+    return [(writer, found[writer]) for writer in WRITERS if writer in found]

@@ -1,0 +1,98 @@
+"""What becomes of a gradient at a leaf: stolen, copied or added, and what ``AccumulateGrad`` asks to decide that.
+
+``accumulateGrad`` of ``torch/csrc/autograd/functions/accumulate_grad.h``, term by term in its order, with the numbers
+of its cases. Those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not come up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.autograd.graph import accumulate_grad
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.tensor.tensor import is_non_overlapping_and_dense
+from dispatchviz.explain.graph.engine.condition import Condition, asked_until
+from dispatchviz.explain.graph.node.node_hooks import hooks_of
+from dispatchviz.explain.moment.tensor_geometry import strides_of
+from dispatchviz.explain.sentences.english import shaped
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+
+ACCUMULATE_GRAD = "torch/csrc/autograd/functions/accumulate_grad.h"
+
+CASES: dict[ev.AccumulationMethod, tuple[str, str]] = {
+    "stolen": ("1.1", "the gradient becomes .grad, detached: no copy"),
+    "copied": ("1.5", "a copy in the strides of the layout contract becomes .grad"),
+    "added in place": ("2.3", ".grad += gradient: .grad stays the same tensor"),
+    "added out of place": ("3.2", ".grad = .grad + gradient: a new tensor, with a history if it needs one"),
+}
+"""The number of the case in PyTorch's file, and its effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One write of ``.grad``."""
+
+    event: ev.GradientAccumulated
+    case: str
+    effect: str
+    conditions: tuple[Condition, ...]
+
+
+def accumulation(trace: Trace, event: ev.GradientAccumulated) -> Accumulation:
+    """The whole list, with the term that decided."""
+    terms = _first(trace, event) if event.how in ("stolen", "copied") else _later(event)
+    return Accumulation(event, *CASES[event.how], tuple(terms))
+
+
+def _first(trace: Trace, event: ev.GradientAccumulated) -> Iterator[Condition]:
+    """There is no ``.grad``: case 1."""
+    leaf, new = tensor_name(trace, event.tensor, event.seq - 1), f"t{event.gradient}"
+    yield Condition("!variable_grad.defined()", f"{leaf} has no .grad yet", True)
+    stolen, why = event.how == "stolen", event.why
+    shared, allowed = why == accumulate_grad.SHARED, _expected(trace, event)
+    layout = stolen or why in (accumulate_grad.GRAD_MODE, accumulate_grad.SHARED)
+    yield from asked_until(
+        [
+            Condition("!GradMode::is_enabled()", "grad mode is off", why != accumulate_grad.GRAD_MODE),
+            Condition("!new_grad.is_sparse()", "always so: there are no such tensors here", True),
+            Condition("is_tensor_stealable(new_grad)", f"nobody else holds {new}: use_count {allowed}", not shared),
+            Condition("obeys_layout_contract(new_grad)", _strides(trace, event), layout),
+        ]
+    )
+
+
+def _later(event: ev.GradientAccumulated) -> Iterator[Condition]:
+    """There is one: cases 2 and 3."""
+    off = event.how == "added in place"
+    yield Condition("variable_grad.defined()", ".grad is there", True)
+    terms = [
+        Condition("!GradMode::is_enabled()", "grad mode is off", off),
+        Condition("!variable_grad.is_sparse()", "always so: there are no such tensors here", True),
+        Condition("inplaceIsVmapCompatible", "always so: no gradient of a vmap is added to one that is none", True),
+    ]
+    yield from asked_until(terms)
+
+
+def _expected(trace: Trace, event: ev.GradientAccumulated) -> str:
+    """``num_expected_refs``: the engine keeps the inputs for post hooks."""
+    node = around(trace, event.seq, ev.NodeStarted)
+    hooks = () if node is None else hooks_of(trace, node.node, None, event.seq)
+    return "<= 2, one for the post hooks" if any(hook.kind == "post hook" for hook in hooks) else "<= 1"
+
+
+def _strides(trace: Trace, event: ev.GradientAccumulated) -> str:
+    """What the contract asks for, and what came."""
+    if event.why == accumulate_grad.NOT_ENFORCED:
+        return "not asked for: enforce_grad_layout_policy(False) is in force"
+    at = event.seq
+    wanted, shape = strides_of(trace, event.tensor, at), index(trace).shape(event.tensor, at)
+    came = strides_of(trace, event.gradient, at)
+    if wanted is None or shape is None or came is None:
+        return "the gradient has the strides that .grad shall have"
+    if is_non_overlapping_and_dense(shape, wanted):
+        return f"strides {shaped(came)}, those of the leaf are {shaped(wanted)}"
+    return f"strides {shaped(came)}: contiguous, since the leaf is not dense"

@@ -1,0 +1,75 @@
+"""What has arrived in an input buffer as of a step: which gradient, by which edge of which Node, what became of it.
+
+A Node passes its gradients on right after it has run, edge by edge. So the last Node of the pass that was done before
+an arrival has sent it, and the edges counted off since then tell by which of its edges; a root's gradient is the
+caller's.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.engine_state import own_latest
+from dispatchviz.explain.graph.graph_history import history
+
+LOOKED_AT = 64
+"""So many gradients that arrived last at a Node are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A gradient that arrived."""
+
+    buffered: ev.GradientBuffered
+    source: int | None
+    """The Node that gave it; None: whoever called backward did, or the trace does not say."""
+    edge: int | None
+    """By which of its edges."""
+    holds: int | None
+    """The tensor that is in the buffer from here on, the gradient or a sum; None if the trace does not say."""
+
+
+def arrivals(trace: Trace, backward: Backward, node: int, at: int) -> dict[int, list[Arrival]]:
+    """By input of a Node, in the order in which they came; of thousands the last ones."""
+    found: dict[int, list[Arrival]] = {}
+    latest = islice(own_latest(trace, backward, node, at, ev.GradientBuffered), LOOKED_AT)
+    for event in reversed(list(latest)):
+        before = found.setdefault(event.input_nr, [])
+        before.append(arrival(trace, backward, event, before[-1].holds if before else None))
+    return found
+
+
+def arrival(trace: Trace, backward: Backward, event: ev.GradientBuffered, held: int | None) -> Arrival:
+    """One gradient; ``held`` is the tensor that was in the buffer before."""
+    finished = _before(backward.steps(ev.NodeFinished), event.seq)
+    done = None if finished is None else trace[finished]
+    if not isinstance(done, ev.NodeFinished):
+        return Arrival(event, None, None, _holds(trace, event, held))
+    met = backward.steps(ev.DependencyMet)
+    place = bisect_left(met, event.seq) - bisect_left(met, done.seq) - 1
+    return Arrival(event, done.node, _edge(trace, done.node, place, event.seq), _holds(trace, event, held))
+
+
+def _before(steps: list[int], at: int) -> int | None:
+    place = bisect_left(steps, at)
+    return steps[place - 1] if place else None
+
+
+def _edge(trace: Trace, node: int, place: int, at: int) -> int | None:
+    """The edge that was followed as the so many'th: empty ones lead nowhere."""
+    made = history(trace).edges(node, at)
+    valid = [] if made is None else [number for number, edge in enumerate(made.edges) if edge is not None]
+    return valid[place] if 0 <= place < len(valid) else None
+
+
+def _holds(trace: Trace, event: ev.GradientBuffered, held: int | None) -> int | None:
+    """A sum out of place is what the call returned that ends right before the event."""
+    if event.how != "added out of place":
+        return event.tensor if event.how == "stored" else held
+    last = trace[event.seq - 1] if event.seq else None
+    return last.tensors[0] if isinstance(last, ev.KernelReturned) and last.tensors else None

@@ -1,0 +1,145 @@
+"""A graph task whole, as of a step: every member of PyTorch's struct, its value here and what it is for.
+
+Which edges are left and what is outstanding is derived (``task_progress.py``); what no event tells is only explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backwards import Backward
+from dispatchviz.explain.graph.engine.final_callbacks import final_callbacks
+from dispatchviz.explain.graph.engine.pass_stack import CPU_DEVICE, open_passes
+from dispatchviz.explain.graph.engine.task_progress import progress
+from dispatchviz.explain.graph.graph_history import backward_around
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.trace_index.display_names import node_title
+
+GRAPH_TASK = "torch/csrc/autograd/graph_task.h"
+
+
+class TaskMember(NamedTuple):
+    """A member of ``GraphTask``, or a function of it without arguments."""
+
+    name: str
+    value: str
+    """As of the step; empty if the trace does not say."""
+    purpose: str
+    goto: int | None = None
+    """The step that made it so."""
+
+
+TOLD = (
+    TaskMember("leaf_streams", "", "streams on which leaves or captured gradients were left"),
+    TaskMember("caller_current_streams_", "", "of each device, as execute() was called: these wait for leaf_streams"),
+    TaskMember("has_error_", "", "set by the first exception: what is queued after that is not run"),
+    TaskMember("exit_on_error_", "", "complete at the first exception already; distributed autograd asks for that"),
+    TaskMember("future_completed_", "", "so that one thread alone completes the task"),
+    TaskMember("future_result_", "", "what execute() waits for: the captured gradients, or the exception"),
+    TaskMember("mutex_", "", "guards not_ready_, dependencies_, captured_vars_, leaf_streams: devices have threads"),
+    TaskMember("final_callbacks_lock_", "", "guards final_callbacks_, which any thread may append to"),
+    TaskMember("warning_handler_", "", "keeps the warnings of other threads; the caller gives them at the end"),
+)
+
+
+def graph_task_card(trace: Trace, at: int) -> list[TaskMember]:
+    """All members; none outside of a backward pass."""
+    backward = backward_around(trace, at)
+    if backward is None:
+        return []
+    return [
+        *_asked_for(trace, backward, at),
+        *_progress(trace, backward, at),
+        *_found(trace, backward, at),
+        _callbacks(trace, backward, at),
+        *_place(trace, at),
+        *TOLD,
+    ]
+
+
+def _asked_for(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
+    started = backward.event
+    keeps = "saved variables stay" if started.keep_graph else "a Node frees its saved variables right after it ran"
+    yield TaskMember("keep_graph_", _flag(started.keep_graph), f"retain_graph: {keeps}", started.seq)
+    mode = "on" if started.create_graph else "off"
+    yield TaskMember(
+        "thread_locals_",
+        f"grad mode {mode}",
+        "the caller's key sets and modes, in force at every Node, with create_graph as grad mode",
+        started.seq,
+    )
+    roots = [node_title(trace, node, at) for node, _ in dict.fromkeys(started.roots)]
+    yield TaskMember(
+        "graph_roots_", _few(roots), "where gradients go in; of several, GraphRoot passes each its own", started.seq
+    )
+
+
+def _progress(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
+    known = progress(backward, trace.columns.nodes.__getitem__)
+    pending, outstanding = known.pending(at), known.outstanding(at)
+    yield TaskMember("outstanding_tasks_", str(outstanding), "Nodes that are queued or run; at 0 the task is complete")
+    left = f"{_many(pending.nodes, 'Node')}, {_many(pending.edges, 'edge')}"
+    step = backward.counted[0].seq if backward.counted and backward.counted[0].seq <= at else None
+    yield TaskMember("dependencies_", left, "per Node the edges that have not delivered; at 0 it is ready", step)
+    yield TaskMember("not_ready_", _many(pending.parked, "buffer"), "of Nodes that wait for more gradients")
+    if backward.event.accumulate:
+        yield TaskMember("captured_vars_", "empty", "what grad() returns; backward() returns nothing")
+    else:
+        taken = f"{known.captured(at)} of {len(backward.event.inputs)}"
+        yield TaskMember("captured_vars_", taken, "what grad() returns")
+
+
+def _found(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
+    counted_at = next((event.seq for event in backward.counted if event.seq <= at), None)
+    there = str(len(backward.counts)) if counted_at is not None else "empty so far"
+    yield TaskMember("nodes_in_graph_", there, "all Nodes that an edge led to when they were counted", counted_at)
+    populated = next((event for event in backward.exec_info if event.seq <= at), None)
+    if populated is None:
+        later = bool(backward.event.inputs)
+        said = "filled next: only some gradients are requested" if later else "every Node that is reached runs"
+        yield TaskMember("exec_info_", "empty", said)
+    else:
+        entries = f"{len(populated.needed)} needed_, {_many(len(populated.captures), 'capture')}"
+        yield TaskMember("exec_info_", entries, "only Nodes with should_execute() are reached", populated.seq)
+    whole = not backward.event.inputs
+    yield TaskMember("can_checkpoint()", _flag(whole), "exec_info_ is empty; reentrant checkpointing refuses otherwise")
+
+
+def _callbacks(trace: Trace, backward: Backward, at: int) -> TaskMember:
+    queued = final_callbacks(trace, backward, at)
+    step = queued[-1].queued if queued else None
+    said = "run when nothing is outstanding; queue_callback appends one"
+    return TaskMember("final_callbacks_", str(len(queued)) if queued else "empty", said, step)
+
+
+def _place(trace: Trace, at: int) -> Iterator[TaskMember]:
+    here = open_passes(trace, at)[-1]
+    owner = f"CPU_DEVICE ({CPU_DEVICE})" if here.owner == CPU_DEVICE else str(here.owner)
+    yield TaskMember("owner_", owner, "worker_device of the thread that called: who works until the task is complete")
+    outer = "the graph tasks that this one runs within"
+    yield TaskMember("reentrant_depth_", str(here.started.depth), outer, here.started.seq)
+    queue = "where Nodes of the CPU wait; the passes within each other on one thread share it"
+    yield TaskMember("cpu_ready_queue_", "the calling thread's", queue)
+    number = f"graph task {here.started.graph_task}"
+    yield TaskMember("id_", number, "PyTorch counts them per process, a trace from 0", here.started.seq)
+
+
+def _many(number: int, what: str) -> str:
+    """``3 Nodes``"""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _flag(value: bool) -> str:
+    """As C++ writes it."""
+    return "true" if value else "false"
+
+
+FEW = 3
+"""So many roots are named."""
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - FEW
+    return listed(names) if more <= 0 else f"{', '.join(names[:FEW])} and {more} more"

@@ -1,0 +1,69 @@
+"""``task_should_compute_output`` per edge of a Node that runs: which of its formulas this graph task needs.
+
+``torch/csrc/autograd/node.h``. An edge must be valid, and while ``exec_info_`` is not empty ``should_execute()`` of the
+Node that it leads to must be true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.graph.node.node_card import needs_edge
+
+EdgeReason = Literal["empty edge", "exec_info_ is empty", "needed_", "captured", "should_execute() is false"]
+
+
+@dataclass(frozen=True, slots=True)
+class NeededEdge:
+    """One edge of the Node that runs."""
+
+    edge: int
+    target: int | None
+    """None: an empty edge."""
+    argument: str
+    """The forward argument behind it; empty if unknown."""
+    computes: bool
+    """``task_should_compute_output(edge)``"""
+    why: EdgeReason
+    skipped: int | None
+    """The step at which its formula was left out."""
+
+
+def needed_edges(trace: Trace, node: ev.NodeStarted, at: int) -> list[NeededEdge]:
+    """One per edge, in order; the formulas that are left out as of a step."""
+    made = history(trace).edges(node.node, at)
+    if made is None:
+        return []
+    skipped = _skipped(trace, node, at)
+    names = [argument for argument, _ in made.inputs] if len(made.inputs) == len(made.edges) else [""] * len(made.edges)
+    return [
+        _edge(trace, place, None if edge is None else edge[0], name, skipped.get(place), node.seq)
+        for place, (edge, name) in enumerate(zip(made.edges, names, strict=True))
+    ]
+
+
+def _edge(trace: Trace, place: int, target: int | None, name: str, skipped: int | None, at: int) -> NeededEdge:
+    computes = bool(needs_edge(trace, target, at))
+    return NeededEdge(place, target, name, computes, _why(trace, target, computes, at), skipped)
+
+
+def _why(trace: Trace, target: int | None, computes: bool, at: int) -> EdgeReason:
+    backward = backward_around(trace, at)
+    if target is None:
+        return "empty edge"
+    if backward is None or not backward.exec_info:
+        return "exec_info_ is empty"
+    if not computes:
+        return "should_execute() is false"
+    return "needed_" if backward.needs(target) else "captured"
+
+
+def _skipped(trace: Trace, node: ev.NodeStarted, at: int) -> dict[int, int]:
+    """Edge to the step at which its formula was left out in this run of the Node."""
+    steps = (step for step in trace.columns.of_node.get(node.node, ()) if node.seq < step <= at)
+    events = (trace[step] for step in steps if trace.columns.kinds[step] == trace.columns.code(ev.FormulaSkipped))
+    return {event.edge: event.seq for event in events if isinstance(event, ev.FormulaSkipped)}

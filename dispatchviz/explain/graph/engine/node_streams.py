@@ -1,0 +1,47 @@
+"""On which stream a Node runs, and which streams have waited for which in a pass, as far as the trace tells.
+
+Streaming backwards (``torch/csrc/autograd/engine.cpp``, ``input_buffer.cpp``): a Node runs on the stream that was
+current in its forward (``Node::stream``); a gradient of another stream is followed by an event, for which the stream of
+a sum, or of the Node, waits; at the end the caller's streams wait for those where leaves have left gradients.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backwards import Backward
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStreams:
+    """The streams of a pass at a step."""
+
+    current: int | None
+    """The stream that the Node runs on; None if it is on no accelerator, or if no Node runs."""
+    changed: int | None
+    """The step that made it current; None: it was from the beginning."""
+    waits: tuple[ev.StreamWaited, ...]
+    """Which stream waited for which in this pass, the latest first."""
+    number: int
+    """How many times one waited."""
+
+
+def node_streams(trace: Trace, backward: Backward, node: ev.NodeStarted | None, at: int, most: int) -> NodeStreams:
+    """``most``: so many waits are read."""
+    waited = [step for step in backward.steps(ev.StreamWaited) if step <= at]
+    events = (trace[step] for step in reversed(waited))
+    found = islice((event for event in events if isinstance(event, ev.StreamWaited)), most)
+    current, changed = _current(trace, node) if node is not None and node.device.startswith("cuda") else (None, None)
+    return NodeStreams(current, changed, tuple(found), len(waited))
+
+
+def _current(trace: Trace, node: ev.NodeStarted) -> tuple[int, int | None]:
+    """The stream that was made current last before a Node started."""
+    steps = trace.steps_of(ev.StreamChanged)
+    place = bisect_right(steps, node.seq)
+    event = trace[steps[place - 1]] if place else None
+    return (event.stream, event.seq) if isinstance(event, ev.StreamChanged) else (0, None)

@@ -1,0 +1,89 @@
+"""The ready queues as of a step, one per device, and what puts each waiting Node before the next.
+
+A queue is a heap. Whose turn is next is asked in this order (``ReadyQueue::CompareNodeTaskTime``): a shutdown task,
+which ends a device's thread with the process; a task without a Node, which only wakes a thread; the larger reentrant
+depth; the larger sequence number. Of equal ones the heap decides. The first two never stand in a queue of the CPU while
+a program runs, and no event has them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Literal
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_as_of, queue_device
+
+Decision = Literal["reentrant depth", "sequence_nr", "equal", "last"]
+"""What puts a Node before the next one in its queue; the last one has nobody behind it."""
+
+RULE = ("a shutdown task", "a task without a Node", "the larger reentrant depth", "the larger sequence_nr")
+"""What goes first, in the order in which it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A Node in a queue."""
+
+    queued: QueuedNode
+    decided: Decision
+    pushed: int | None
+    """The step that queued it; None if the trace does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyQueue:
+    """The queue of a device."""
+
+    device: str
+    """``cpu``, ``cuda:0``."""
+    thread: str
+    """Who takes Nodes out of it: ``caller``, ``pt_autograd_0``."""
+    turns: tuple[Turn, ...]
+    """The first ones, in order."""
+    number: int
+    """How many wait."""
+
+
+def ready_queues(trace: Trace, at: int, most: int) -> list[ReadyQueue]:
+    """That of the CPU first; of other devices those in which a Node waits or out of which the last one came."""
+    queue = queue_as_of(trace, at)
+    running = _last_device(trace, at)
+    devices = {"cpu", running, *(each.device for each in islice(queue, most))}
+    return [_of(trace, queue, device, most, at) for device in sorted(devices, key=lambda name: (name != "cpu", name))]
+
+
+def _last_device(trace: Trace, at: int) -> str:
+    """Of the Node that runs or has run last in the pass around a step."""
+    backward = backward_around(trace, at)
+    place = 0 if backward is None else bisect_right(backward.starts, at)
+    node = trace[backward.starts[place - 1]] if backward is not None and place else None
+    return queue_device(node.device) if isinstance(node, ev.NodeStarted) else "cpu"
+
+
+def _of(trace: Trace, queue: Queue, device: str, most: int, at: int) -> ReadyQueue:
+    first = list(islice(queue.of(device), most + 1))
+    thread = "caller" if device == "cpu" else f"pt_autograd_{device.partition(':')[2] or 0}"
+    return ReadyQueue(device, thread, _turns(trace, first, most, at), queue.number(device))
+
+
+def _turns(trace: Trace, first: Sequence[QueuedNode], most: int, at: int) -> tuple[Turn, ...]:
+    decided: list[Decision] = [_decision(one, other) for one, other in pairwise(first)]
+    pairs = zip(first[:most], [*decided, "last"], strict=False)
+    return tuple(Turn(each, why, _pushed(trace, each.node, at)) for each, why in pairs)
+
+
+def _pushed(trace: Trace, node: int, at: int) -> int | None:
+    code, kinds = trace.columns.code(ev.NodeQueued), trace.columns.kinds
+    return next((step for step in history(trace).events.latest(node, at) if kinds[step] == code), None)
+
+
+def _decision(one: QueuedNode, other: QueuedNode) -> Decision:
+    if one.depth != other.depth:
+        return "reentrant depth"
+    return "equal" if one.sequence_nr == other.sequence_nr else "sequence_nr"

@@ -1,0 +1,282 @@
+"""A Node whole, as of a step: its members in sections, each with its value here and what it is for.
+
+What the trace does not say of a Node is said in so many words. Derived: inputs from the tensors whose ``grad_fn`` it
+is, what this graph task needs from its exec_info, hooks from their registration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphEdge, GraphNode, GraphTensor, graph_node
+from dispatchviz.explain.graph.node import members
+from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
+from dispatchviz.explain.graph.node.node_state import node_state
+from dispatchviz.explain.sentences.english import counted, listed, plain_dtype, shaped
+from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+
+_PYTHON = raw(DispatchKey.Python)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A member, its value as of the step, and what it is for."""
+
+    name: str
+    value: str
+    purpose: str = ""
+    goto: int | None = None
+    """The step that made it so."""
+    about: Thing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Members that belong together."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def node_card(trace: Trace, number: int, at: int) -> list[Section]:
+    """All sections, in the order of the header."""
+    known = history(trace)
+    node = graph_node(trace, number, known.entries(number, at), at, known.order)
+    return [
+        Section("Numbers", tuple(_numbers(trace, node, at))),
+        Section("Inputs: the gradients that it receives", tuple(_inputs(trace, node, at))),
+        Section("Outputs: where its gradients go", tuple(_outputs(trace, node, at))),
+        Section("Saved", tuple(_saved(trace, node, at))),
+        Section("Hooks, in the order in which they run", tuple(_hooks(trace, node, at))),
+        Section("Anomaly mode", tuple(_anomaly(trace, node, at))),
+        Section("Running", tuple(_running(trace, node, at))),
+        Section("Compiled autograd", tuple(_compiled(node))),
+        Section("Python, ownership", (_name(node), *_told(members.PYTHON))),
+        Section("Threads", tuple(_threads())),
+    ]
+
+
+def _told(table: tuple[members.Member, ...]) -> Iterator[Fact]:
+    return (Fact(member.name, "", member.purpose) for member in table)
+
+
+def _name(node: GraphNode) -> Fact:
+    return Fact("name", node.name, "that of its class; PyTorch has no NoNamesGuard around the call any more")
+
+
+def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    made = index(trace).nodes.get(node.number)
+    if node.sequence_nr == NO_NUMBER:
+        yield Fact("sequence_nr", f"{NO_NUMBER}", "UINT64_MAX: it runs as soon as it is ready, before all others")
+    else:
+        purpose = "priority: of all ready Nodes the largest runs first; counted per thread"
+        yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=_latest_number(trace, node, at))
+    longest = "longest way to a Node without edges: no path leads from a smaller number to a larger one"
+    yield Fact("topological_nr", str(node.topological_nr), longest)
+    if made is not None:
+        yield Fact("thread_id", str(made.thread), "the thread that made it", goto=made.seq)
+    yield from _told(members.NUMBERS)
+
+
+def _latest_number(trace: Trace, node: GraphNode, at: int) -> int:
+    set_at = [
+        event.seq for event in history(trace).events.of_node(node.number, ev.SequenceNumberSet) if event.seq <= at
+    ]
+    return set_at[-1] if set_at else node.made
+
+
+# -- inputs and outputs -----------------------------------------------------------------------------------------------
+
+
+def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    undefined = {
+        event.input_nr
+        for event in history(trace).events.of_node(node.number, ev.UndefinedInputAdded)
+        if event.seq <= at
+    }
+    for number in range(max(len(node.inputs), *(nr + 1 for nr in undefined), 0)):
+        tensor = node.inputs[number] if number < len(node.inputs) else None
+        name = f"input_metadata({number})"
+        if tensor is not None:
+            about = TensorThing(tensor.number)
+            yield Fact(name, _metadata(trace, tensor, at), f"what the gradient of {tensor.name} must fit", about=about)
+        elif number in undefined:
+            yield Fact(name, "is_undefined", "nothing is expected of what arrives here")
+        else:
+            yield Fact(name, "the trace does not say")
+    if not node.inputs and not undefined:
+        yield Fact(
+            "input_metadata",
+            "none so far that the trace tells of",
+            "shape, dtype, device of each gradient that it may get",
+        )
+    yield Fact("device()", node.device or "cpu", "the first input that is not on the CPU: whose queue it waits in")
+    yield Fact(
+        "stream()", _stream(trace, node), "that of its first input on an accelerator: it runs where its forward ran"
+    )
+    yield from _told(members.INPUTS)
+
+
+def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
+    made = index(trace).tensors.get(tensor.number)
+    subclass = made is not None and bool(made.key_set & _PYTHON)
+    shape = "" if tensor.shape is None else f"{shaped(tensor.shape)} "
+    ending = ", is_tensor_subclass" if subclass else ""
+    return f"{shape}{plain_dtype(tensor.dtype)} {tensor.device}{ending}"
+
+
+def _stream(trace: Trace, node: GraphNode) -> str:
+    if not node.device.startswith("cuda"):
+        return "none: no input is on an accelerator"
+    changed = [step for step in trace.steps_of(ev.StreamChanged) if step < node.made]
+    event = trace[changed[-1]] if changed else None
+    number = event.stream if isinstance(event, ev.StreamChanged) else 0
+    return f"stream {number}" if number else "the default stream"
+
+
+def _outputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    for place, edge in enumerate(node.edges):
+        title = "none: an empty edge" if edge.target is None else f"{node_title(trace, edge.target, at)}"
+        to = "" if edge.target is None else f", input {edge.input_nr}"
+        of = f"for {edge.argument}{f' = {edge.tensor}' if edge.tensor else ''}" if edge.argument else ""
+        about = None if edge.target is None else NodeThing(edge.target)
+        yield Fact(f"next_edge({place})", f"{title}{to}", of, about=about)
+        yield Fact(f"should_compute_output({place})", *_computes(trace, edge, at))
+    if not node.edges:
+        yield Fact("next_edges", "none", "a sink: it passes no gradient on" if node.leaf else "")
+    yield from _told(members.OUTPUTS)
+
+
+def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
+    """Whether the edge is valid, and while a graph task runs whether that needs it."""
+    valid = edge.target is not None
+    purpose = "asked while the graph is built: is the edge valid, so that something must be saved for it"
+    wanted = needs_edge(trace, edge.target, at)
+    if wanted is None:
+        return str(valid), purpose
+    return str(valid), f"task_should_compute_output, for this graph task: {wanted}"
+
+
+def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
+    """``task_should_compute_output`` of an edge to a Node; None outside of a backward, or before it is known."""
+    backward = backward_around(trace, at)
+    if backward is None or (backward.event.inputs and not any(event.seq <= at for event in backward.exec_info)):
+        return None
+    return target is not None and (backward.needs(target) or bool(backward.captures(target)))
+
+
+# -- what it keeps ----------------------------------------------------------------------------------------------------
+
+
+def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    for saved in node.variables:
+        what = "undefined" if saved.tensor is None else f"{saved.tensor.name}, version {saved.version}"
+        gone = "released; was " if node.released else ""
+        about = None if saved.tensor is None else TensorThing(saved.tensor.number)
+        output = "a result: kept without its grad_fn, or it would own its own Node" if saved.is_output else ""
+        yield Fact(f"SavedVariable {saved.name}", f"{gone}{what}", output, about=about)
+    shown = dict(node.attributes)
+    for name, value in shown.items():
+        yield Fact(name, value, "a plain value; it stays after release_variables")
+    state = node_state(node.name)
+    for name in () if state is None else state.values:
+        if name not in shown:
+            yield Fact(name, _unshown(trace, node.number, name, at), "a plain value")
+    if not node.variables and not shown and not (state and state.values):
+        yield Fact("saved", "nothing")
+    yield from _told(members.SAVED)
+
+
+def _unshown(trace: Trace, node: int, name: str, at: int) -> str:
+    """A plain value that no event before this step has: it follows from an argument, comes later, or is not known."""
+    comes = any(event.name == name for event in history(trace).events.of_node(node, ev.AttributeSaved))
+    if comes or (_scalar_type(trace, node, name, len(trace)) and history(trace).edges(node, at) is None):
+        return "not set yet"
+    return _scalar_type(trace, node, name, at) or "the trace does not say"
+
+
+def _scalar_type(trace: Trace, node: int, name: str, at: int) -> str:
+    """``self_scalar_type`` is the dtype of the argument ``self``; empty if the trace does not say."""
+    argument = name.removesuffix("_scalar_type")
+    edges = history(trace).edges(node, at)
+    tensor = dict(edges.inputs).get(argument) if edges and argument != name else None
+    made = None if tensor is None else index(trace).tensors.get(tensor)
+    return "" if made is None else plain_dtype(made.dtype)
+
+
+# -- hooks, anomaly mode ----------------------------------------------------------------------------------------------
+
+
+def _hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    there = hooks_of(trace, node.number, node.leaf.number if node.leaf else None, at)
+    for kind, member, purpose in HOOK_KINDS:
+        own = [hook for hook in there if hook.kind == kind]
+        names = listed([_hook(trace, hook, at) for hook in own])
+        yield Fact(member, names or "none recorded", purpose, goto=own[0].seq if own else None)
+    yield from _told(members.HOOKS)
+
+
+def _hook(trace: Trace, hook: ev.HookRegistered, at: int) -> str:
+    return hook.function if hook.tensor is None else f"{hook.function} of {tensor_name(trace, hook.tensor, at)}"
+
+
+def _anomaly(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    events = history(trace).events
+    stored = [event for event in events.of_node(node.number, ev.StackStored) if event.seq <= at]
+    parents = [event for event in events.of_node(node.number, ev.ParentAssigned) if event.seq <= at]
+    kept = "traceback_" if stored else "no stack recorded"
+    goto = stored[-1].seq if stored else None
+    yield Fact("AnomalyMetadata", kept, "filled if anomaly mode is on when the Node is made", goto)
+    for event in parents:
+        title = node_title(trace, event.parent_node, at)
+        yield Fact("parent", title, "made while that one ran", event.seq, NodeThing(event.parent_node))
+    yield from _told(members.ANOMALIES)
+
+
+# -- running ----------------------------------------------------------------------------------------------------------
+
+
+def _running(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    event = trace[at]
+    running = event if isinstance(event, ev.NodeStarted) else around(trace, at, ev.NodeStarted)
+    current = running is not None and running.node == node.number
+    yield Fact("state", f"{node.state.value}{', the current Node' if current else ''}")
+    yield from _told(members.RUNNING)
+
+
+def _compiled(node: GraphNode) -> Iterator[Fact]:
+    yield Fact("is_traceable", _traceable(node.name), "whether apply consists of recorded operations")
+    state_only = "would mean that all state is saved tensors and what shapes the graph; read if is_traceable is false"
+    yield Fact("passes_state_transparently", "False", state_only)
+    state = node_state(node.name)
+    names = [] if state is None else [*state.tensors, *state.values]
+    collected = (listed(names) or "nothing") if state else "as its class says"
+    yield Fact("compiled_args", collected, "collects all state for the key of a compiled backward")
+    swapped = (listed(list(state.tensors)) or "nothing") if state else "as its class says"
+    tensors = "" if state is None else f", of {counted(len(names), 'member')} the tensors"
+    yield Fact("apply_with_saved", swapped, f"swaps what is saved{tensors}, applies, swaps back")
+    yield from _told(members.COMPILED)
+
+
+def _traceable(name: str) -> str:
+    from dispatchviz.core.autograd.graph.node import TraceableFunction
+    from dispatchviz.core.generated import nodes
+
+    kind = getattr(nodes, name, None)
+    if not isinstance(kind, type):
+        return "False"
+    return "True: a TraceableFunction" if issubclass(kind, TraceableFunction) else "False: of a view function"
+
+
+def _threads() -> Iterator[Fact]:
+    yield from _told(members.THREADS)
+    yield from (Fact(f"rule {number}", "", rule) for number, rule in enumerate(members.RULES, 1))

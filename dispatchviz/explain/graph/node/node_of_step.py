@@ -1,0 +1,43 @@
+"""Which Node a step is about: the one that it makes, runs or names; else the one that the autograd kernel around it has
+made; else the grad_fn of a tensor of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.thing import NodeThing
+from dispatchviz.explain.trace_index.trace_index import index
+
+LOOKED_AT = 50
+"""So many Nodes made within a kernel are looked at for one that it made itself: it comes first or not at all."""
+
+
+def node_of_step(trace: Trace, at: int) -> int | None:
+    """None if the step is about no Node that exists by then."""
+    own = trace.columns.nodes[at]
+    return own if own >= 0 else next(_candidates(trace, at), None)
+
+
+def _candidates(trace: Trace, at: int) -> Iterator[int]:
+    things, first = things_of(trace, at), history(trace).events.first
+    yield from (thing.number for thing in things if isinstance(thing, NodeThing) and first(thing.number) <= at)
+    for kernel in trace.ancestors(at):
+        if isinstance(kernel, ev.KernelEntered) and (made := _made_by(trace, kernel.seq, at)) is not None:
+            yield made
+    for thing in things:
+        node = None if isinstance(thing, NodeThing) else index(trace).history(thing.number, at)
+        if node is not None and first(node) <= at:
+            yield node
+
+
+def _made_by(trace: Trace, kernel: int, at: int) -> int | None:
+    """The Node that a kernel itself has made before a step."""
+    columns = trace.columns
+    inside = islice(history(trace).events.between(ev.NodeCreated, kernel, at), LOOKED_AT)
+    return next((columns.nodes[step] for step in inside if columns.parents[step] == kernel), None)

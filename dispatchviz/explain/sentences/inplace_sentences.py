@@ -1,0 +1,46 @@
+"""What ``check_inplace`` finds, whether it raises or not."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.sentence_claims import WriteRaises
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+
+_REASONS: dict[ev.InplaceVerdict, str] = {
+    "no argument requires grad": (
+        "no argument of the operator that has a derivative requires grad, so no history can become wrong"
+    ),
+    "grad mode is off": "grad mode is off, so nothing is recorded",
+    "it does not require grad": (
+        "it requires no grad yet and gets its history from this operator, of which another argument requires grad"
+    ),
+    "it is not a leaf": "it has a grad_fn, and its history will be rebased onto the Node of this operator",
+    "view whose creation_meta forbids it": (
+        "it is a view, and the way in which it was made forbids it: its creation_meta is not DEFAULT"
+    ),
+    "view of a leaf that requires grad": (
+        "it is a view of a leaf that requires grad, whose memory would be written to as well"
+    ),
+    "leaf that requires grad": "it is a leaf that requires grad: after the write it would have a grad_fn and be none",
+}
+"""Why a tensor may be written to, or not."""
+
+_MESSAGES: dict[ev.InplaceVerdict, str] = {
+    "view of a leaf that requires grad": "a view of a leaf Variable that requires grad",
+    "leaf that requires grad": "a leaf Variable that requires grad",
+}
+"""What the error text has."""
+
+
+def why_checked(trace: Trace, event: ev.InplaceChecked) -> Statement:
+    """The verdict of the check, with its reason."""
+    name = tensor_name(trace, event.tensor, event.seq)
+    if not event.allowed:
+        message = _MESSAGES.get(event.why)
+        claims = (WriteRaises(event.tensor, message),) if message else ()
+        text = f"{name} must not be written to in place, so check_inplace raises: {_REASONS[event.why]}."
+        return Statement("in-place write refused", text, claims)
+    text = f"{name} may be written to in place, so check_inplace does not raise: {_REASONS[event.why]}."
+    return Statement("in-place write allowed", text)

@@ -1,0 +1,55 @@
+"""A statement of a text that many have read, with today's answer; a reason why something is as it is."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from dispatchviz.explain.sentences.then_and_now.steps import Steps
+
+Version = Literal["forum", "2020", "later"]
+"""``forum``: the question whose program is ``examples/forum.py``; ``2020``: the first dispatcher walkthrough of
+PyTorch's wiki; ``later``: its later one on code generation and structured kernels, and Node's header of that time."""
+
+Verdict = Literal["still so", "so with a change", "no longer so", "never came true", "never so"]
+"""What PyTorch 2.13 says to it; ``never came true``: it was a plan; ``never so``: it was a guess."""
+
+
+class Source(NamedTuple):
+    """Where PyTorch 2.13 has it."""
+
+    file: str
+    """As in PyTorch's own tree, generated files with the folder in which the build writes them."""
+    name: str
+    """A name that is in it."""
+
+
+class PastStatement(NamedTuple):
+    """Something that was said of the dispatcher, in our own words."""
+
+    ident: str
+    subject: str
+    """A few words, for lists."""
+    version: Version
+    said: str
+    verdict: Verdict
+    today: str
+    """What is so in PyTorch 2.13."""
+    source: Source
+    steps: tuple[Steps, ...]
+    """The steps of a trace that it is about."""
+    shown_by: str
+    """What shows such a step, after ``dispatchviz run``."""
+
+
+class Reason(NamedTuple):
+    """Why something is as it is."""
+
+    ident: str
+    question: str
+    answer: str
+    """Three to six sentences."""
+    look: str
+    """What to look at where it happens."""
+    source: Source
+    steps: tuple[Steps, ...]
+    shown_by: str

@@ -1,0 +1,125 @@
+"""Which statements and reasons a step is about: those first, then what happens around it, within it, and elsewhere."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Generic, NamedTuple, TypeVar
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
+from dispatchviz.explain.sentences.then_and_now.steps import Steps, fits
+
+Entry = TypeVar("Entry", PastStatement, Reason)
+
+WITHIN = 400
+"""So many steps within a step are looked at."""
+
+NEAR = 100
+"""So many events of each kind on each side of a step."""
+
+
+class Place(IntEnum):
+    """Where an entry happens, seen from a step; nearest first."""
+
+    HERE = 0
+    AROUND = 1
+    WITHIN = 2
+    ELSEWHERE = 3
+    NOT_MET = 4
+    """Not near this step; whether it happens in the trace at all is not known."""
+
+
+class Placed(NamedTuple, Generic[Entry]):
+    """An entry, where it happens, and at which step; None if it was not met."""
+
+    entry: Entry
+    place: Place
+    step: int | None
+
+
+def placed(trace: Trace, at: int, entries: Iterable[Entry]) -> list[Placed[Entry]]:
+    """All entries, those first that a step is about; among equals first what is no longer as it was said, then what
+    says most of the event."""
+    here, elsewhere = _Surroundings(trace, at), _Nearest(trace, at)
+    found = [_placed(entry, here, elsewhere) for entry in entries]
+    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
+Rank = tuple[int, int, bool, int]
+"""Place, how far away within it, whether a text is still right, and how much of the event is said, negative."""
+
+
+def _placed(entry: Entry, here: _Surroundings, elsewhere: _Nearest) -> tuple[Rank, Placed[Entry]]:
+    right = isinstance(entry, PastStatement) and entry.verdict == "still so"
+    hits = ((steps, hit) for steps in entry.steps if (hit := here.first(steps)) is not None)
+    met = min((((hit.place, hit.far, right, -len(steps.fields)), hit.step) for steps, hit in hits), default=None)
+    if met is not None:
+        return met[0], Placed(entry, Place(met[0][0]), met[1])
+    others = (step for steps in entry.steps if (step := elsewhere.first(steps)) is not None)
+    other = next(others, None)
+    place = Place.NOT_MET if other is None else Place.ELSEWHERE
+    return (place, 0, False, 0), Placed(entry, place, other)
+
+
+class _Hit(NamedTuple):
+    place: Place
+    far: int
+    """How far away it is within its place."""
+    step: int
+
+
+class _Surroundings:
+    """The events at a step, around it from inside out, and the first of what happens within it; by kind."""
+
+    def __init__(self, trace: Trace, at: int) -> None:
+        self._events: dict[type[ev.Event], list[tuple[_Hit, ev.AnyEvent]]] = {}
+        self._add(Place.HERE, 0, trace[at])
+        for far, event in enumerate(trace.ancestors(at)):
+            self._add(Place.AROUND, far, event)
+        for event in trace[at + 1 : min(_end(trace, at), at + WITHIN) + 1]:
+            self._add(Place.WITHIN, event.seq, event)
+
+    def _add(self, place: Place, far: int, event: ev.AnyEvent) -> None:
+        self._events.setdefault(type(event), []).append((_Hit(place, far, event.seq), event))
+
+    def first(self, steps: Steps) -> _Hit | None:
+        """The nearest one."""
+        return next((hit for hit, event in self._events.get(steps.kind, ()) if fits(steps, event)), None)
+
+
+class _Nearest:
+    """The events on both sides of a step, by kind, the nearest first; each is read when somebody asks for it."""
+
+    def __init__(self, trace: Trace, at: int) -> None:
+        self._trace, self._at = trace, at
+        self._steps: dict[type[ev.Event], list[int]] = {}
+        self._read: dict[int, ev.AnyEvent] = {}
+
+    def first(self, steps: Steps) -> int | None:
+        """The nearest one."""
+        return next((step for step in self._of(steps.kind) if fits(steps, self._event(step))), None)
+
+    def _of(self, kind: type[ev.Event]) -> list[int]:
+        if kind not in self._steps:
+            steps = self._trace.steps_of(kind)
+            place = bisect_left(steps, self._at)
+            near = steps[max(place - NEAR, 0) : place + NEAR]
+            self._steps[kind] = sorted(near, key=lambda step: abs(step - self._at))
+        return self._steps[kind]
+
+    def _event(self, step: int) -> ev.AnyEvent:
+        if step not in self._read:
+            self._read[step] = self._trace[step]
+        return self._read[step]
+
+
+def _end(trace: Trace, at: int) -> int:
+    """The last step that happened within one; of a line all up to the next one."""
+    if not isinstance(trace[at], ev.SourceLine):
+        return trace.ends[at]
+    lines = trace.steps_of(ev.SourceLine)
+    following = bisect_left(lines, at + 1)
+    return lines[following] - 1 if following < len(lines) else len(trace) - 1

@@ -1,0 +1,1 @@
+"""The reasons, a module a subject."""

@@ -1,0 +1,1 @@
+"""The rows of the engine pane, a section a module."""

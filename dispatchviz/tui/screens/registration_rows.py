@@ -1,0 +1,89 @@
+"""How an operator's table is filled, as lines: one step with the table after it, and the whole history for a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.cells.registration.lit_table import LitTable, lit_table
+from dispatchviz.explain.cells.registration.program_registrations import history_at
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
+from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
+from dispatchviz.explain.codegen.operator_at_step import operator_at
+from dispatchviz.render.cards.registration_step_text import held, step_lines
+from dispatchviz.render.cards.registration_text import history_lines
+from dispatchviz.tui.text.marked_console import MarkedConsole, spans
+from dispatchviz.tui.text.styled_line import Line, line
+
+
+def refusal(operator: str) -> str:
+    """Why there is no history at a step: no operator, or one that the trace knows no registration of."""
+    if not operator:
+        return "No operator runs at this step"
+    return f"{operator} is not PyTorch's, and the trace has no registration of it up to this step"
+
+
+def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
+    """All of it, of the operator at a step."""
+    operator = operator_at(trace, at)
+    history = history_at(trace, operator, at) if operator else None
+    if history is None:
+        yield line(f"{refusal(operator)}.")
+        return
+    for text in history_lines(history, (), False, MarkedConsole(width)):
+        yield line(*spans(text), indent=8)
+
+
+def step_rows(history: RegistrationHistory, number: int, width: int) -> Iterator[Line]:
+    """One step, and the whole table after it, in which the changed cells are lit."""
+    step = history.steps[number - 1]
+    for text in step_lines(step, MarkedConsole(width), changes=False):
+        yield line(*spans(text), indent=8)
+    yield from _table(lit_table(history, number), step)
+
+
+def _table(table: LitTable, step: RegistrationStep) -> Iterator[Line]:
+    yield line()
+    if not step.exists:
+        yield line(("The operator has no table yet.", "dim"))
+        return
+    if not table.changed:
+        yield line(("No cell changes.", "title"))
+    for place, changed in enumerate(table.changed):
+        if place == 0:
+            yield line(("Changed now", "title"))
+        yield _changed(changed)
+        if place == 0 and step.kind != ALIAS:  # whose own sentences have said it
+            yield line("      ", (changed.why, "dim"), indent=6)
+    yield line()
+    yield from _kept(table)
+
+
+def _changed(changed: ChangedCells) -> Line:
+    number = f"{len(changed.keys)} cells, " if len(changed.keys) > 1 else ""
+    keys = grouped_keys_text([DispatchKey[key] for key in changed.keys])
+    after = (changed.after.kernel, "winner") if changed.after.kernel else ("no kernel", "error")
+    return line(
+        ("  ● ", "good"),
+        (f"{number}{keys}", "lit"),
+        ": ",
+        after,
+        (f" [{changed.after.reason}]", "dim"),
+        (f"  was {held(changed.before)}", "was"),
+        indent=6,
+        shaded=True,
+    )
+
+
+def _kept(table: LitTable) -> Iterator[Line]:
+    """The rest of the table."""
+    if table.kept or table.fallbacks:
+        yield line(("As before", "title"))
+    for keys, what in table.kept:
+        yield line("    ", (keys, "key"), f": {what.kernel}", (f" [{what.reason}]", "dim"), indent=6)
+    if table.fallbacks:
+        yield line("    ", (table.fallbacks, "key"), ": their own fallbacks", indent=6)
+    if table.empty:
+        yield line(("Empty", "title"), ("  ", ""), (table.empty, "dim"), indent=4)

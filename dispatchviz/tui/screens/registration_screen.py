@@ -1,0 +1,74 @@
+"""The registrations of a step's operator over the stepper, one after the other: what each did to the table."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
+from dispatchviz.tui.screens.registration_rows import step_rows
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.text_view import TextView
+
+
+class RegistrationView(TextView):
+    """One step at a time; the keys that step through a program step here."""
+
+    BINDINGS: ClassVar = [
+        Binding("right,s,l", "step(1)", show=False),
+        Binding("left,S,h", "step(-1)", show=False),
+        Binding("n", "own(1)", show=False),
+        Binding("N", "own(-1)", show=False),
+        Binding("home,g", "step(-1000000)", show=False),
+        Binding("end,G", "step(1000000)", show=False),
+    ]
+
+    def __init__(self, history: RegistrationHistory, number: int, palette: Palette) -> None:
+        super().__init__("", palette)
+        self._history, self.number_shown = history, number
+
+    @property
+    def shown_title(self) -> str:
+        history = self._history
+        where = f"{history.operator}: registration {self.number_shown} of {len(history.steps)}"
+        return f"{where}  (→ ←, n N past fallbacks, Esc)"
+
+    def text(self) -> list[Line]:
+        return list(step_rows(self._history, self.number_shown, self.port.row_width))
+
+    def action_step(self, by: int) -> None:
+        """To another one, as far as there are any."""
+        self._go(max(1, min(self.number_shown + by, len(self._history.steps))))
+
+    def action_own(self, direction: int) -> None:
+        """To the next one that is for this operator alone, or the last."""
+        own = [step.number for step in self._history.steps if not step.kind.endswith("fallback")]
+        ahead = [number for number in own[::direction] if (number - self.number_shown) * direction > 0]
+        if ahead:
+            self._go(ahead[0])
+
+    def _go(self, number: int) -> None:
+        self.number_shown = number
+        self.port.top = 0
+        self.fitted()
+
+
+class RegistrationScreen(ModalScreen[Update | None]):
+    """Opened from a step; the key that opened it and those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,H,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = (
+        "RegistrationScreen { align: center middle; } RegistrationView { width: 100%; height: 100%; padding: 0 1; }"
+    )
+
+    def __init__(self, history: RegistrationHistory, number: int, palette: Palette) -> None:
+        super().__init__()
+        self._view = RegistrationView(history, number, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

@@ -1,0 +1,81 @@
+"""What many have read of the dispatcher beside what is so today, and why it is so, over the stepper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.tui.commands.move_notes import jumped
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.screens.then_and_now_rows import reason_rows, statement_rows
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.widgets.choice_list import ChoiceList
+
+THEN_AND_NOW, WHY = "Then and now", "Why it is so"
+
+
+class ThenAndNowView(ChoiceList):
+    """Statements or reasons; every one can be chosen, those that happen somewhere lead there."""
+
+    BINDINGS: ClassVar = [Binding("tab,shift+tab", "other", show=False)]
+
+    def __init__(self, cursor: Cursor, palette: Palette) -> None:
+        super().__init__("", palette)
+        self._cursor, self._reasons = cursor, False
+
+    @property
+    def shown_title(self) -> str:
+        here, other = (WHY, THEN_AND_NOW) if self._reasons else (THEN_AND_NOW, WHY)
+        tab, go, leave = (key_of(each).first for each in ("app.focus_next", "app.enter", "zoom(False)"))
+        return f"{here}  ({tab}: {other.lower()}, {go} goes there, {leave} closes)"
+
+    def rows(self, width: int) -> Sequence[Line]:
+        made = reason_rows if self._reasons else statement_rows
+        return made(self._cursor.trace, self._cursor.at, width)
+
+    def can_be_chosen(self, row: Line) -> bool:
+        return bool(row.key)
+
+    def go(self, row: Line) -> None:
+        if row.goto is None:
+            note = line((" No step near this one shows that; the list names a program that does", "hint"))
+            self.screen.dismiss(Update(self._cursor, note))
+            return
+        after = self._cursor.goto(row.goto)
+        moved = after.at != self._cursor.at
+        self.screen.dismiss(Update(after, jumped(self._cursor, after) if moved else None))
+
+    def action_other(self) -> None:
+        """Reasons instead of statements, and back."""
+        self._reasons = not self._reasons
+        self.begin_at(0)
+
+    def _choose(self, at: int) -> None:
+        super()._choose(at)
+        following = next((row for row in range(at + 1, len(self._rows)) if self._rows[row].key), len(self._rows))
+        self.reveal(following - 1, 0)
+        self.reveal(at, 0)
+
+
+class ThenAndNowScreen(ModalScreen[Update | None]):
+    """Closes with the update that goes to a step, or with None; the key that opened it closes it too."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,Y,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = (
+        "ThenAndNowScreen { align: center middle; } "
+        "ThenAndNowView { width: 100%; max-width: 150; height: 100%; padding: 0 1; }"
+    )
+
+    def __init__(self, cursor: Cursor, palette: Palette) -> None:
+        super().__init__()
+        self._view = ThenAndNowView(cursor, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

@@ -1,0 +1,33 @@
+"""The pane of the engine: the sections that the step is about, or all, as the reader has chosen."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_layout import ENGINE
+from dispatchviz.tui.panes.pane_list import PANES
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.pane_view import NOTHING, PaneView
+
+TITLE, _ = PANES[ENGINE]
+
+
+class EngineView(PaneView):
+    """Unfolds as many sections as the cursor says."""
+
+    def __init__(self) -> None:
+        super().__init__(ENGINE, TITLE, self._sections)
+        self._unfolds = False
+
+    def show(self, cursor: Cursor, width: int, height: int) -> None:
+        if cursor.unfolds_engine != self._unfolds:
+            self._unfolds = cursor.unfolds_engine
+            self._made = (NOTHING, [])  # with other sections
+            self.title = f"{TITLE}  unfolded" if self._unfolds else TITLE
+            self.refresh_title()
+        super().show(cursor, width, height)
+
+    def _sections(self, trace: Trace, at: int, width: int) -> list[Line]:
+        from dispatchviz.tui.panes.engine_pane import rows_as  # with the pane, not for the first paint
+
+        return rows_as(trace, at, whole=self._unfolds)

@@ -1,0 +1,38 @@
+"""The names, read from ``names.txt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+LIST = Path(__file__).parent / "names.txt"
+
+GONE = "gone: "
+
+
+class Name(NamedTuple):
+    """A name of PyTorch that a text for learners, a backtrace or a header has."""
+
+    section: str
+    text: str
+    remark: str
+    """What is to be known of it; of a name that PyTorch no longer has, what is there today."""
+    gone: bool
+    """Whether PyTorch has it no longer."""
+
+
+def names() -> list[Name]:
+    """All of them, in the order of the file."""
+    found: list[Name] = []
+    section = ""
+    for line in LIST.read_text("utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            found.append(_name(section, line))
+    return found
+
+
+def _name(section: str, line: str) -> Name:
+    text, _, remark = line.partition(" -- ")
+    return Name(section, text, remark.removeprefix(GONE), remark.startswith(GONE))

@@ -1,0 +1,119 @@
+"""Writes ``docs/then_and_now.md``, what many have read beside what is so today, and ``docs/why.md``, why it is so.
+
+python -m scripts.then_and_now            write the pages
+python -m scripts.then_and_now --check    write them nowhere; exit status 1 if one is stale
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import fill
+
+from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Source
+from dispatchviz.explain.sentences.then_and_now.reasons.all_reasons import QUESTIONS
+from dispatchviz.explain.sentences.then_and_now.statements.past_statements import CHAPTERS
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+THEN_AND_NOW = """\
+# Then and now
+
+Three texts are what people learn the dispatcher from: the first walkthrough of PyTorch's wiki (2020); its later version
+on code generation and structured kernels (later); a question in the forum, whose program is `examples/forum.py`
+(forum). Here is what they say, in our own words, and what is so in PyTorch 2.13. Tests ask an installed PyTorch about
+each answer (`tests/explain/then_and_now`).
+
+In the stepper `Y` shows the statements that concern a step first, and so does
+`dispatchviz open TRACE --step N --view then-and-now`. Written by `python -m scripts.then_and_now`.
+"""
+
+WHY = """\
+# Why it is so
+
+Reasons behind what a call goes through in PyTorch 2.13, each with its place in PyTorch's sources and with what to look
+at in a trace. In the stepper `Y` and then Tab shows those that a step raises first, and so does
+`dispatchviz open TRACE --step N --view because`. Written by `python -m scripts.then_and_now`.
+"""
+
+CODE = re.compile(
+    r"(?<![\w`])[\w.:/*]*(?:::|_|torch\.|\.(?:h|cpp|cu|py|yaml)\b)(?:[\w.:/*=]|\[\d\])*(?<![.:])"
+    r"(?:\((?:[^()]|\([^()]*\))*\))?"
+)
+"""Names of code and of files in a text that has no marks; of a call with its arguments."""
+
+
+def statements_page() -> str:
+    """The text of ``docs/then_and_now.md``."""
+    return "\n".join([THEN_AND_NOW, *(part for title, rows in CHAPTERS.items() for part in _table(title, rows))])
+
+
+def _table(title: str, rows: tuple[PastStatement, ...]) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield "| then | PyTorch 2.13 | where |"
+    yield "|---|---|---|"
+    yield from map(_row, rows)
+    yield ""
+
+
+def _row(row: PastStatement) -> str:
+    then = f"**{row.subject}** ({row.version}) {marked(row.said)}"
+    now = f"**{row.verdict.capitalize()}.** {marked(row.today)}"
+    return f"| {_cell(then)} | {_cell(now)} | {_cell(f'{_place(row.source)}; {_shown(row.shown_by)}')} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _place(source: Source) -> str:
+    return f"`{source.file}`, `{source.name}`"
+
+
+def _shown(program: str) -> str:
+    return f"`dispatchviz run {program}`"
+
+
+def reasons_page() -> str:
+    """The text of ``docs/why.md``."""
+    return "\n".join([WHY, *(part for title, reasons in QUESTIONS.items() for part in _reasons(title, reasons))])
+
+
+def _reasons(title: str, reasons: tuple[Reason, ...]) -> Iterator[str]:
+    yield f"## {title}\n"
+    for reason in reasons:
+        yield f"### {marked(reason.question)}\n"
+        yield f"{_filled(marked(reason.answer))}\n"
+        yield _filled(f"- Look at: {marked(reason.look)}")
+        yield f"- In: {_shown(reason.shown_by)}"
+        yield f"- In PyTorch: {_place(reason.source)}\n"
+
+
+def _filled(text: str) -> str:
+    return fill(
+        text, 120, break_long_words=False, break_on_hyphens=False, subsequent_indent="  " * text.startswith("- ")
+    )
+
+
+def marked(text: str) -> str:
+    """A text with its names as code."""
+    return CODE.sub(lambda found: f"`{found[0]}`", text)
+
+
+PAGES = {"then_and_now.md": statements_page, "why.md": reasons_page}
+
+
+def main() -> int:
+    """Exit status."""
+    texts = {DOCS / name: page() for name, page in PAGES.items()}
+    if "--check" in sys.argv[1:]:
+        return int(any(not path.exists() or path.read_text("utf-8") != text for path, text in texts.items()))
+    for path, text in texts.items():
+        path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

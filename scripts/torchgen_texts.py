@@ -1,0 +1,142 @@
+"""Writes ``dispatchviz/explain/codegen/kept/torchgen_texts.json.gz``: what torchgen makes of the examples' operators.
+
+    .venv-torch/bin/python -m scripts.torchgen_texts           writes the file (PyTorch 2.13; 2 minutes)
+    .venv-torch/bin/python -m scripts.torchgen_texts --check   writes nothing; exit status 1 if it is another
+
+All of PyTorch's generated files are made in a folder that goes away. Of an operator is kept what belongs to it, for
+every operator that an example dispatches and all other forms and overloads of its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib.metadata
+import io
+import json
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dispatchviz.core.record.events import Dispatched
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.codegen.generated_files import root_name
+from dispatchviz.explain.codegen.kept_texts import FILE
+from dispatchviz.explain.codegen.torchgen_cuts import generated_files_in, pieces_of
+from dispatchviz.explain.codegen.torchgen_output import generate, groups
+from dispatchviz.explain.codegen.torchgen_texts import NATIVE_FUNCTIONS, RealPiece
+from dispatchviz.explain.codegen.torchgen_yaml import Entries, packaged
+from dispatchviz.program import run
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+MORE = (
+    *("stack", "hstack", "vstack", "mv", "dot", "outer", "baddbmm", "tan", "log1p", "log2", "erf", "atan2"),
+    *("dropout", "native_dropout", "minimum", "maximum", "diag", "diagonal", "repeat", "split_with_sizes", "cumsum"),
+    *("var", "std", "prod", "logsumexp", "clamp_max", "softplus", "elu", "hardtanh", "tril", "conv1d", "conv3d"),
+    *("set_", "swapaxes", "sign", "lt", "le", "gt", "ge", "logical_and", "logical_not", "nan_to_num", "ones"),
+)
+"""Families that no example dispatches, and many programs do."""
+
+
+def dispatched() -> set[str]:
+    """The operators of PyTorch's that the examples dispatch, without ``aten::``."""
+    found: set[str] = set()
+    for path in sorted(EXAMPLES.rglob("*.py")):
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trace = run(str(path)).trace
+        found |= {event.operator for event in trace if isinstance(event, Dispatched)}
+    return {name.removeprefix("aten::") for name in found if name.startswith("aten::")}
+
+
+def chosen(entries: Entries) -> list[str]:
+    """Operators of the same families, as far as they have an entry of their own."""
+    families = {_family(name) for name in (*dispatched(), *MORE)}
+    known = (name.removeprefix("aten::") for name in pytorch_operators() if name.startswith("aten::"))
+    return sorted(name for name in known if name in entries.functions.heads and _family(name) in families)
+
+
+def _family(name: str) -> str:
+    return root_name(name.partition(".")[0])
+
+
+def everything(entries: Entries, folder: Path) -> list[int]:
+    """Entries of the two yaml files, files written, lines in them."""
+    lines = [path.read_text(encoding="utf-8").count("\n") for path, _ in generated_files_in(folder)]
+    return [len(entries.functions.parts), len(entries.derivatives.parts), len(lines), sum(lines)]
+
+
+def _alike(piece: RealPiece) -> tuple[str, str]:
+    """Texts of one kind of file stand together: that halves the packed size."""
+    folders, _, base = piece.file.rpartition("/")
+    ending = re.search(r"(_[a-z]+)?(_dispatch)?\.h$", base)
+    kind = (ending[0] if ending else "") if folders.endswith("/ops") else re.sub(r"(_\d+)?\.\w+$", "", base)
+    return kind, piece.text
+
+
+def text(names: list[str], entries: Entries, folder: Path) -> str:
+    """The file, unpacked."""
+    registry, grouped = pytorch("cuda"), groups(folder)
+    pieces = {name: list(pieces_of(registry.find(f"aten::{name}"), folder)) for name in names}
+    texts = {
+        piece: number for number, piece in enumerate(sorted({p for of in pieces.values() for p in of}, key=_alike))
+    }
+    files = {file: number for number, file in enumerate(sorted({piece.file for piece in texts}))}
+    described: dict[str, int] = {}
+    operators: dict[str, Any] = {}
+    for name in names:
+        own = [
+            (e.role, "functions" if e.file == NATIVE_FUNCTIONS else "derivatives", e.line, _number(described, e.text))
+            for e in entries.of(name)
+        ]
+        operators[name] = {
+            "entries": own,
+            "group": grouped.get(name, ()),
+            "pieces": [texts[piece] for piece in pieces[name]],
+        }
+    header = {
+        "pytorch": importlib.metadata.version("torch").partition("+")[0],
+        "everything": everything(entries, folder),
+        "files": list(files),
+        "entries": list(described),
+        "operators": operators,
+    }
+    items = [json.dumps(header), *(json.dumps([files[piece.file], piece.text]) for piece in texts)]
+    return "[\n" + ",\n".join(items) + "\n]\n"
+
+
+def _number(known: dict[str, int], text: str) -> int:
+    return known.setdefault(text, len(known))
+
+
+def _made() -> Iterator[str]:
+    source = packaged()
+    entries = Entries(source)
+    names = chosen(entries)
+    with tempfile.TemporaryDirectory() as folder:
+        generate(source, Path(folder), lambda yaml: "".join(yaml.parts))
+        yield text(names, entries, Path(folder))
+
+
+def main(arguments: list[str]) -> int:
+    """The command line."""
+    (made,) = _made()
+    old = gzip.decompress(FILE.read_bytes()).decode() if FILE.exists() else ""
+    if old == made:
+        print(f"{FILE.name}: still what torchgen writes")
+    elif "--check" in arguments:
+        print(f"{FILE.name}: torchgen writes something else")
+    else:
+        FILE.write_bytes(gzip.compress(made.encode(), mtime=0))
+        print(f"{FILE.name}: written, {FILE.stat().st_size:,} bytes")
+    return int(old != made and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

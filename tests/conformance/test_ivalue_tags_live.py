@@ -1,0 +1,29 @@
+"""The tags of IValues are PyTorch's; what is said of pushing is in its header."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from dispatchviz.core.record.events import IValueTag
+from dispatchviz.explain.calls.whole_stack import BOXES, WRAPPED
+
+torch = pytest.importorskip("torch")
+INCLUDE = Path(torch.__file__).parent / "include"
+
+
+def test_every_tag_is_one_of_pytorchs() -> None:
+    text = (INCLUDE / "ATen/core/ivalue.h").read_text(encoding="utf-8")
+    [macro] = re.findall(r"#define TORCH_FORALL_TAGS\(_\)((?:.*\\\n)*.*)", text)
+    tags = set(re.findall(r"_\((\w+)\)", macro))
+    assert tags >= {*get_args(IValueTag)}
+    assert not {"IntList", "DoubleList", "TensorList", "Scalar"} & tags
+
+
+def test_arguments_are_pushed_by_the_function_that_is_named() -> None:
+    text = (INCLUDE / WRAPPED.file.removeprefix("aten/src/")).read_text(encoding="utf-8")
+    function = BOXES.split()[0].rpartition("::")[2]
+    assert re.search(rf"^torch::jit::Stack {function}\(", text, re.MULTILINE)

@@ -1,0 +1,157 @@
+"""What the Node's card and the sentences of its members say, asked of PyTorch: hooks, metadata, in-place checks.
+
+The programs run on both: on the model for the events, on PyTorch for what it does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.node.node_hooks import ORDER
+from tests.explain.programs import traced
+
+torch = pytest.importorskip("torch")
+
+
+def run(source: str) -> dict[str, Any]:
+    """The variables at the end of a program on PyTorch."""
+    names: dict[str, Any] = {}
+    exec(compile(source, "program", "exec"), names)  # programs of this file
+    return names
+
+
+EVERY_HOOK = """
+import torch
+ran = []
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.grad_fn.register_hook(lambda inputs, outputs: ran.append("post hook"))
+y.grad_fn.register_prehook(lambda outputs: ran.append("before retains-grad hook" if y.grad is None else "pre hook"))
+y.retain_grad()
+y.register_hook(lambda gradient: ran.append("tensor pre hook" if y.grad is None else "after retains-grad hook"))
+x.register_post_accumulate_grad_hook(lambda leaf: ran.append("post-accumulate hook"))
+"""
+
+
+def test_hooks_run_in_the_order_of_the_card() -> None:
+    ran = run(EVERY_HOOK + "y.sum().backward()\n")["ran"]
+    assert ran == ["tensor pre hook", "pre hook", "post hook", "post-accumulate hook"]
+    of_one_node = [kind for kind in ORDER if kind in ran and kind != "post-accumulate hook"]
+    assert [kind for kind in ran if kind in of_one_node] == of_one_node
+    assert ORDER.index("tensor pre hook") < ORDER.index("retains-grad hook") < ORDER.index("pre hook")
+
+
+def test_of_a_node_that_is_captured_alone_two_kinds_of_hooks_run() -> None:
+    found = run(EVERY_HOOK + "torch.autograd.grad(y.sum(), y)\n")
+    assert found["ran"] == ["tensor pre hook"]
+    assert found["y"].grad is not None  # its retains-grad hook has run
+
+
+def test_post_hooks_of_accumulate_grad_run_after_those_of_the_leaf() -> None:
+    found = run(
+        EVERY_HOOK + "leaf = y.grad_fn.next_functions[0][0]\n"
+        "leaf.register_hook(lambda inputs, outputs: ran.append('post hook of the leaf'))\n"
+        "y.sum().backward()\n"
+    )
+    assert found["ran"][-2:] == ["post-accumulate hook", "post hook of the leaf"]
+
+
+MOVED = """
+import torch
+got = []
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.register_hook(lambda gradient: got.append(gradient.tolist()))
+y.retain_grad()
+y.mul_(3)
+y.sum().backward()
+"""
+
+
+def test_a_retains_grad_hook_goes_along_and_a_tensor_pre_hook_stays() -> None:
+    found = run(MOVED)
+    assert found["y"].grad.tolist() == [1, 1]  # of what y holds now
+    assert found["got"] == [[3, 3]]  # of what it held when the hook was registered
+    moved = [event for event in traced(MOVED) if isinstance(event, ev.HookRegistered) and event.moved]
+    assert [event.kind for event in moved] == ["retains-grad hook"]
+
+
+ANOMALY = """
+import torch
+x = torch.ones(2, requires_grad=True)
+{within}:
+    y = (x * x).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "within", ["with torch.set_grad_enabled(True)", "with torch.autograd.set_detect_anomaly(True)"]
+)
+def test_anomaly_mode_keeps_the_stack_and_the_parent(within: str) -> None:
+    source = ANOMALY.format(within=within)
+    real, trace = _metadata(run(source)["g"].grad_fn), traced(source)
+    names = {event.node: event.name for event in trace if isinstance(event, ev.NodeCreated)}
+    stored = {event.node for event in trace if isinstance(event, ev.StackStored)}
+    parents = {event.node: names[event.parent_node] for event in trace if isinstance(event, ev.ParentAssigned)}
+    made = sorted((names[node].rpartition("::")[2], node in stored, parents.get(node, "")) for node in names)
+    assert {each for each in made if each[0] in real} >= {(name, *facts) for name, facts in real.items()}
+
+
+def _metadata(root: Any) -> dict[str, tuple[bool, str]]:
+    """Of each kind of Node behind one: whether it has a stack, and the parent's name."""
+    found, waiting = {}, [root]
+    while waiting:
+        node = waiting.pop()
+        parent = node.metadata.get("parent_")
+        found[_plain(node)] = "traceback_" in node.metadata, "" if parent is None else _plain(parent)
+        waiting += [edge for edge, _ in node.next_functions if edge is not None]
+    return found
+
+
+def _plain(node: Any) -> str:
+    return str(node.name()).rpartition("::")[2]
+
+
+PROGRAMS = {
+    "grad mode is off": "x = leaf()\nwith torch.no_grad():\n    x.mul_(2)\n",
+    "no argument requires grad": "x = torch.ones(2)\nx.mul_(2)\n",
+    "it does not require grad": "x, w = torch.ones(2), leaf()\nx.mul_(w)\n",
+    "it is not a leaf": "x = leaf() * 1\nx.mul_(2)\n",
+    "view whose creation_meta forbids it": "x = (leaf() * 1).unbind()[0]\nx.mul_(2)\n",
+    "view of a leaf that requires grad": "x = leaf().view(2, 1)\nx.mul_(2)\n",
+    "leaf that requires grad": "x = leaf()\nx.mul_(2)\n",
+}
+LEAF = "import torch\nleaf = lambda: torch.ones(2, requires_grad=True)\n"
+
+
+@pytest.mark.parametrize("why", PROGRAMS)
+def test_check_inplace_allows_what_pytorch_allows(why: str) -> None:
+    try:
+        run(LEAF + PROGRAMS[why])
+        raised = ""
+    except RuntimeError as error:
+        raised = str(error)
+    trace = traced(LEAF + PROGRAMS[why])
+    checked = [event for event in trace if isinstance(event, ev.InplaceChecked)][-1]
+    assert (checked.why, checked.allowed) == (why, not raised)
+
+
+def test_an_allowed_write_in_place_leaves_the_history_that_its_sentence_says() -> None:
+    found = run(LEAF + PROGRAMS["it does not require grad"])
+    assert type(found["x"].grad_fn).__name__ == "MulBackward0"
+    assert type(run(LEAF + PROGRAMS["it is not a leaf"])["x"].grad_fn).__name__ == "MulBackward0"
+    assert run(LEAF + PROGRAMS["grad mode is off"])["x"].grad_fn is None
+
+
+def test_a_larger_sequence_number_has_its_turn_sooner() -> None:
+    source = (
+        "import torch\nran = []\nx = torch.ones(2, requires_grad=True)\na, b = x * 2, x * 3\n"
+        "a.grad_fn.register_prehook(lambda g: ran.append('a'))\nb.grad_fn.register_prehook(lambda g: ran.append('b'))\n"
+        "{}torch.autograd.backward(a.sum() + b.sum())\n"
+    )
+    assert run(source.format(""))["ran"] == ["b", "a"]
+    assert run(source.format("a.grad_fn._set_sequence_nr(2**62)\n"))["ran"] == ["a", "b"]

@@ -1,0 +1,213 @@
+"""The classes of structured kernels, against what the installed torchgen writes for every operator that we have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field, names
+from dispatchviz.explain.codegen.structured_classes import (
+    DEFAULT,
+    HELPERS,
+    KEYS,
+    META_BASE,
+    TENSOR_ITERATOR_BASE,
+    Family,
+    StructuredClass,
+    Wrapper,
+    family_of,
+)
+
+torch: Any = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.torch
+
+INCLUDE = Path(torch.__file__).parent / "include/ATen"
+
+
+def families() -> dict[str, Family]:
+    """By the out operator."""
+    found = ((name, family_of(name), entry(FUNCTIONS, name)) for name in names(FUNCTIONS))
+    return {name: family for name, family, own in found if family and own and entry_field(own, "structured")}
+
+
+@cache
+def groups() -> tuple[dict[str, Any], Any]:
+    """torchgen's groups, by the out operator; what it knows of each key."""
+    import torchgen
+    from torchgen.gen import get_grouped_native_functions, parse_native_yaml
+    from torchgen.model import NativeFunctionsGroup
+
+    native = Path(str(torchgen.__file__)).parent / "packaged/ATen/native"
+    parsed = parse_native_yaml(str(native / "native_functions.yaml"), str(native / "tags.yaml"))
+    grouped = get_grouped_native_functions(parsed.native_functions)
+    structured = (each for each in grouped if isinstance(each, NativeFunctionsGroup) and each.structured)
+    return {str(each.out.func.name): each for each in structured}, parsed.backend_indices
+
+
+def written(group: Any, key: str) -> str:
+    """The classes and wrappers of a group under a key, as in ``RegisterCPU.cpp``."""
+    from torchgen.dest.register_dispatch_key import RegisterDispatchKey
+    from torchgen.model import DispatchKey
+    from torchgen.selective_build.selector import SelectiveBuilder
+    from torchgen.utils import Target
+
+    everything = SelectiveBuilder.get_nop_selector()
+    index = groups()[1][DispatchKey.parse(key)]
+    options: dict[str, Any] = {"rocm": False, "symint": True, "class_method_name": None}
+    options["skip_dispatcher_op_registration"] = False
+    return "\n".join(RegisterDispatchKey(index, Target.ANONYMOUS_DEFINITION, everything, **options)(group))
+
+
+def classes(text: str) -> dict[str, tuple[str, str]]:
+    """Name to base and body."""
+    found = re.finditer(r"^struct (\w+) final : public ([\w:]+) \{\n(.*?)^\};", text, re.MULTILINE | re.DOTALL)
+    return {each[1]: (each[2], each[3]) for each in found}
+
+
+def wrappers(text: str) -> dict[str, list[str]]:
+    """Name to statements."""
+    found = re.finditer(r"^[\w:<>, &]+ (wrapper_\w+)\(.*?\) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    return {each[1]: [line.strip().rstrip(";") for line in each[2].splitlines() if line.strip()] for each in found}
+
+
+def squeezed(steps: Iterator[str]) -> list[str]:
+    """Statements without the arguments that meta and impl share."""
+    return [
+        re.sub(r"^((?:auto precompute = )?op\.meta)\(.*\)$", r"\1(...)", each) if "op.meta(" in each else each
+        for each in steps
+    ]
+
+
+def check_wrapper(ours: Wrapper, statements: list[str]) -> None:
+    """Statements in order; of the arguments the outputs."""
+    without_check = [
+        each for each in statements if not each.startswith(("//", "(void)", "std::optional<Device>", "c10::"))
+    ]
+    made, *steps = squeezed(
+        iter(without_check[next(i for i, s in enumerate(without_check) if re.match(r"\w+ op\b", s)) :])
+    )
+    assert made == f"{ours.class_name} {ours.made}", ours.name
+    assert len(steps) == len(ours.steps), ours.name
+    for step, said in zip(steps, ours.steps, strict=True):
+        head, dots, tail = said.partition("...")
+        assert step.startswith(head), (ours.name, step, said)
+        assert step.endswith(tail.removeprefix(", ")), (ours.name, step, said)
+        if not dots:
+            assert step == said, ours.name
+
+
+def check_class(ours: StructuredClass, base: str, body: str) -> None:
+    """The base, the overrides, the fields, what an override does."""
+    assert ours.base == base
+    overridden = re.findall(r"(\w+)\([^)]*\) override \{(.*?)^    \}", body, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in overridden] == [m.name.partition("(")[0] for m in ours.members if m.overrides]
+    said = {member.name.partition("(")[0]: member.does for member in ours.members}
+    for name, text in overridden:
+        calls = set(re.findall(r"create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_", text))
+        assert calls == set(
+            re.findall("create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_", said[name])
+        )
+        assert ("::set_output_raw_strided(" in text) == ("TensorIteratorBase::" in said[name])
+    fields = dict(re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)[::-1])
+    fields = {
+        name: kind.replace("::std::", "std::")
+        for kind, name in re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)
+    }
+    assert fields == {m.name: m.does for m in ours.members if m.name.endswith("_")}
+    assert (f"{ours.name}(Tensor& " in body) == ("constructor" in said)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_class_and_wrapper_is_torchgens(key: str) -> None:
+    ours = families()
+    assert len(ours) > 250
+    for name, family in ours.items():
+        text = written(groups()[0][name], key)
+        theirs, statements = classes(text), wrappers(text)
+        mine = {each.class_name: each for each in family.wrappers if each.key == key}
+        assert set(theirs) == set(mine), name
+        assert set(statements) == {each.name for each in mine.values()}, name
+        for class_name, (base, body) in theirs.items():
+            found = family.class_of(mine[class_name].name)
+            assert found is not None
+            assert found.name == class_name
+            check_class(found, base, body)
+            check_wrapper(mine[class_name], statements[mine[class_name].name])
+
+
+def test_the_classes_between_are_torchgens() -> None:
+    from torchgen.dest.native_functions import compute_native_function_declaration
+    from torchgen.gen import compute_meta_function_declaration
+    from torchgen.model import DispatchKey
+
+    for name, family in families().items():
+        group = groups()[0][name]
+        declared = str(compute_meta_function_declaration(group))
+        for key in ("CPU", "CUDA"):
+            declared += "".join(compute_native_function_declaration(group, groups()[1][DispatchKey.parse(key)]))
+        theirs = set(re.findall(r"struct TORCH_API (\w+) : public ([\w:]+) \{", declared))
+        shared = [c for c in family.classes if not c.form and c not in (META_BASE, TENSOR_ITERATOR_BASE)]
+        assert theirs == {(c.name.rpartition("::")[2], _as_written(c.base)) for c in shared}, name
+        assert ("meta_return_ty meta(" in declared) == family.macro.startswith("TORCH_PRECOMPUTE_META_FUNC")
+        header = (INCLUDE / "ops" / shared[0].file.rpartition("/")[2]).read_text()
+        assert f"struct TORCH_API {shared[0].name.rpartition('::')[2]} " in header
+
+
+def _as_written(base: str) -> str:
+    """Names that need no namespace where they stand."""
+    return {"at::impl::MetaBase": "at::impl::MetaBase", "at::TensorIteratorBase": "TensorIteratorBase"}.get(base, base)
+
+
+def test_the_first_two_classes_are_the_headers() -> None:
+    base = (INCLUDE / "TensorMeta.h").read_text().partition("struct TORCH_API MetaBase {")[2]
+    assert re.search(r"virtual const Tensor& maybe_get_output\(int64_t output_idx\) = 0;", base)
+    virtual = re.findall(r"virtual void (\w+)\(", base)
+    assert virtual == [member.name for member in META_BASE.members if "virtual" in member.does][1:]
+    assert len(re.findall("TORCH_INTERNAL_ASSERT\\(false", base)) == len(virtual)
+    contiguous = base.partition("void set_output_contiguous(")[2].partition("\n  }")[0]
+    assert "contiguous_strides(sizes)" in contiguous
+    assert "set_output_strided(" in contiguous
+    assert "return maybe_get_output(0);" in base
+    iterator = (INCLUDE / "TensorIterator.h").read_text()
+    iterator = iterator.partition("struct TORCH_API TensorIteratorBase : public impl::MetaBase {")[2]
+    iterator = iterator.partition("struct TORCH_API TensorIterator final")[0]
+    assert re.findall(r"(\w+)\([^)]*\) override", iterator) == [
+        m.name for m in TENSOR_ITERATOR_BASE.members if m.overrides
+    ]
+    for builder in ("build", "build_binary_op", "build_borrowing_binary_op"):
+        assert f"void {builder}(" in iterator
+    assert "propagate_names" not in base
+
+
+SAID = {
+    "create_out": ("if (strides.empty())", "empty_cpu(sizes", "empty_strided_cpu(sizes, strides"),
+    "check_inplace": ("options.dtype() == self.dtype()", "options.device() == self.device()", "sizes == self.sizes()"),
+    "resize_out": ("options.dtype() == out.dtype()", "options.device() == out.device()", "native::resize_output(out"),
+    "maybe_create_proxy": ("if (out.strides() != strides)", "empty_strided_cpu(sizes, strides", "return std::nullopt"),
+}
+"""What ``HELPERS`` says in words."""
+
+
+def helpers(key: str) -> dict[str, str]:
+    """The functions that torchgen writes beside the classes of a key: name to text."""
+    from torchgen.dest.register_dispatch_key import gen_registration_helpers
+    from torchgen.model import DispatchKey
+
+    texts = gen_registration_helpers(groups()[1][DispatchKey.parse(key)])
+    named = {text: re.search(r"(\w+)\((?:const Tensor|IntArrayRef)", text) for text in texts}
+    return {found[1]: text for text, found in named.items() if found}
+
+
+def test_the_functions_beside_the_classes_do_what_is_said() -> None:
+    assert set(helpers("CPU")) == set(HELPERS) == set(SAID)
+    for name, parts in SAID.items():
+        assert [part for part in parts if part not in helpers("CPU")[name]] == [], name
+    assert set(helpers(DEFAULT)) == set(HELPERS) - {"resize_out"}
+    assert "at::empty(" in helpers(DEFAULT)["create_out"]
+    assert "at::empty_strided(" in helpers(DEFAULT)["create_out"]

@@ -1,0 +1,106 @@
+"""What is on the stacks of boxed calls, beside PyTorch's own IValues, and how long values are cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.stack_contents import ITEMS, LETTERS, contents
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from tests.explain.programs import traced
+from truth import records
+from truth.questions.stack_contents import BEFORE, CALLS
+
+FALLBACK = """
+C = torch._C
+KEY = C._dispatch_key_parse("TESTING_ONLY_GenericMode")
+def fallback(op, *args, **kwargs):
+    with C._ExcludeDispatchKeyGuard(C.DispatchKeySet(KEY)):
+        return op(*args, **kwargs)
+every = Library("_", "IMPL")
+every.fallback(fallback, "TESTING_ONLY_GenericMode")
+with C._IncludeDispatchKeyGuard(KEY):
+"""
+HEAD = BEFORE + FALLBACK
+
+Stack = tuple[tuple[str, str], ...]
+
+
+@cache
+def watched() -> Mapping[str, list[tuple[str, Stack, Stack]]]:
+    """Of each call the operators that came to the fallback: name, arguments, returns."""
+    trace = traced(HEAD + "".join(f"    {statement}\n" for statement in CALLS.values()))
+    assert not trace.steps_of(ev.ProgramRaised)
+    first = HEAD.count("\n") + 1
+    found: dict[str, list[tuple[str, Stack, Stack]]] = {name: [] for name in CALLS}
+    for step in trace.steps_of(ev.KernelEntered):
+        kernel, line = trace[step], trace[trace.columns.lines[step]]
+        assert isinstance(kernel, ev.KernelEntered)
+        assert isinstance(line, ev.SourceLine)
+        if kernel.kernel == "fallback":
+            found[list(CALLS)[line.line - first]].append(_stacks(trace, step))
+    return found
+
+
+def _stacks(trace: Trace, kernel: int) -> tuple[str, Stack, Stack]:
+    converted = [each for each in trace.children(kernel) if isinstance(each, (ev.Boxed, ev.Unboxed))]
+    assert all(each.values == len(each.contents) for each in converted)
+    return converted[0].operator, converted[0].contents, converted[-1].contents
+
+
+@pytest.mark.record("stack_contents")
+@pytest.mark.parametrize("name", CALLS)
+def test_the_stack_holds_what_pytorchs_does(name: str) -> None:
+    ours = [(operator, *map(_known, stacks)) for operator, *stacks in watched()[name]]
+    assert ours == [(operator, *map(_said, stacks)) for operator, *stacks in records.read("stack_contents")[name]]
+
+
+def _known(stack: Stack) -> list[tuple[str, str]]:
+    """Without what the record lacks: numbers of tensors, names of enumerators."""
+    plain = ((tag, re.sub(r"^(\d+) \(torch\.\w+\)$", r"\1", text)) for tag, text in stack)
+    return [(tag, re.sub(r"\bt\d+\b", "tensor", text)) for tag, text in plain]
+
+
+def _said(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """PyTorch's."""
+    return [(tag, _shown(tag, value)) for tag, value in stack]
+
+
+def _shown(tag: str, value: Any, gap: str = "undefined") -> str:
+    """A value of the record as our text has it; a gap among the tensors of a list is None there."""
+    match tag:
+        case "Tensor":
+            return "tensor" if value else gap
+        case "GenericList":
+            return f"[{', '.join(_shown(*item, gap='None') for item in value)}]"
+        case "Tuple":
+            return f"({', '.join(_shown(*item) for item in value)})"
+        case "GenericDict":
+            texts = [_shown(*item) for item in value]
+            return f"{{{', '.join(map(': '.join, zip(texts[::2], texts[1::2], strict=True)))}}}"
+        case "Double":
+            return repr(float.fromhex(value))
+        case "ComplexDouble":
+            return repr(complex(*map(float.fromhex, value)))
+        case "Device":
+            return str(value)
+        case "Generator" | "Storage":
+            return f"<{tag}>"
+        case _:
+            return repr(value)
+
+
+def test_long_values_are_cut() -> None:
+    schema = FunctionSchema.parse("mine::f(int[] a, str b, str c) -> ()")
+    numbers = tuple(range(ITEMS + 3))
+    found = contents([numbers, "y" * LETTERS, "z" * (LETTERS + 1)], schema.arguments, lambda tensor: 0)
+    texts = [text for _, text in found]
+    assert texts[0] == f"[{', '.join(map(str, range(ITEMS)))}, ... 3 more]"
+    assert texts[1] == repr("y" * LETTERS)
+    assert texts[2] == repr("z" * (LETTERS - 3) + "...")

@@ -1,0 +1,1 @@
+"""How tables are filled: tests of ``explain/cells/registration``."""

@@ -1,0 +1,21 @@
+"""Which function checks which statement or reason: it asks an installed PyTorch, or fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Check = Callable[[], None]
+
+
+class Checks(dict[str, Check]):
+    """By the ident of the statement or reason."""
+
+    def of(self, ident: str) -> Callable[[Check], Check]:
+        """Marks the check of one."""
+
+        def registered(check: Check) -> Check:
+            assert ident not in self, ident
+            self[ident] = check
+            return check
+
+        return registered

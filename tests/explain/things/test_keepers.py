@@ -1,0 +1,180 @@
+"""Who is said to keep a Node does so, and if nothing else is said to, it dies when that lets go of it."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE
+from dispatchviz.core.autograd.graph.node import Node
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.explain.things.answer import Answer
+from dispatchviz.explain.things.keepers import is_freed, keepers, unknown_tensors
+from dispatchviz.explain.things.node_questions import KEPT, node_questions
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.trace import Trace
+from tests.core.autograd.deletion_programs import PROGRAMS
+from tests.explain.programs import traced
+from truth import programs
+
+HEAD = "import torch\nx = torch.ones(2, requires_grad=True)\ntag = lambda *_: None\nTag = str\n"
+
+
+class Seen:
+    """What there is at the marks of a program."""
+
+    def __init__(self) -> None:
+        self.claims = self.dropped = 0
+
+    def mark(self, text: str) -> None:
+        """Compares with the live objects."""
+        trace = so_far()
+        rec = recorder.active
+        assert rec is not None
+        live, tensors = alive(Node, rec.first_node), alive(Tensor, rec.first_tensor)
+        at = len(trace) - 1
+        for event in trace:
+            if isinstance(event, ev.NodeCreated) and not is_freed(trace, event.node, at):
+                self._check(trace, event.node, live[event.node], tensors, live)
+
+    def _check(self, trace: Trace, number: int, node: Any, tensors: dict[int, Any], live: dict[int, Any]) -> None:
+        """Each that is said holds it; what is not said are tensors of which nothing is known."""
+        at = len(trace) - 1
+        told = list(keepers(trace, number, at))
+        by_tensors = {answer.thing.number for answer in told if isinstance(answer.thing, TensorThing)}
+        by_edges = {answer.thing.number for answer in told if isinstance(answer.thing, NodeThing)}
+        self.claims += len(told)
+        holding = {n for n, tensor in tensors.items() if tensor._grad_fn is node}
+        assert by_tensors <= holding <= by_tensors | set(unknown_tensors(trace, number, at))
+        assert by_edges == {n for n, other in live.items() if any(edge.function is node for edge in other.next_edges)}
+
+    def finish(self) -> None:
+        """Takes away what is said to keep each Node, one Node after the other; if that is all, it dies of it."""
+        self.mark("")
+        trace, rec = so_far(), recorder.active
+        assert rec is not None
+        at, first_tensor = len(trace) - 1, rec.first_tensor
+        nodes = {number: weakref.ref(node) for number, node in alive(Node, rec.first_node).items()}
+        told = {number: list(keepers(trace, number, at)) for number in nodes}
+        for number, answers in told.items():
+            let_go(answers, nodes, number, first_tensor)
+            if nodes[number]() is None:
+                self.dropped += 1
+            else:
+                assert unknown_tensors(trace, number, at) or in_python(nodes[number]()), answers
+
+
+def in_python(node: Any) -> bool:
+    """Whether the program itself has the Node: in a variable, a list, an attribute."""
+    return any(isinstance(each, (dict, list, tuple)) for each in gc.get_referrers(node))
+
+
+def let_go(answers: list[Answer], nodes: dict[int, Any], number: int, first_tensor: int) -> None:
+    node = nodes[number]()
+    for answer in answers:
+        if isinstance(answer.thing, TensorThing):
+            alive(Tensor, first_tensor)[answer.thing.number]._grad_fn = None
+        elif isinstance(answer.thing, NodeThing) and (keeper := nodes[answer.thing.number]()) is not None:
+            keeper.next_edges = [EMPTY_EDGE if edge.function is node else edge for edge in keeper.next_edges]
+
+
+def alive(kind: type, first: int) -> dict[int, Any]:
+    """All objects of a kind that a recording has numbered, by its numbers."""
+    found = (each for each in gc.get_objects() if issubclass(type(each), kind))
+    return {each._number - first: each for each in found if each._number >= first}
+
+
+def so_far() -> Trace:
+    assert recorder.active is not None
+    return Trace(Header(cuda="", program="p"), tuple(recorder.active.events))
+
+
+def checked(source: str, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """Runs a program on the model, recorded, and looks at all its Nodes at its marks and at its end."""
+    seen, errors = Seen(), list[BaseException]()
+
+    def finish() -> None:
+        try:
+            seen.finish()
+        except BaseException as error:
+            errors.append(error)
+
+    monkeypatch.setattr(builtins, "mark", seen.mark, raising=False)
+    monkeypatch.setattr(builtins, "finish", finish, raising=False)
+    traced(f"{source}\nfinish()\n")
+    if errors:
+        raise errors[0]
+    return seen
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_said_to_keep_a_node_does_and_nothing_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked(HEAD + PROGRAMS[name][0], monkeypatch)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_programs_that_keep_what_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    subjects = ("autograd", "functions", "hooks", "in_place", "views")
+    sources = [source for subject in subjects for source in list(programs.SUBJECTS[subject].values())[::6]]
+    seen = [checked(source, monkeypatch) for source in sources]
+    assert sum(each.claims for each in seen) > 40
+    assert sum(each.dropped for each in seen) > 20
+
+
+ENGINE = """
+import torch
+x = torch.ones(2, requires_grad=True)
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x + 1
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+Double.apply(x).exp().sum().backward()
+y = x * 2
+y.exp_()
+"""
+
+
+def kept(trace: Trace, node: str, at: int) -> list[str]:
+    number = next(event.node for event in trace if isinstance(event, ev.NodeCreated) and event.name == node)
+    question = next(each for each in node_questions(trace, number, at) if each.asked == KEPT)
+    return [answer.text for answer in question.answers] or [question.none]
+
+
+def test_the_kernel_the_function_and_the_engine_keep_it_too() -> None:
+    trace = traced(ENGINE)
+    add = next(event.seq for event in trace if isinstance(event, ev.Dispatched) and "add" in event.operator)
+    assert kept(trace, "DoubleBackward", add) == ["the forward of its Function, as ctx"]
+    runs = next(event for event in trace if isinstance(event, ev.NodeStarted) and event.name == "ExpBackward0")
+    assert kept(trace, "ExpBackward0", runs.seq) == ["SumBackward0, by its edge 0", "the engine: it runs"]
+    assert kept(trace, "SumBackward0", runs.seq) == ["the backward pass that runs: it is its root"]
+    queued = next(event for event in trace if isinstance(event, ev.NodeQueued) and event.node == runs.node)
+    assert kept(trace, "ExpBackward0", queued.seq)[-1] == "the engine: it waits in the ready queue"
+    made = next(event for event in trace if isinstance(event, ev.EdgesCollected) and event.node == runs.node)
+    assert kept(trace, "ExpBackward0", made.seq) == ["VariableType::exp, which makes it"]
+    assert kept(trace, "ExpBackward0", len(trace) - 1) == ["nobody: it is freed"]
+
+
+def test_a_tensor_that_was_written_to_keeps_it_no_longer() -> None:
+    trace = traced(ENGINE)
+    end = len(trace) - 1
+    assert kept(trace, "MulBackward0", end) == [
+        "ExpBackward0 (n6), by its edge 0",
+        "no longer y: it has ExpBackward0 (n6) as its grad_fn from here on",
+    ]
+
+
+def test_what_is_not_known_is_said_to_be_so() -> None:
+    trace = traced("import torch\nn = (torch.ones(2, requires_grad=True) * 2).grad_fn\nm = torch.ones(1)")
+    (none,) = kept(trace, "MulBackward0", len(trace) - 1)
+    assert none.endswith("whose grad_fn it is, or a reference in Python: the recording does not tell of those")
