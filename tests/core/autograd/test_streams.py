@@ -76,6 +76,30 @@ def test_a_node_runs_on_the_stream_of_its_forward() -> None:
     ]  # fmt: skip
 
 
+class KeepsItsStream(torch.autograd.Function):
+    """Names its attributes as Node names its methods, as many do with a stream."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.name, ctx.stream = "mine", torch.cuda.current_stream()
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        assert ctx.stream == torch.cuda.current_stream()
+        return grad * 2
+
+
+def test_the_engine_asks_the_node_and_not_the_attributes_of_a_ctx() -> None:
+    x = leaf()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        y = KeepsItsStream.apply(x)
+    with dispatchviz.record() as trace:
+        (y + y).sum().backward()
+    assert x.grad.tolist() == [4, 4]
+    assert "KeepsItsStreamBackward" in told(trace)
+
+
 def test_a_sum_waits_for_both_its_summands() -> None:
     x, side = leaf(), torch.cuda.Stream()
     y = x * 2

@@ -322,8 +322,8 @@ _evaluate_plain, _route_plain, _add_plain = _evaluate, _route, _add
 
 def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
     """A Node runs on the stream of its forward, once that may use the gradients."""
-    stream = node.stream()
-    with StreamGuard(stream, f"the forward of {node.name()} ran on it"):
+    stream = type(node).stream(node)
+    with StreamGuard(stream, f"the forward of {type(node).name(node)} ran on it"):
         engine_streams.wait_for_inputs(task, node, buffer)
         info = task.exec_info.get(node)
         if not node.next_edges or (info is not None and info.captures):

@@ -71,7 +71,7 @@ def add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None,
     if gradient is None or gradient._device.type != "cuda":
         input_buffer.add(buffer, position, gradient, node)
         return
-    producer, consumer = streams.current(), node.stream() or streams.current()
+    producer, consumer = streams.current(), type(node).stream(node) or streams.current()
     if producer is not consumer:
         _warn(node)
     ready = of(task).ready
@@ -81,7 +81,7 @@ def add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None,
         input_buffer.add(buffer, position, gradient, node)
     else:
         _before_sum(known, buffer, position, gradient, producer, consumer)
-        with StreamGuard(consumer, f"the sum for {node.name()}"):
+        with StreamGuard(consumer, f"the sum for {type(node).name(node)}"):
             input_buffer.add(buffer, position, gradient, node)
         known.stream = consumer
 
@@ -124,7 +124,7 @@ def wait_for_inputs(task: GraphTask, node: Node, buffer: Buffer) -> None:
         ready = of(task).ready.pop((node, position), None)
         if ready is not None and ready.stream is not streams.current():
             assert ready.event is not None
-            streams.current().wait(ready.event, f"{node.name()} needs the gradient")
+            streams.current().wait(ready.event, f"{type(node).name(node)} needs the gradient")
 
 
 def leaf_done(task: GraphTask, stream: Stream | None) -> None:

@@ -150,7 +150,7 @@ class GraphTask:
         try:
             left = dependencies[node] - 1
         except KeyError:
-            raise RuntimeError(f"dependency not found for {node.name()}") from None
+            raise RuntimeError(f"dependency not found for {type(node).name(node)}") from None
         if left:
             dependencies[node] = left
         else:
