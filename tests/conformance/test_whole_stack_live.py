@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
-from dispatchviz.explain.calls.binding_frames import called_api, methods, pytorch_signature, variants
+from dispatchviz.explain.calls.binding_frames import called_api, methods, out_variant, pytorch_signature, variants
 from dispatchviz.explain.calls.engine_frames import CALLS_NODE
 from dispatchviz.explain.calls.kernel_frames import native_function
 from dispatchviz.explain.calls.whole_stack import (
@@ -120,6 +120,24 @@ def test_bindings_call_what_torchgen_says() -> None:
         said = cpp_dispatch_target(function).replace("self.", "at::Tensor::")
         first = next(called_api(f"aten::{name}"))
         assert first[0] == said, name
+
+
+def test_a_signature_with_out_stands_for_the_two_operators_that_torchgen_says() -> None:
+    """``gen_python_functions.py``, ``group_overloads``; what is skipped there has no binding."""
+    from torchgen.api.python import PythonSignatureNativeFunctionPair
+    from torchgen.packaged.autograd import gen_python_functions as bindings
+
+    overloads: dict[str, list[PythonSignatureNativeFunctionPair]] = {}
+    for function in entries().values():
+        if bindings.is_py_torch_function(function) and bindings.should_generate_py_binding(function):
+            pair = PythonSignatureNativeFunctionPair(bindings.signature(function, pyi=False), function)
+            overloads.setdefault(str(function.func.name.name), []).append(pair)
+    groups = [group for pairs in overloads.values() for group in bindings.group_overloads(pairs, symint=True)]
+    with_out = [group for group in groups if group.outplace is not None]
+    assert len(with_out) > 100
+    for group in with_out:
+        assert group.outplace is not None
+        assert out_variant(f"aten::{group.base.func.name}") == f"aten::{group.outplace.func.name}"
 
 
 def test_the_functions_of_the_api_are_in_their_headers() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field, names
 from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD, header
@@ -37,10 +37,15 @@ GIL = "pybind11::gil_scoped_release: other Python threads may run until it retur
 
 UTILS = "torch/csrc/jit/python/pybind_utils.cpp"
 TORCH_OPS = (
-    ("torch::jit::_get_operation_for_overload_or_packet", ""),
-    ("torch::jit::invokeOperatorFromPython", "makes a Stack of IValues of the Python arguments, by the schema"),
+    ("pybind11::cpp_function::dispatcher", "third_party/pybind11/include/pybind11/pybind11.h", ""),
+    ("torch::jit::initJITBindings::{lambda}", "torch/csrc/jit/python/init.cpp", ""),
+    ("torch::jit::_get_operation_for_overload_or_packet", UTILS, ""),
+    ("torch::jit::invokeOperatorFromPython", UTILS, "makes a Stack of IValues of the Python arguments, by the schema"),
 )
 """What ``torch.ops`` calls an operator with."""
+
+OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
+"""The arguments that are one ``TensorOptions`` in C++."""
 
 PYTHON = (ev.SourceLine, ev.FunctionEntered, ev.TorchDispatchEntered)
 """Steps in which Python code runs."""
@@ -82,11 +87,37 @@ def variants(operator: str) -> str:
 
 def binding_frames(binding: ev.BindingEntered, call: ev.Dispatched) -> Iterator[Frame]:
     """Between a generated binding and the operator that it calls."""
-    if binding.operator != call.operator or not is_generated(binding):
+    if not is_generated(binding) or call.operator not in (binding.operator, out_variant(binding.operator)):
         return
     yield Frame(f"{binding.pytorch_function}::{{lambda}}", binding_file(binding), call.seq, "binding", GIL)
     for title, file in called_api(call.operator):
         yield Frame(title, file, call.seq, "API")
+
+
+@cache
+def out_variant(operator: str) -> str:
+    """The operator that a signature with ``out`` stands for besides: ``aten::add.out`` of ``aten::add.Tensor``.
+
+    ``tools/autograd/gen_python_functions.py``, ``group_overloads``, makes one signature of two operators whose
+    arguments are the same but for ``out`` and the options of a factory. Empty if there is none.
+    """
+    schema, base = pytorch_signature(operator), operator.removeprefix("aten::").partition(".")[0]
+    if schema is None or any(map(_is_out, schema.arguments)):
+        return ""
+    own = _inputs(schema)
+    same = (f"aten::{name}" for name in names(FUNCTIONS) if name.partition(".")[0] == base)
+    outs = ((name, of) for name in same if (of := pytorch_signature(name)) and any(map(_is_out, of.arguments)))
+    return next((name for name, of in outs if _inputs(of) == own), "")
+
+
+def _is_out(argument: Argument) -> bool:
+    return argument.kwarg_only and argument.is_write
+
+
+def _inputs(schema: FunctionSchema) -> list[tuple[str, str]]:
+    left_out = OPTIONS if takes_options(schema) else frozenset()
+    arguments = (each for each in schema.arguments if not _is_out(each) and each.name not in left_out)
+    return [(each.name, each.type) for each in arguments]
 
 
 def called_api(operator: str) -> Iterator[tuple[str, str]]:
@@ -96,7 +127,7 @@ def called_api(operator: str) -> Iterator[tuple[str, str]]:
     if schema is None:
         return
     function = base + ("_symint" if any("SymInt" in a.type for a in schema.arguments) else "")
-    if any(argument.kwarg_only and argument.is_write for argument in schema.arguments):
+    if any(map(_is_out, schema.arguments)):
         function += "_out"
     if "method" in variants(operator):
         yield f"at::Tensor::{function}", f"{ATEN}/core/TensorBody.h"
@@ -108,7 +139,7 @@ def called_api(operator: str) -> Iterator[tuple[str, str]]:
 
 def takes_options(schema: FunctionSchema) -> bool:
     """Whether it has the four arguments that are one ``TensorOptions`` in C++."""
-    return {"dtype", "layout", "device", "pin_memory"} <= {argument.name for argument in schema.arguments}
+    return {argument.name for argument in schema.arguments} >= OPTIONS
 
 
 def pytorch_signature(operator: str) -> FunctionSchema | None:
@@ -124,8 +155,8 @@ def pytorch_signature(operator: str) -> FunctionSchema | None:
 def torch_ops_frames(caller: ev.AnyEvent | None, call: ev.Dispatched) -> Iterator[Frame]:
     """Between Python and a boxed call that Python code makes."""
     if call.how == "callBoxed" and (isinstance(caller, PYTHON) or is_python(caller)):
-        for title, note in TORCH_OPS:
-            yield Frame(title, UTILS, call.seq, "binding", note)
+        for title, file, note in TORCH_OPS:
+            yield Frame(title, file, call.seq, "binding", note)
 
 
 def is_python(kernel: ev.AnyEvent | None) -> bool:

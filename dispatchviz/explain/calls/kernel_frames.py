@@ -24,13 +24,17 @@ STUBS = {
     "structured_ufunc_add_CPU::impl": (
         ("at::native::DispatchStub::operator()", "aten/src/ATen/native/DispatchStub.h", "stub"),
         ("at::native::add_kernel", f"{ATEN}/UfuncCPUKernel_add.cpp", "stub"),
+        ("at::native::add_kernel::{lambda}", f"{ATEN}/UfuncCPUKernel_add.cpp", "stub"),
         ("at::native::cpu_kernel_vec", LOOPS, "loop"),
         ("at::TensorIteratorBase::for_each", ITERATOR, "loop"),
     ),
 }
 """Impl functions whose way to the loop is known."""
 
-STUB_NOTES = {"at::native::DispatchStub::operator()": "add_stub: the function that fits the device and the CPU"}
+STUB_NOTES = {
+    "at::native::DispatchStub::operator()": "add_stub: the function that fits the device and the CPU",
+    "at::native::add_kernel::{lambda}": "AT_DISPATCH_SWITCH: the case of the dtype",
+}
 
 NOT_VECTORIZED = {"torch.bool": "at::native::cpu_kernel"}
 """Of a dtype for which ``ufunc_inner_loop`` has no vectorized loop."""
