@@ -1,7 +1,7 @@
 """The line told for an event, and the lines that its function was called from, are those at which Python stands.
 
-Asked of Python itself at each event (``lines_oracle.py``), over a sample of all programs, the examples and the lessons,
-and over programs that come back to a line in every way there is.
+Asked of Python itself at each event (``lines_oracle.py``), over a sample of all programs, the examples and the
+training loops, and over programs that come back to a line in every way there is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from truth.programs import PROGRAMS
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "lessons").glob("*.py")])
+EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "training").glob("*.py")])
 CALLS_BACK = re.compile(r"^\s*(def|class|async def) |lambda|\byield\b", re.MULTILINE)
 """Programs with code that is called from elsewhere: of them one in three runs, of the others one in ten."""
 SLICES = 4

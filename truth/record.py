@@ -40,7 +40,7 @@ RECORDERS = {
     "programs": Recorder("dispatch logs, graphs, states, numbers of whole programs", TORCH, "40 s", "SUBJECT"),
     "expressions": Recorder("results and error texts of single calls", TORCH, "5 s"),
     "autograd_cases": Recorder("graphs, states, numbers of programs about autograd", TORCH, "1 min"),
-    "lessons": Recorder("what the lessons print and dispatch", TORCH, "1 min", "LESSON"),
+    "training": Recorder("what the training loops print and dispatch", TORCH, "1 min", "LOOP"),
     "call_chains": Recorder("every dispatch of examples/chains, with the cells reached", TORCH, "30 s"),
     "library_programs": Recorder("what programs with torch.library note", TORCH, "2 min"),
     "python_keys": Recorder("what __torch_dispatch__ sees", TORCH, "3 min"),

@@ -9,6 +9,7 @@ COMMANDS = {
     "run": "Run SCRIPT on the model and open the stepper.",
     "trace": "Run SCRIPT on the model and print the log.",
     "open": "Open the stepper on a saved trace.",
+    "lesson": "Guided lessons: see what happens, guess first; new makes one, check runs them.",
     "diff": "Compare two runs: where they part first, and why.",
     "export": "Write a picture or a trace file, by its suffix.",
     "table": "The dispatch table of an operator.",

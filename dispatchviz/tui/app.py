@@ -22,9 +22,10 @@ from textual.timer import Timer
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.lessons.guide import Guide
 from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
-from dispatchviz.tui.commands import autoplay, moves, predicting, searching
+from dispatchviz.tui.commands import autoplay, guiding, moves, predicting, searching
 from dispatchviz.tui.commands.following import INTERVAL, Following
 from dispatchviz.tui.keymap import QUITS, Leaving, entries, pane_key
 from dispatchviz.tui.layout.pane_choice import PaneChoice
@@ -44,14 +45,16 @@ def show(
     run_arguments: Sequence[str] | None = None,
     followed: FollowedFile | None = None,
     leaving: Leaving = QUITS,
+    guide: Guide | None = None,
+    presenting: bool = False,
 ) -> None:
     """Opens the stepper on a trace and returns when the reader quits.
 
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
     where the trace is kept, if it is: marks go beside it. ``run_arguments`` runs the program again, after
     ``dispatchviz run``: empty if nothing does, None for no more than its file. ``followed`` is where more of the trace
-    comes from while it is recorded. ``leaving`` is where the key leads that closes it. The caller has
-    checked ``can_run`` before.
+    comes from while it is recorded. ``leaving`` is where the key leads that closes it, ``guide`` the
+    lesson that the trace is of, ``presenting`` whether an audience looks. The caller has checked ``can_run`` before.
 
     Raises StepperError if the stepper itself fails, EndedBySignal if a signal ends it.
     """
@@ -60,7 +63,8 @@ def show(
         return
     if wrong := use_from_environment():
         complain(wrong)
-    session, choice = Session(trace, step, file, run_arguments, followed, leaving=leaving), None
+    session = Session(trace, step, file, run_arguments, followed, leaving=leaving, guide=guide)
+    choice = PaneChoice(presenting=True) if presenting else None
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
         while True:
@@ -87,7 +91,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
 
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
         """``choice``: the panes that the reader has chosen by now."""
-        view = StepperScreen(session.cursor, choice, session.leaving)
+        session.cursor = predicting.masked(session, session.cursor)
+        view = StepperScreen(session.cursor, choice, session.leaving, guiding.rows(session, session.cursor))
         super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
@@ -175,7 +180,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         self.session.cursor, self._shown = cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
-        self.view.show(cursor, update.note or predicting.guess_note(self.session, cursor.at), asks=update.asks)
+        note = update.note or predicting.guess_note(self.session, cursor.at)
+        self.view.show(cursor, note, asks=update.asks, lesson=guiding.rows(self.session, cursor))
         if update.asks is not None:
             self._ask(update.asks)
         if (then := update.then) is not None:
@@ -246,7 +252,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def action_page(self, direction: int) -> None:
         """A page of the pane that has the focus; in the steps that moves the cursor, and for an audience by a step."""
         if self.view.scene.choice.presenting:
-            self.show(moves.move(self.session, "into" if direction > 0 else "into_back"))
+            step, stop = ("into", "resume") if direction > 0 else ("into_back", "resume_back")
+            self.show(moves.move(self.session, step if self.session.guide is None else stop))
         elif rows := self.view.scroll_page(direction):
             self.show(moves.page(self.session, rows))
 

@@ -14,6 +14,7 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.lessons.guide import Guide
 from dispatchviz.tui.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
@@ -21,6 +22,7 @@ from dispatchviz.tui.cursor.step_search import Search, still_hits
 from dispatchviz.tui.keymap import QUITS, Leaving, key_of
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.questions.predictions.asking import Asking
+from dispatchviz.tui.questions.predictions.lesson_asking import LessonAsking
 from dispatchviz.tui.text.styled_line import Line, line
 
 FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
@@ -60,7 +62,10 @@ class Session:
         followed: FollowedFile | None = None,
         level: int = DEFAULT,
         leaving: Leaving = QUITS,
+        guide: Guide | None = None,
     ) -> None:
+        self.guide = guide
+        """The lesson that the reader is in; None without one."""
         self.leaving = leaving
         """Where the key leads that closes the stepper."""
         self.tempo = 1.0
@@ -72,7 +77,7 @@ class Session:
         self.run_arguments = [trace.header.program] if run_arguments is None else run_arguments
         """What runs the program again, after ``dispatchviz run``; empty if nothing does. Without it, its file alone."""
         self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
-        self.asking = Asking("" if followed else file)
+        self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
         self.focused_pane = STEPS

@@ -104,8 +104,8 @@ SUBJECTS: dict[str, dict[str, str]] = _by_subject()
 PROGRAMS: dict[str, str] = {name: source for programs in SUBJECTS.values() for name, source in programs.items()}
 """Name to source text, of all subjects."""
 
-LESSONS = _HERE.parents[1] / "examples" / "lessons"
-"""The folder of the lessons, which are recorded too."""
+TRAINING = _HERE.parents[1] / "examples" / "training"
+"""The folder of the training loops, which are recorded too."""
 
 PRELUDE = """
 class Bad: pass

@@ -74,11 +74,11 @@ def programs() -> ProgramRecords:
 
 
 @functools.cache
-def lesson(name: str) -> Record:
-    """Output and dispatch steps of a lesson of ``examples/lessons``."""
-    return read_programs(f"lessons/{name}")[name]
+def training_loop(name: str) -> Record:
+    """Output and dispatch steps of a program of ``examples/training``."""
+    return read_programs(f"training/{name}")[name]
 
 
-def lessons() -> list[str]:
-    """The lessons that were recorded."""
-    return sorted(path.name.partition(".")[0] for path in (HERE / "lessons").iterdir())
+def training_loops() -> list[str]:
+    """The training loops that were recorded."""
+    return sorted(path.name.partition(".")[0] for path in (HERE / "training").iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.explain.outline.levels import LEVELS
+from dispatchviz.tui.commands.guiding import along
 from dispatchviz.tui.commands.move_notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.commands.predicting import question_on_the_way
 from dispatchviz.tui.cursor.key_set_walk import walk, walk_back
@@ -21,6 +22,8 @@ WALKS = {"into": walk, "into_back": walk_back}
 def move(session: Session, how: str) -> Update:
     """A step; ``how`` is a method of the cursor. One that would answer a question stops before it."""
     before = session.cursor
+    if how in RESUMES and session.guide is not None:
+        return along(session, session.guide, RESUMES[how])
     walks = WALKS.get(how) if session.focused_pane == KEYS else None
     after = getattr(before, how)() if walks is None else walks(before)
     if (question := question_on_the_way(session, before, after)) is not None:

@@ -56,6 +56,8 @@ class Scene:
     """Of the question on the bottom line, shown instead of the footer; empty without one."""
     leaving: Leaving = QUITS
     """Where the key leads that closes the stepper."""
+    lesson: tuple[Line, ...] = ()
+    """What a lesson says at this step."""
     _plans: dict[tuple[int, int], ScreenPlan] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def plan(self, width: int, height: int) -> ScreenPlan:
@@ -76,7 +78,7 @@ class Scene:
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
-        keys = footer_row(width, bool(cursor.breakpoints), self.leaving)
+        keys = footer_row(width, bool(cursor.breakpoints or self.lesson), self.leaving)
         footer = line((self.label, "keycap")) if self.label else keys
         bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
@@ -96,7 +98,8 @@ class Scene:
         cursor = self.cursor
         header = [presenter_header(cursor.trace.header, position(cursor), width)]
         room = text_width(width)
-        sentence = needed_rows(cursor, [] if self.note is None else [self.note], room)[: max(height // 3, 1)]
+        notes = [*self.lesson, *([] if self.note is None else [self.note])]
+        sentence = needed_rows(cursor, notes, room)[: max(height // 3, 1)]
         panes = [self.choice.zoomed] if self.choice.zoomed else [STEPS, self._second]
         placed = presenter_boxes(width, height, len(header), len(sentence), panes)
         boxes = {f"pane{number}": box for number, box in placed.items()}
@@ -127,6 +130,8 @@ class Scene:
         return self.note is None and self.cursor.at == self.opened_at
 
     def _notes(self) -> list[Line]:
+        if self.lesson:
+            return [*([] if self.note is None else [self.note]), *self.lesson]
         if self._is_opening and self.cursor.ahead is None:
             return first_notes(self.cursor.trace, self.cursor.at)
         return [] if self.note is None else [self.note]

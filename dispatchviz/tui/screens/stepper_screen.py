@@ -33,10 +33,16 @@ SIDEWAYS = 16
 class StepperScreen(View):
     """Shows one cursor, in the panes that its step needs or the reader has chosen."""
 
-    def __init__(self, cursor: Cursor, choice: PaneChoice | None = None, leaving: Leaving = QUITS) -> None:
+    def __init__(
+        self,
+        cursor: Cursor,
+        choice: PaneChoice | None = None,
+        leaving: Leaving = QUITS,
+        lesson: tuple[Line, ...] = (),
+    ) -> None:
         super().__init__()
         chosen = choice or PaneChoice(kept=read_layouts())
-        self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving)
+        self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving, lesson=lesson)
         self._widgets, self._complete = StepperWidgets(cursor), False
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)
@@ -82,11 +88,13 @@ class StepperScreen(View):
         note: Line | None = None,
         choice: PaneChoice | None = None,
         asks: Prediction | None = None,
+        lesson: tuple[Line, ...] | None = None,
     ) -> None:
-        """Shows the step of a cursor, a note on how the reader came there, and the panes that are chosen by now; the
-        steps alone while something is asked."""
+        """Shows the step of a cursor, a note on how the reader came there, what the lesson says if it says something
+        else now, and the panes that are chosen by now; the steps alone while something is asked."""
         choice, label = choice or self.scene.choice, self.prompt.label if self.prompt else ""
-        self.scene = replace(self.scene, cursor=cursor, note=note, choice=choice, label=label, asks=asks)
+        said = self.scene.lesson if lesson is None else lesson
+        self.scene = replace(self.scene, cursor=cursor, note=note, choice=choice, label=label, asks=asks, lesson=said)
         self._widgets.show(self.scene.plan(*self.app.size), cursor, self._complete)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -1,4 +1,4 @@
-"""Output and dispatch steps of ``examples/lessons`` on a real PyTorch (CPU), a file a lesson.
+"""Output and dispatch steps of ``examples/training`` on a real PyTorch (CPU), a file a program.
 
 A record (``truth/formats/program_records.py``) has the ``output`` and the ``log``, nothing else.
 """
@@ -14,12 +14,12 @@ from truth import records
 from truth.formats.program_records import Record, file_text
 from truth.observers.dispatcher import steps_of, watched_dispatcher
 from truth.observers.runs import Run, in_new_thread
-from truth.programs import LESSONS
+from truth.programs import TRAINING
 
 
 def recorded(name: str) -> Record:
-    """The record of a lesson on PyTorch. RuntimeError if it fails there, or prints something else while watched."""
-    source = (LESSONS / f"{name}.py").read_text(encoding="utf-8")
+    """The record of one on PyTorch. RuntimeError if it fails there, or prints something else while watched."""
+    source = (TRAINING / f"{name}.py").read_text(encoding="utf-8")
     plain, watched = Run(torch, source), Run(torch, source)
     in_new_thread(plain.whole)
     with watched_dispatcher():
@@ -30,8 +30,8 @@ def recorded(name: str) -> Record:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """File and text of one lesson, or of all."""
+    """File and text of one of them, or of all."""
     torch.set_num_threads(1)
     release = torch.__version__.partition("+")[0]
-    for name in [part] if part else sorted(path.stem for path in LESSONS.glob("*.py")):
-        yield records.HERE / "lessons" / f"{name}.txt.gz", file_text(release, {name: recorded(name)})
+    for name in [part] if part else sorted(path.stem for path in TRAINING.glob("*.py")):
+        yield records.HERE / "training" / f"{name}.txt.gz", file_text(release, {name: recorded(name)})

@@ -1,4 +1,4 @@
-"""Lessons, as a learner would paste them: what they print and dispatch is what they did on PyTorch.
+"""Training loops, as a learner would paste them: what they print and dispatch is what they did on PyTorch.
 
 Numbers agree to a few digits: PyTorch's matrix products and vectorised functions round differently from machine to
 machine, and training carries that on.
@@ -16,13 +16,13 @@ from tests.model_runs import model_log
 from truth import records
 from truth.compare import difference
 from truth.observers.runs import Run, in_new_thread
-from truth.programs import LESSONS
+from truth.programs import TRAINING
 from truth.readable import log_texts
 
 pytestmark = pytest.mark.long
 
 NUMBER = re.compile(r"(-?\d+\.\d*(?:e[+-]\d+)?)")
-RECORDED = [pytest.param(name, marks=pytest.mark.record(f"lessons/{name}")) for name in records.lessons()]
+RECORDED = [pytest.param(name, marks=pytest.mark.record(f"training/{name}")) for name in records.training_loops()]
 
 
 def alike(ours: str, theirs: str) -> bool:
@@ -36,25 +36,25 @@ def alike(ours: str, theirs: str) -> bool:
 
 @functools.cache
 def ran(name: str) -> tuple[Run, list[str]]:
-    run = Run(model, (LESSONS / f"{name}.py").read_text(encoding="utf-8"))
+    run = Run(model, (TRAINING / f"{name}.py").read_text(encoding="utf-8"))
     log = in_new_thread(lambda: model_log(run))
     assert run.error is None, run.error
     return run, log_texts(log)
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_lesson_prints_what_it_printed_on_pytorch(name: str) -> None:
-    output, expected = ran(name)[0].output, records.lesson(name)["output"]
+def test_a_training_loop_prints_what_it_printed_on_pytorch(name: str) -> None:
+    output, expected = ran(name)[0].output, records.training_loop(name)["output"]
     assert alike(output, expected), f"PyTorch:\n{expected}\ndispatchviz:\n{output}"
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_lesson_takes_pytorchs_steps(name: str) -> None:
-    assert not (unlike := difference(name, log_texts(records.lesson(name)["log"]), ran(name)[1])), unlike
+def test_a_training_loop_takes_pytorchs_steps(name: str) -> None:
+    assert not (unlike := difference(name, log_texts(records.training_loop(name)["log"]), ran(name)[1])), unlike
 
 
-def test_every_lesson_was_recorded() -> None:
-    assert records.lessons() == sorted(path.stem for path in LESSONS.glob("*.py"))
+def test_every_training_loop_was_recorded() -> None:
+    assert records.training_loops() == sorted(path.stem for path in TRAINING.glob("*.py"))
 
 
 @pytest.mark.parametrize(

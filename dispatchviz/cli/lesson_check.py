@@ -1,0 +1,99 @@
+"""Whether a lesson holds: its program ends as it says, its stops are found, its questions can be asked, its assertions
+pass. What does not is told with the line of the file."""
+
+from __future__ import annotations
+
+import io
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import dispatchviz.testing
+from dispatchviz.explain.predictions.trace_predictions import prediction_at
+from dispatchviz.explain.sentences.english import counted
+from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
+from dispatchviz.lessons.stops import UnknownStopError, step_named
+from dispatchviz.program import Outcome, run
+from dispatchviz.trace import Trace
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What does not hold, and where in the lesson's file."""
+
+    line: int
+    text: str
+
+
+def checked(path: Path) -> tuple[list[str], bool]:
+    """A line that says what a lesson has, or one for each problem; whether all of it holds."""
+    lesson = read_lesson(path)
+    found = list(problems(lesson))
+    if found:
+        return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
+    questions = sum(passage.asks for passage in lesson.stops)
+    stops = counted(len(lesson.stops) - questions, "stop")
+    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, all of it holds"], True
+
+
+def run_lesson(lesson: Lesson) -> Outcome:
+    """Runs the program of a lesson and records it; nothing is printed."""
+    return run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program)
+
+
+def problems(lesson: Lesson) -> Iterator[Problem]:
+    """Everything that does not hold, in the order of the file as far as there is one."""
+    outcome = run_lesson(lesson)
+    yield from _end(lesson, outcome)
+    for passage in lesson.stops:
+        yield from _stop(outcome.trace, passage)
+    if not lesson.stops:
+        yield Problem(1, "there is no stop: a line such as # stop: z's Node")
+    yield from _assertions(lesson, outcome.trace)
+
+
+def _end(lesson: Lesson, outcome: Outcome) -> Iterator[Problem]:
+    name = type(outcome.error).__name__ if outcome.error is not None else ""
+    if name != lesson.raises:
+        meant = f"# raises: {lesson.raises}" if lesson.raises else "nothing is meant to be raised"
+        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but {meant}")
+
+
+def _ended(outcome: Outcome, name: str) -> str:
+    return f"raises {name}: {outcome.error}" if name else "ends well"
+
+
+def _stop(trace: Trace, passage: Passage) -> Iterator[Problem]:
+    try:
+        step = step_named(trace, passage.stop)
+    except UnknownStopError as error:
+        yield Problem(passage.line, str(error))
+        return
+    if passage.asks and prediction_at(trace, step) is None:
+        yield Problem(passage.line, f"step {step} answers no question: use # stop: {passage.stop}")
+
+
+def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
+    """What ``check`` says of the trace, and ``facts`` of PyTorch, here of the model."""
+    names = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
+    exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
+    if "check" not in names:
+        yield Problem(1, "there is no closing assertion: def check(trace): ...")
+    else:
+        try:
+            names["check"](trace)
+        except Exception as error:
+            yield _failed(lesson, error)
+    if "facts" in names:
+        outcome = run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: f"{lesson.assertions}facts()\n")
+        if outcome.error is not None:
+            yield _failed(lesson, outcome.error)
+
+
+def _failed(lesson: Lesson, error: BaseException) -> Problem:
+    """An assertion that does not hold, at its line in the lesson."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == str(lesson.path)]
+    said = str(error) or (own[-1].line or "" if own else "")
+    return Problem(own[-1].lineno or 1 if own else 1, f"{type(error).__name__}: {said}")

@@ -1,0 +1,97 @@
+"""``dispatchviz lesson [NAME]``, ``lesson new``, ``lesson check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FOLDER = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Lessons of your own: the .py files of this folder, by name.",
+)
+
+
+class Lessons(click.Group):
+    """Whatever is no subcommand is the name of a lesson."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            return "show", show, args
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    "lesson", cls=Lessons, invoke_without_command=True, subcommand_metavar="[NAME | new FILE | check [FILE]...]"
+)
+@FOLDER
+@click.pass_context
+def command(context: click.Context, folder: Path | None) -> None:
+    """Guided lessons: a short program, questions before answers, places to look at. NAME opens one; alone it lists all.
+
+    \b
+    new FILE         writes the beginning of a lesson of your own
+    check [FILE]...  runs lessons and tells what does not hold; without FILE all of them
+
+    \b
+    Examples:
+      dispatchviz lesson
+      dispatchviz lesson forum
+      dispatchviz lesson --folder examples/lessons forum
+      dispatchviz lesson check examples/lessons/forum.py
+    """
+    context.obj = folder
+    if context.invoked_subcommand is None:
+        from dispatchviz.cli.lesson_texts import listed
+        from dispatchviz.terminal_output import print_lines
+
+        print_lines(listed(folder))
+
+
+@click.command("show")
+@click.argument("name")
+@click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
+@click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
+@click.option("-o", "--output", metavar="FILE.md", type=click.Path(path_type=Path), help="Write a hand-out.")
+@click.pass_context
+def show(context: click.Context, name: str, plain: bool, present: bool, output: Path | None) -> int:
+    """Open a lesson; without a terminal its text is printed."""
+    from dispatchviz.cli.lesson_show import show_lesson
+    from dispatchviz.lessons.catalog import lesson_named
+
+    return show_lesson(lesson_named(name, context.obj), plain, present, output)
+
+
+@command.command("new")
+@click.argument("file", type=click.Path(path_type=Path))
+def new(file: Path) -> int:
+    """Write the beginning of a lesson to FILE; what is there is never overwritten."""
+    from dispatchviz.cli.lesson_texts import write_new
+    from dispatchviz.terminal_output import print_lines
+
+    write_new(file)
+    print_lines(
+        [f"{file} is a lesson to change.", f"  dispatchviz lesson {file}", f"  dispatchviz lesson check {file}"]
+    )
+    return 0
+
+
+@command.command("check")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.pass_context
+def check(context: click.Context, files: tuple[Path, ...]) -> int:
+    """Run lessons and tell what does not hold, with the line; exit status 1 if something does not."""
+    from dispatchviz.cli.lesson_check import checked
+    from dispatchviz.lessons.catalog import all_lessons
+    from dispatchviz.terminal_output import print_lines
+
+    holds = True
+    for path in files or all_lessons(context.obj):
+        lines, fine = checked(path)
+        print_lines(lines)
+        holds &= fine
+    return 0 if holds else 1

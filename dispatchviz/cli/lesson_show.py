@@ -1,0 +1,33 @@
+"""Opening a lesson: its program runs, then the stepper opens on it; where there is no terminal its text is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.lesson_texts import hand_out
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.lessons.guide import Guide
+from dispatchviz.lessons.lesson_file import Lesson
+from dispatchviz.terminal_output import print_lines
+from dispatchviz.tui.keymap import QUITS, Leaving
+from dispatchviz.tui.terminal.support import can_run
+
+
+def show_lesson(lesson: Lesson, plain: bool, present: bool, output: Path | None, leaving: Leaving = QUITS) -> int:
+    """Shows a lesson; returns the exit status. DispatchvizError if its program does not end as it should."""
+    outcome = run_lesson(lesson)
+    ended = type(outcome.error).__name__ if outcome.error is not None else ""
+    if ended != lesson.raises:
+        raise DispatchvizError(f"the program of the lesson {lesson.name} raised: {outcome.error_message or 'nothing'}")
+    guide = Guide(lesson, outcome.trace)
+    if output is not None:
+        output.write_text("\n".join([*hand_out(guide, outcome.trace), ""]), "utf-8")
+        print_lines([f"{output} written"])
+    elif plain or can_run() is not None:
+        print_lines(hand_out(guide, outcome.trace))
+    else:
+        from dispatchviz.tui.app import show
+
+        show(outcome.trace, guide.place.step, run_arguments=(), leaving=leaving, guide=guide, presenting=present)
+    return 0

@@ -1,0 +1,52 @@
+"""Which lessons there are: those that ship, in the order in which they are taught, and those in a teacher's folder."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from dispatchviz import shipped_examples
+from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+
+FOLDER = "lessons"
+"""Among the examples."""
+
+
+def shipped_lessons() -> tuple[Path, ...]:
+    """The files of the lessons that ship, in order."""
+    own = (each for each in shipped_examples.examples() if each.name.startswith(f"{FOLDER}/"))
+    return tuple(each.path for each in own)
+
+
+def lessons_in(folder: Path) -> tuple[Path, ...]:
+    """The files of a teacher's folder, by name. LessonError if it is none, or has none."""
+    if not folder.is_dir():
+        raise LessonError(f"{folder} is no folder with lessons")
+    found = tuple(sorted(path for path in folder.glob("*.py") if not path.name.startswith("_")))
+    if not found:
+        raise LessonError(f"there is no lesson in {folder}: a lesson is a .py file, dispatchviz lesson new makes one")
+    return found
+
+
+def all_lessons(folder: Path | None) -> tuple[Path, ...]:
+    """Those of a folder, without one those that ship."""
+    return shipped_lessons() if folder is None else lessons_in(folder)
+
+
+def lesson_named(name: str, folder: Path | None) -> Lesson:
+    """The lesson of a name, of a number in the order, or in a file. LessonError, with what there is, if none is."""
+    files = all_lessons(folder)
+    if name.endswith(".py") or "/" in name:
+        return read_lesson(Path(name))
+    if name.isdecimal() and 0 < int(name) <= len(files):
+        return read_lesson(files[int(name) - 1])
+    for path in files:
+        if path.stem == name:
+            return read_lesson(path)
+    raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, 3, 0.4)
+    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(names)}"

@@ -1,0 +1,60 @@
+"""A lesson beside the trace of its program: which step each passage is about, and where the reader is.
+
+A passage without a stop of its own is read where the one before it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.lessons.lesson_file import Lesson, Passage
+from dispatchviz.lessons.stops import step_named
+
+
+@dataclass(frozen=True)
+class Place:
+    """A passage and the step at which it is read."""
+
+    passage: Passage
+    step: int
+
+    @property
+    def asks(self) -> bool:
+        """The reader is asked for what the step tells."""
+        return self.passage.asks
+
+
+class Guide:
+    """The places of a lesson in the order of its file, and the one that the reader is at."""
+
+    def __init__(self, lesson: Lesson, trace: Trace, begin: int = 0) -> None:
+        """``begin`` is the step of passages before the first stop. UnknownStopError for a stop that is not there."""
+        self.lesson = lesson
+        self.places = tuple(_places(lesson, trace, begin))
+        self.at = 0
+
+    @property
+    def place(self) -> Place:
+        """Where the reader is."""
+        return self.places[self.at]
+
+    @property
+    def asked(self) -> frozenset[int]:
+        """The steps that are asked for before they are shown."""
+        return frozenset(place.step for place in self.places if place.asks)
+
+    def moved(self, forward: bool) -> Place | None:
+        """Goes on to the next place, or back to the one before; None if there is none."""
+        at = self.at + (1 if forward else -1)
+        if not 0 <= at < len(self.places):
+            return None
+        self.at = at
+        return self.place
+
+
+def _places(lesson: Lesson, trace: Trace, step: int) -> Iterator[Place]:
+    for passage in lesson.passages:
+        step = step_named(trace, passage.stop) if passage.stop else step
+        yield Place(passage, step)

@@ -1,0 +1,1 @@
+"""Tests of lessons: their form, their stops, the lessons that ship."""

@@ -1,0 +1,77 @@
+"""A lesson as a file: what is prose and what is program, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.lessons.lesson_file import LessonError, parse_lesson, read_lesson
+
+HERE = Path("here.py")
+
+SOURCE = """\
+# # A title
+#
+# What it is about,
+# in one paragraph.
+#
+#     code = 1
+
+import torch  # no prose
+
+x = torch.ones(2)  # neither
+# ## Predict
+# predict: call add
+# What is read after the answer.
+# ## Make
+# raises: ValueError
+
+def check(trace):
+    # no prose
+    assert trace
+
+raise ValueError
+"""
+
+
+def test_prose_and_program() -> None:
+    lesson = parse_lesson(SOURCE, HERE)
+    assert (lesson.name, lesson.title, lesson.raises) == ("here", "A title", "ValueError")
+    assert lesson.summary == "What it is about, in one paragraph."
+    first, asked = lesson.passages
+    assert first.text == "What it is about,\nin one paragraph.\n\n    code = 1"
+    assert (asked.phase, asked.stop, asked.asks, asked.line) == ("Predict", "call add", True, 12)
+    assert asked.text == "What is read after the answer."
+    assert lesson.stops == (asked,)
+
+
+def test_assertions_are_no_part_of_the_program_and_lines_keep_their_numbers() -> None:
+    lesson = parse_lesson(SOURCE, HERE)
+    lines = SOURCE.split("\n")
+    program, assertions = lesson.program.split("\n"), lesson.assertions.split("\n")
+    assert program[lines.index("raise ValueError")] == "raise ValueError"
+    assert "check" not in lesson.program
+    assert assertions[lines.index("def check(trace):")] == "def check(trace):"
+    assert "raise" not in lesson.assertions
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import torch\n", "here.py: a lesson begins with a title"),
+        ("# # A title\n# ## Guess\n", "here.py, line 2: there is no phase 'Guess'; the phases are Predict, Run, Inv"),
+        ("# # A title\n# ## Run\n# ## Predict\n", "here.py, line 3: Predict cannot come after Run; the order is Pre"),
+        ("# # A title\n# ## Run\n# ## Run\n", "here.py, line 3: Run cannot come after Run"),
+        ("# # A title\nx = (\n", "here.py, line 2: '(' was never closed"),
+    ],
+)
+def test_what_is_no_lesson(source: str, said: str) -> None:
+    with pytest.raises(LessonError) as raised:
+        parse_lesson(source, HERE)
+    assert str(raised.value).startswith(said)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LessonError, match="cannot read the lesson"):
+        read_lesson(tmp_path / "none.py")

@@ -1,0 +1,184 @@
+"""The lessons that ship: each holds, is true of PyTorch, is played to its end by readers who know all or nothing."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dispatchviz import shipped_examples
+from dispatchviz.cli.lesson_check import checked, problems, run_lesson
+from dispatchviz.cli.lesson_texts import NEW, hand_out
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.lessons.catalog import lesson_named, shipped_lessons
+from dispatchviz.lessons.guide import Guide
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.stops import FORMS
+from dispatchviz.tui.commands.guiding import rows
+from dispatchviz.tui.commands.moves import move
+from dispatchviz.tui.commands.predicting import answered, masked
+from dispatchviz.tui.session import Session, Update
+
+LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
+
+
+@cache
+def read(path: Path) -> tuple[Lesson, Trace]:
+    lesson = read_lesson(path)
+    return lesson, run_lesson(lesson).trace
+
+
+def session(path: Path) -> Session:
+    lesson, trace = read(path)
+    guide = Guide(lesson, trace)
+    found = Session(trace, guide.place.step, guide=guide)
+    found.cursor = masked(found, found.cursor)
+    return found
+
+
+def played(of: Session, right: bool) -> tuple[list[Prediction], list[str]]:
+    """What a reader is asked who goes on to the end, and what the lesson says at each place."""
+    asked, said = [], [_text(of)]
+    while of.guide is not None and of.guide.at + 1 < len(of.guide.places):
+        update = _shown(of, move(of, "resume"))
+        if update.asks is not None:
+            asked.append(update.asks)
+            assert of.cursor.at < update.asks.reveals, "the answer is not on the screen"
+            _shown(of, answered(of, update.asks, _choice(update.asks, right)))
+        assert of.cursor.at == of.guide.place.step
+        said.append(_text(of))
+    return asked, said
+
+
+def _shown(of: Session, update: Update) -> Update:
+    of.cursor = masked(of, update.cursor)
+    return update
+
+
+def _choice(asked: Prediction, right: bool) -> Choice:
+    return asked.right if right else next(choice for choice in asked.choices if choice != asked.right)
+
+
+def _text(of: Session) -> str:
+    return " ".join(" ".join(row.plain for row in rows(of, of.cursor)).split())
+
+
+@pytest.mark.parametrize("path", LESSONS)
+def test_a_lesson_holds(path: Path) -> None:
+    assert checked(path)[1], checked(path)[0]
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("path", LESSONS)
+def test_a_lesson_is_played_to_its_end(path: Path, right: bool) -> None:
+    of = session(path)
+    lesson, trace = read(path)
+    asked, said = played(of, right)
+    assert len(asked) == sum(passage.asks for passage in lesson.stops)
+    for passage, text in zip(lesson.passages, said, strict=True):
+        plain = " ".join(re.sub(r"`([^`]+)`", r"\1", passage.text).split())
+        assert plain in text
+    total = f"{len(asked) if right else 0} of {len(asked)} right" if asked else ""
+    assert of.asking.guesses.score(trace) == total
+    end = move(of, "resume").note
+    assert end is not None
+    assert "That was the lesson" in end.plain
+
+
+@pytest.mark.parametrize("path", LESSONS)
+def test_back_through_a_lesson_nothing_is_asked_again(path: Path) -> None:
+    of = session(path)
+    played(of, True)
+    assert of.guide is not None
+    for at in reversed(range(len(of.guide.places) - 1)):
+        update = _shown(of, move(of, "resume_back"))
+        assert (update.asks, of.guide.at) == (None, at)
+
+
+@pytest.mark.parametrize("path", LESSONS)
+def test_a_hand_out_has_all_of_a_lesson(path: Path) -> None:
+    lesson, trace = read(path)
+    text = "\n".join(hand_out(Guide(lesson, trace), trace))
+    assert all(" ".join(passage.text.split()) in " ".join(text.split()) for passage in lesson.passages)
+    program = [row for row in lesson.program.split("\n") if row and not row.startswith("#")]
+    assert all(row in text for row in program)
+    assert text.count("**Question") == sum(passage.asks for passage in lesson.stops)
+
+
+@pytest.mark.parametrize("path", LESSONS)
+def test_a_lesson_has_what_a_lesson_needs(path: Path) -> None:
+    lesson, _ = read(path)
+    assert lesson.title.count(" ") < 12
+    assert "def check(trace)" in lesson.assertions
+    assert "def facts()" in lesson.assertions, "what the prose says of PyTorch is asked of it"
+    assert any(passage.asks for passage in lesson.stops)
+    assert {"Predict", "Investigate", "Modify", "Make"} <= {passage.phase for passage in lesson.passages}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("path", LESSONS)
+def test_the_facts_of_a_lesson_are_pytorchs(path: Path) -> None:
+    pytest.importorskip("torch")
+    names: dict[str, object] = {}
+    exec(compile(read_lesson(path).assertions, str(path), "exec"), names)
+    facts = names["facts"]
+    assert callable(facts)
+    facts()
+
+
+def test_the_order_is_that_of_the_page_of_examples() -> None:
+    folder = shipped_examples.folder() / "lessons"
+    assert sorted(shipped_lessons()) == sorted(folder.glob("*.py"))
+    assert lesson_named("1", None).path == shipped_lessons()[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "said"),
+    [
+        (("# stop: y's Node", "# stop: q's Node"), "# stop: q's Node", '"q\'s Node" does not happen; there is x, y'),
+        (("# stop: y's Node", "# predict: y's Node in `x =`"), "# predict: y's Node in", "does not happen"),
+        (("# predict: call mul", "# predict: key set of mul"), "# predict: key set", "answers no question: use # stop"),
+        (("y = x * 2", "y = x * None"), "y = x * None", "the program raises TypeError"),
+        (("y = x * 2", "y = x * 2  # raises"), "", ""),
+        (('"AutogradCPU"', '"AutogradCUDA"'), "assert_subsequence", "AssertionError: pattern 0 of 2"),
+        (("def check(trace)", "def checks(trace)"), "# # The title", "there is no closing assertion"),
+    ],
+)
+def test_what_does_not_hold_is_told_with_its_line(
+    change: tuple[str, str], line: str, said: str, tmp_path: Path
+) -> None:
+    source = NEW.replace(*change)
+    found = list(problems(_written(source, tmp_path)))
+    if not said:
+        assert not found
+        return
+    assert [said in problem.text for problem in found].count(True) == 1, found
+    assert line in source.split("\n")[found[0].line - 1]
+
+
+def test_the_lesson_of_the_documentation_holds(tmp_path: Path) -> None:
+    [source] = re.findall(r"```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    path = tmp_path / "retain_graph.py"
+    path.write_text(source, "utf-8")
+    assert checked(path)[1], checked(path)[0]
+
+
+def test_the_documentation_has_every_name_of_a_stop() -> None:
+    text = DOCS.read_text("utf-8")
+    assert all(f"{form.written} `" in text or f"{form.written}`" in text for form in FORMS)
+    assert all(f"| {form.means} |" in text for form in FORMS)
+
+
+def test_a_check_prints_nothing_of_the_program(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert not list(problems(_written(NEW.replace("y = x * 2", "y = x * 2; print(y)"), tmp_path)))
+    assert capsys.readouterr() == ("", "")
+
+
+def _written(source: str, folder: Path) -> Lesson:
+    path = folder / "new.py"
+    path.write_text(source, "utf-8")
+    return read_lesson(path)
