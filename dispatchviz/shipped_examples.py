@@ -14,6 +14,8 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 FOLDER = "examples"
+LESSONS = "lessons"
+"""The folder of the lessons within."""
 
 _PACKAGE = Path(__file__).parent
 
@@ -65,6 +67,11 @@ def located(script: str) -> str:
     inner = _inner(script)
     shipped = folder() / inner if inner else None
     return str(shipped) if shipped and not os.path.exists(script) and shipped.is_file() else script
+
+
+def is_lesson(script: Path) -> bool:
+    """Whether a script that names an example is one of the lessons."""
+    return script.parent == Path(FOLDER, LESSONS) or script.parent == folder() / LESSONS
 
 
 def alternatives(script: str) -> str:

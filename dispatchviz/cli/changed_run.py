@@ -50,6 +50,7 @@ def _run(request: ChangedRequest) -> int:
             only=request.only,
             hashes=request.hashes,
             values=request.values,
+            rewritten=lambda text: request.text or text,
             changed=lambda tree: changed_program(tree, changes),
         )
     except DispatchvizError as error:

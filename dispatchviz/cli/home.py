@@ -12,7 +12,7 @@ from dispatchviz.cli.trace_folders import kept_files, places
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.render.console import Console
-from dispatchviz.shipped_examples import FOLDER, examples
+from dispatchviz.shipped_examples import FOLDER, examples, is_lesson, located
 from dispatchviz.tui.home.home_list import QUESTIONS, TRACE, Entry, Home, program_entries
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.home.home_rows import FIRST
@@ -85,6 +85,8 @@ def _shown(chosen: Chosen) -> tuple[str, str]:
     from dispatchviz.cli.input_source import trace_in
     from dispatchviz.screen import show
 
+    if is_lesson(Path(chosen.source)):
+        return _lesson(chosen)
     file = followed(chosen.source)
     trace = first_trace(file) if file else trace_in(chosen.source)
     if trace is None:
@@ -93,6 +95,18 @@ def _shown(chosen: Chosen) -> tuple[str, str]:
         show(trace, None, chosen.source, run_arguments=(), followed=file, leaving=GOES_HOME)
         return "", ""
     return trace.notice or f"{chosen.source}: nothing was recorded, so there are no steps to show", "hint"
+
+
+def _lesson(chosen: Chosen) -> tuple[str, str]:
+    """Opens a lesson that ships; says which one comes next."""
+    from dispatchviz.cli.lesson_show import show_lesson
+    from dispatchviz.lessons.catalog import lesson_after
+    from dispatchviz.lessons.lesson_file import read_lesson
+
+    lesson = read_lesson(Path(located(chosen.source)))
+    show_lesson(lesson, plain=False, present=False, output=None, leaving=GOES_HOME)
+    after = lesson_after(lesson)
+    return (f"The next lesson is {after}", "hint") if after else ("", "")
 
 
 def _run(chosen: Chosen) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.cli.lesson_texts import hand_out
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.terminal_output import print_lines
@@ -19,8 +20,9 @@ def show_lesson(lesson: Lesson, plain: bool, present: bool, output: Path | None,
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
     if ended != lesson.raises:
-        raise DispatchvizError(f"the program of the lesson {lesson.name} raised: {outcome.error_message or 'nothing'}")
-    guide = Guide(lesson, outcome.trace)
+        found = outcome.error_message or "it raised nothing"
+        raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
+    guide = Guide(lesson, outcome.trace, lesson_after(lesson))
     if output is not None:
         output.write_text("\n".join([*hand_out(guide, outcome.trace), ""]), "utf-8")
         print_lines([f"{output} written"])
@@ -29,5 +31,7 @@ def show_lesson(lesson: Lesson, plain: bool, present: bool, output: Path | None,
     else:
         from dispatchviz.tui.app import show
 
-        show(outcome.trace, guide.place.step, run_arguments=(), leaving=leaving, guide=guide, presenting=present)
+        again = (str(lesson.path),)
+
+        show(outcome.trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
     return 0

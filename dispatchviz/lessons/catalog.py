@@ -9,13 +9,10 @@ from pathlib import Path
 from dispatchviz import shipped_examples
 from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
 
-FOLDER = "lessons"
-"""Among the examples."""
-
 
 def shipped_lessons() -> tuple[Path, ...]:
     """The files of the lessons that ship, in order."""
-    own = (each for each in shipped_examples.examples() if each.name.startswith(f"{FOLDER}/"))
+    own = (each for each in shipped_examples.examples() if each.name.startswith(f"{shipped_examples.LESSONS}/"))
     return tuple(each.path for each in own)
 
 
@@ -45,6 +42,16 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
         if path.stem == name:
             return read_lesson(path)
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
+
+
+def lesson_after(lesson: Lesson) -> str:
+    """The name of the lesson that comes next where it is from; empty if none does."""
+    files = shipped_lessons()
+    if lesson.path not in files:
+        files = lessons_in(lesson.path.parent)
+    names = [path.stem for path in files]
+    at = names.index(lesson.name) + 1
+    return names[at] if at < len(names) else ""
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

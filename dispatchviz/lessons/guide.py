@@ -29,10 +29,11 @@ class Place:
 class Guide:
     """The places of a lesson in the order of its file, and the one that the reader is at."""
 
-    def __init__(self, lesson: Lesson, trace: Trace, begin: int = 0) -> None:
-        """``begin`` is the step of passages before the first stop. UnknownStopError for a stop that is not there."""
+    def __init__(self, lesson: Lesson, trace: Trace, after: str = "") -> None:
+        """``after`` is the lesson that comes next, if one does. UnknownStopError for a stop that is not there."""
         self.lesson = lesson
-        self.places = tuple(_places(lesson, trace, begin))
+        self.after = after
+        self.places = tuple(_places(lesson, trace))
         self.at = 0
 
     @property
@@ -54,7 +55,8 @@ class Guide:
         return self.place
 
 
-def _places(lesson: Lesson, trace: Trace, step: int) -> Iterator[Place]:
+def _places(lesson: Lesson, trace: Trace) -> Iterator[Place]:
+    step = 0
     for passage in lesson.passages:
         step = step_named(trace, passage.stop) if passage.stop else step
         yield Place(passage, step)

@@ -25,7 +25,8 @@ from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_named
 from .home_reader import home_with, read_home
 from .screens import SIZES, Reader
 
-FORUM = Chosen("examples/forum.py", "forum")
+FORUM = Chosen("examples/lessons/forum.py", "forum")
+SECOND, THIRD = (entry.name for entry in program_entries(examples())[1:3])
 
 
 def chosen(reader: Reader) -> str:
@@ -42,8 +43,8 @@ def test_the_first_screen_begins_with_the_founding_program(size: tuple[int, int]
     async def story(reader: Reader) -> None:
         assert len(reader.screen) == size[1]
         assert chosen(reader) == "forum"
-        assert reader.sees("Start here", "why AutogradCUDA is in the key set", "dispatchviz run examples/forum.py")
-        assert reader.sees("One idea each", "broadcast", "Enter open", "? help", "q quit")
+        assert reader.sees("Start here", "why AutogradCUDA runs first", "dispatchviz lesson forum")
+        assert reader.sees("Lessons", SECOND, "Enter open", "? help", "q quit")
 
     assert read_home(story, size=size) is None
 
@@ -89,15 +90,15 @@ def test_the_list_is_moved_in_by_rows_pages_and_groups() -> None:
         await reader.press("up", "N")
         assert chosen(reader) == "forum", "the first row is the first"
         await reader.press("down", "n")
-        assert chosen(reader) == "no_grad"
+        assert chosen(reader) == THIRD
         await reader.press("tab")
-        assert chosen(reader) == "forum", "the first lesson"
+        assert chosen(reader) == "forum", "the program without the lesson"
         await reader.press("tab")
         assert chosen(reader) == "add"
         await reader.press("tab")
         assert chosen(reader) == "convnet"
         await reader.press("shift+tab", "shift+tab", "shift+tab")
-        assert chosen(reader) == "broadcast"
+        assert chosen(reader) == SECOND
         await reader.press("G")
         assert chosen(reader) == "run"
         await reader.press("tab")
@@ -129,21 +130,21 @@ def test_keys_typed_at_once_are_answered_in_their_order() -> None:
 
 def test_a_click_chooses_a_row_and_a_click_on_that_opens_it() -> None:
     async def story(reader: Reader) -> None:
-        (y,) = [y for y, row in enumerate(reader.screen) if "no_grad " in row]
+        (y,) = [y for y, row in enumerate(reader.screen) if f"{SECOND} " in row]
         await reader.pilot.click(offset=(10, y))
-        assert chosen(reader) == "no_grad"
-        (title,) = [y for y, row in enumerate(reader.screen) if "One idea each" in row]
+        assert chosen(reader) == SECOND
+        (title,) = [y for y, row in enumerate(reader.screen) if "Lessons" in row]
         await reader.pilot.click(offset=(10, title))
-        assert chosen(reader) == "no_grad"
+        assert chosen(reader) == SECOND
         await reader.pilot.click(offset=(10, y))
 
-    assert read_home(story) == Chosen("examples/no_grad.py", "no_grad")
+    assert read_home(story) == Chosen(f"examples/lessons/{SECOND}.py", SECOND)
 
 
 def test_the_text_of_a_program_is_shown_without_running_it() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("v")
-        assert reader.sees("examples/forum.py (Esc or q closes)", "6  z = torch.add(x, y)")
+        assert reader.sees("examples/lessons/forum.py (Esc or q closes)", "z = torch.add(x, y)")
         await reader.press("q")
         assert chosen(reader) == "forum"
         await reader.press("G", "v")
@@ -155,8 +156,8 @@ def test_the_text_of_a_program_is_shown_without_running_it() -> None:
 def test_the_command_line_that_does_the_same_is_copied() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("y")
-        assert reader.sees("Copied: dispatchviz run examples/forum.py")
-        assert reader.app.clipboard == "dispatchviz run examples/forum.py"
+        assert reader.sees("Copied: dispatchviz lesson forum")
+        assert reader.app.clipboard == "dispatchviz lesson forum"
 
     read_home(story)
 
@@ -191,7 +192,7 @@ def test_a_filter_is_seen_and_follows_what_is_typed() -> None:
 def test_leaving_a_filter_shows_what_was_there_before() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("n", "slash", *"gpt", "escape")
-        assert chosen(reader) == "broadcast"
+        assert chosen(reader) == SECOND
         assert not reader.sees("filter:")
 
     read_home(story)
@@ -419,7 +420,7 @@ def test_the_keys_of_vim_go_through_the_list() -> None:
         assert chosen(reader) == "forum"
         reader.app.use_keymap("vim")
         await reader.press("j", "j", "k")
-        assert chosen(reader) == "broadcast"
+        assert chosen(reader) == SECOND
         await reader.press("ctrl+f", "ctrl+b", "g", "K")
         assert reader.sees("dispatchviz keys:")
         await reader.press("escape", "question_mark")
@@ -464,9 +465,9 @@ def test_the_cursor_stays_on_its_entry_when_rows_come() -> None:
 
 def test_a_wide_screen_shows_what_the_chosen_row_is_about() -> None:
     async def story(reader: Reader) -> None:
-        assert reader.sees("─ examples/forum.py ─", "6  z = torch.add(x, y)")
+        assert reader.sees("─ examples/lessons/forum.py ─", "z = torch.add(x, y)")
         await reader.press("n")
-        assert reader.sees("─ examples/broadcast.py ─")
+        assert reader.sees(f"─ examples/lessons/{SECOND}.py ─")
         await reader.press("G")
         assert reader.sees("─ run ─", "train.py")
         await reader.pilot.resize_terminal(100, 30)

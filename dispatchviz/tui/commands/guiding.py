@@ -31,8 +31,9 @@ def _end(session: Session, guide: Guide) -> Line:
     """What is said behind the last place."""
     score = session.asking.guesses.score(session.trace)
     answers = f" Your answers: {score}." if score else ""
+    after = f" Next: dispatchviz lesson {guide.after}." if guide.after else ""
     back = key_of(BACK).first
-    return line((f" That was the lesson.{answers}", "good"), (f"  {back} goes back through it", "dim"))
+    return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))
 
 
 def rows(session: Session, cursor: Cursor) -> tuple[Line, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dispatchviz.shipped_examples import Example
+from dispatchviz.shipped_examples import Example, is_lesson
 from dispatchviz.tui.text.styled_line import Line, line
 
 PROGRAM, TRACE, QUESTION = "program", "trace", "question"
@@ -121,7 +121,8 @@ def program_entries(examples: Iterable[Example]) -> tuple[Entry, ...]:
 def _program(example: Example, group: str) -> Entry:
     script = example.script
     name = example.name.rpartition("/")[2]
-    return Entry(PROGRAM, script, group, name, example.shows, f"dispatchviz run {script}")
+    command = f"dispatchviz lesson {name}" if is_lesson(example.path) else f"dispatchviz run {script}"
+    return Entry(PROGRAM, script, group, name, example.shows, command)
 
 
 def _question(name: str, behind: str, shows: str) -> Entry:

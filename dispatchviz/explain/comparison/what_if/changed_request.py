@@ -31,6 +31,8 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     values: bool
     save: str
     """The file for the trace."""
+    text: str = ""
+    """What runs of a file that has more lines: of a lesson its program; empty if all of it does."""
 
     def encoded(self) -> str:
         """As text, whatever is in it: an argument may be no UTF-8."""
@@ -49,7 +51,7 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
     DispatchvizError if the program is not there to be run, or is another one by now.
     """
     header = trace.header
-    kind, program = _program(trace, run_arguments)
+    kind, program, text = _program(trace, run_arguments)
     if header.remarks:
         raise DispatchvizError(f"the trace has only a part of the run ({header.remarks[0]}): nothing to compare with")
     return ChangedRequest(
@@ -62,22 +64,30 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
         hashes=len(trace.steps_of(ev.ResultHashed)) > 0,
         values=len(trace.steps_of(ev.NumbersRecorded)) > 0,
         save=save,
+        text=text,
     )
 
 
-def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file", "code", "module"], str]:
+def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file", "code", "module"], str, str]:
+    """How the program is run, what is run, and the text of it that is, if the file has more."""
     name, text = trace.header.program, trace.header.sources.get(trace.header.program, "")
     if name == STDIN:
         raise DispatchvizError("the program came from standard input: there is no file that could be run again")
     if name == STRING:
-        return "code", text
+        return "code", text, ""
     file = located(name)
     if not os.path.isfile(file):
         raise DispatchvizError(f"there is no file {name} here that could be run again")
-    if _text(file).splitlines() != text.splitlines():
+    own, lines = _text(file).splitlines(), text.splitlines()
+    if not _is_left(lines, own):
         raise DispatchvizError(f"{name} is not what it was when it was recorded: run it again first")
     module = _module(run_arguments, len(trace.header.arguments))
-    return ("module", module) if module else ("file", name)
+    return ("module", module, "") if module else ("file", name, "" if lines == own else text)
+
+
+def _is_left(lines: Sequence[str], of: Sequence[str]) -> bool:
+    """Whether lines are those of a file with some left blank, and none at its end."""
+    return len(lines) <= len(of) and all(line in ("", other) for line, other in zip(lines, of, strict=False))
 
 
 def _text(file: str) -> str:
