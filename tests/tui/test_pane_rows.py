@@ -6,6 +6,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.testing import event
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -23,6 +24,7 @@ from dispatchviz.tui.layout.pane_layout import (
 )
 from dispatchviz.tui.panes import engine_pane
 from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.tui.panes.calls_pane import whole_rows
 from dispatchviz.tui.panes.pane_list import PANES as TITLED
 from dispatchviz.tui.panes.pane_list import rows_of
 from dispatchviz.tui.text.line_fitting import from_cell, wrap
@@ -73,6 +75,17 @@ def test_the_calls_with_their_roles() -> None:
         "your code", "binding", "dispatcher", "autograd kernel", "dispatcher", "backend kernel"
     ]  # fmt: skip
     assert rows[-1].startswith("▶")
+
+
+@pytest.mark.parametrize("width", [44, 80, 120])
+def test_the_printed_stack_has_every_file_with_all_its_folders_and_the_pane_its_name(width: int) -> None:
+    trace = example("forum.py")
+    frames = [frame for frame in whole_stack(trace, below(trace)) if frame.file]
+    for exact in (True, False):
+        rows = whole_rows(trace, below(trace), width, exact=exact)
+        said = "".join(part.plain.strip() for row in rows for part in wrap(row, width))
+        assert all((frame.file if exact else frame.file.rpartition("/")[2]) in said for frame in frames), exact
+        assert ("…" in said) == (not exact)
 
 
 def test_the_tensors_of_a_call() -> None:
