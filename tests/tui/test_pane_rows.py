@@ -99,10 +99,31 @@ def test_the_tensors_of_a_call() -> None:
 def test_the_structured_kernel() -> None:
     trace = example("forum.py")
     rows = shown(STRUCTURED, trace, step(trace, ev.OutputAllocated, within=below(trace)), 120)
-    assert [row.split()[0] for row in rows if not row.startswith("    ")] == ["structured", "meta", "▶", "impl"]
+    parts = rows[: rows.index("classes, each below its base")]
+    assert [row.split()[0] for row in parts if not row.startswith("    ")] == ["structured", "meta", "▶", "impl"]
     assert "structured_add_Tensor::meta" in rows[1]
-    assert rows[2].endswith("[2, 2] float32  a new tensor")
-    assert "structured_ufunc_add_CUDA::impl" in rows[-1]
+    assert rows[2].strip() == "calls build_borrowing_binary_op"
+    assert rows[3].endswith("[2, 2] float32  a new tensor")
+    assert "structured_ufunc_add_CUDA::impl" in parts[-1]
+
+
+def test_the_classes_of_a_structured_kernel_are_below_it() -> None:
+    """Those of its own key, with what the other two forms do in place of what this one does."""
+    trace = traced("import torch\nx = torch.ones(2)\nx.add_(1)\n")
+    at = step(trace, event(ev.ImplEntered, function="structured_ufunc_add_CPU::impl"))
+    rows = shown(STRUCTURED, trace, at, 120)
+    start = rows.index("classes, each below its base")
+    assert rows[start - 1].strip() == "calls add_stub"
+    tree = [row.split("  ")[0].strip() if "●" not in row else row for row in map(str.lstrip, rows[start + 1 :])]
+    assert [row.lstrip("├└ ") for row in tree if "●" not in row] == [
+        "at::impl::MetaBase", "at::TensorIteratorBase", "at::meta::structured_add_Tensor",
+        "at::native::structured_ufunc_add_CPU", "structured_ufunc_add_CPU_functional", "structured_ufunc_add_CPU_out",
+    ]  # fmt: skip
+    [own] = [row for row in rows if row.startswith("●")]
+    assert own.split() == [
+        *("●", "├", "structured_ufunc_add_CPU_inplace"),
+        *("add_.Tensor:", "check_inplace(outputs_[i],", "sizes,", "options)"),
+    ]
 
 
 def test_the_engine_between_two_nodes() -> None:
