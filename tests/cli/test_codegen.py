@@ -232,8 +232,13 @@ def test_the_text_of_a_file_is_shown_alone() -> None:
     [
         (
             ("add", "--file", "VariableType_3.cpp"),
-            "nothing of aten::add.Tensor into 'VariableType_3.cpp'; it does into:",
+            "nothing of aten::add.Tensor into 'VariableType_3.cpp', did you mean VariableType_2.cpp? it does into:",
         ),
+        (
+            ("add_", "--file", "ADInplaceOrView"),
+            "did you mean ADInplaceOrViewType_0.cpp? it does into: python_variable",
+        ),
+        (("add_", "--file", "zzz"), "into 'zzz'; it does into: python_variable_methods.cpp"),
         (("xlogy.Tensor", "--file", "VariableType"), "dispatchviz codegen xlogy.Tensor --real shows them"),
         (("add", "--file", "x", "--structured"), "--structured is shown alone, without --file"),
     ],

@@ -133,8 +133,10 @@ class Library:
         return self._data[section.offset : section.offset + section.size]
 
     def addresses(self, pattern: str) -> dict[int, str]:
-        """Where code finds the functions and variables whose names, as the compiler writes them, match: they themselves,
-        the cells with their addresses, the jumps through those. With their plain names."""
+        """Where code finds the functions and variables whose names, as the compiler writes them, match.
+
+        These are they themselves, the cells with their addresses, the jumps through those; with their plain names.
+        """
         own = {address: name for name, address in self._symbols(".symtab", ".strtab") if address}
         dynamic = [name for name, _ in self._symbols(".dynsym", ".dynstr")]
         cells = {at: dynamic[symbol] for at, symbol in self._cells()}
