@@ -55,7 +55,7 @@ def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
         await reader.press("enter")
         assert reader.sees("python_torch_functions_2.cpp: PyTorch 2.13.0 for aten::add.Tensor", "HANDLE_TH_ERRORS")
         await reader.press("q", "q")
-        assert reader.sees("Generated code of aten::add.Tensor", "K: its structured kernel")
+        assert reader.sees("Generated code of aten::add.Tensor", "(f files, K classes, Esc or q closes)")
         await reader.press("K")
         assert reader.sees("Structured kernel of add.Tensor, add_.Tensor, add.out", "└ at::TensorIteratorBase")
         await reader.press("G")

@@ -35,13 +35,11 @@ def class_tree(family: Family, console: Console) -> Iterator[str]:
     rows = [(branch.lines, branch.of) for branch in class_branches(family)]
     widest = max(len(branch) + len(each.name) for branch, each in rows)
     for branch, each in rows:
-        file = each.file.rpartition("/")[2] if each.form else each.file.removeprefix("build/aten/src/")
-        said = "".join(member.name for member in each.members if member.name in ("meta", "impl"))
-        line = f"  {branch}{console.styled(each.name, 'bold')}"
-        room = widest + 2 - len(branch) - len(each.name)
-        if len(branch) + len(each.name) + room + len(file) + 2 > console.width:
-            room = 2
-        yield f"{line}{'':{room}}{console.styled(file, 'cyan')}" + (f"  {said}" if said else "")
+        file = each.file.rpartition("/")[2]
+        said = "".join(f"  {member.name}" for member in each.members if member.name in ("meta", "impl"))
+        fits = 2 + widest + 2 + len(file) + len(said) <= console.width
+        room = widest + 2 - len(branch) - len(each.name) if fits else 2
+        yield f"  {branch}{console.styled(each.name, 'bold')}{'':{room}}{console.styled(file, 'cyan')}{said}"
 
 
 def structured_lines(family: Family, console: Console) -> Iterator[str]:

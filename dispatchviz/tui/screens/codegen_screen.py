@@ -43,8 +43,8 @@ class CodegenView(TextView):
     ]
 
     def __init__(self, operator: str, files: bool, structured: bool, palette: Palette) -> None:
-        more = f"{FILES}: torchgen's files, " if files else ""
-        more += f"{CLASSES}: its structured kernel, " if structured else ""
+        more = f"{FILES} files, " if files else ""
+        more += f"{CLASSES} classes, " if structured else ""
         super().__init__(f"Generated code of {operator} ({more}Esc or q closes)", palette)
         self._operator = operator
 
