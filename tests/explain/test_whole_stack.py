@@ -175,3 +175,23 @@ def test_of_a_native_function_the_header_is_not_where_it_is_written() -> None:
     assert "generated, declared in" not in found["torch.sum(x)"]
     assert "by hand, declared in" in found["torch.sum(x)"]
     assert "generated, declared in" in found["torch.view_copy(x, (2,), out=y)"]
+
+
+def test_lines_of_a_kernel_in_python_stand_within_it() -> None:
+    trace = traced(OWN)
+    at = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor"), within=line(trace, 8))
+    for frames in (call_stack(trace, at), whole_stack(trace, at)):
+        shown = [frame.title for frame in frames]
+        assert shown[0] == "y = torch.ops.mine.twice(x)"
+        assert shown.index("<lambda>") + 1 == next(n for n, title in enumerate(shown) if "lambda x: x * 2" in title)
+
+
+def test_lines_of_a_hook_stand_within_the_engine() -> None:
+    trace = traced(
+        "import torch\nx = torch.ones(2, requires_grad=True)\nz = x * x\n"
+        "def hook(grad):\n    return grad + 1\nz.register_hook(hook)\nz.sum().backward()\n"
+    )
+    at = step(trace, event(ev.Dispatched, operator="aten::add.Tensor"))
+    shown = [frame.title for frame in whole_stack(trace, at)]
+    assert shown[0] == "z.sum().backward()"
+    assert shown.index("THPEngine_run_backward") < shown.index("hook: return grad + 1") < len(shown) - 1

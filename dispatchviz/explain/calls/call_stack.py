@@ -60,9 +60,13 @@ of the operators that have an entry here."""
 
 
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
-    """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
+    """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame.
+
+    The program's own stand where they were entered: those of a hook are within the Node that runs it.
+    """
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    return (*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event)))
+    found = [*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event))]
+    return tuple(sorted(found, key=lambda frame: frame.seq))
 
 
 def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:
