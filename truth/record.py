@@ -59,6 +59,7 @@ RECORDERS = {
     "dispatch_registrations": Recorder("refused registrations, random sequences of them", TORCH, "30 s"),
     "registration_histories": Recorder("random histories of registrations", TORCH, "30 s"),
     "native_files": Recorder("source files of meta and impl functions", f"{TORCH} for Linux on x86-64", "2 min"),
+    "native_calls": Recorder("stubs and iterators of meta and impl functions", f"{TORCH} for Linux on x86-64", "20 s"),
     "stack_contents": Recorder("tags and values on the stacks of boxed calls", f"{TORCH}, g++", "20 s"),
     "backtraces": Recorder("C++ backtraces of calls", f"{TORCH} for Linux on x86-64, gdb", "30 s"),
     "key_layouts": Recorder("key sets of past releases", "DispatchKey.h of a release", "1 s", "[RELEASE=]HEADER"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.explain.cells.operators.operator_names import Found
     from dispatchviz.explain.codegen.codegen_card import CodegenCard
+    from dispatchviz.explain.codegen.structured_classes import Family
     from dispatchviz.explain.codegen.torchgen_texts import Real
     from dispatchviz.render.console import Console
 
@@ -22,6 +23,7 @@ OPTIONS = (
     Option(
         "structured", "--structured", "Alone: the classes of its structured kernel, and how its three entries differ."
     ),
+    Option("output", "-o", "With --structured: draws the classes: .svg, .png, .pdf or .dot.", "FILE"),
     Option("plain", "--plain", "No colours."),
     BUILD,
     JSON,
@@ -33,6 +35,7 @@ def run(
     real: bool,
     file: str | None,
     structured: bool,
+    output: str | None,
     plain: bool,
     build: str | None,
     as_json: bool,
@@ -50,14 +53,14 @@ def run(
       dispatchviz codegen add
       dispatchviz codegen add --file VariableType
       dispatchviz codegen add --structured
+      dispatchviz codegen add --structured -o classes.svg
       dispatchviz codegen AddBackward0
     """
-    others = {"--json": as_json, "--real": real, "--build": build is not None, "--file": file is not None}
-    if structured and any(others.values()):
-        given = next(option for option in others if others[option])
-        raise DispatchvizError(f"--structured is shown alone, without {given}")
+    _check_together(structured, output, {"--real": real, "--build": build is not None, "--file": file is not None})
+    if output is not None:
+        return _draw(operator, output)
     if as_json:
-        looking_up.print_json(_json(real, file, build, operator))
+        looking_up.print_json(_family(operator)[1] if structured else _json(real, file, build, operator))
         return 0
     from dispatchviz.render.console import Console, terminal
 
@@ -79,19 +82,47 @@ def _json(real: bool, file: str | None, build: str | None, operator: str | None)
 
 def structured_lines(console: Console, operator: str | None) -> Iterator[str]:
     """The text of ``--structured``. DispatchvizError for an operator whose kernels are not structured."""
-    from dispatchviz.explain.codegen.structured_classes import family_of
     from dispatchviz.render.cards import structured_text
+
+    op, family, found = _family(operator)
+    yield console.heading(op.name) + f"  of the family {', '.join(family.operators.values())}"
+    yield from structured_text.structured_lines(family, console)
+    yield from looking_up.remark_lines(found, console)
+
+
+def _check_together(structured: bool, output: str | None, others: dict[str, bool]) -> None:
+    """DispatchvizError for options that do not go with ``--structured``, and for the one that is for it."""
+    if not structured:
+        if output is not None:
+            raise DispatchvizError("-o is for --structured, which is not given: it draws the classes")
+        return
+    if any(others.values()):
+        given = next(option for option in others if others[option])
+        raise DispatchvizError(f"--structured is shown alone, without {given}")
+
+
+def _draw(operator: str | None, output: str) -> int:
+    """Writes the picture of the classes."""
+    from dispatchviz.render.graph.structured_picture import render
+
+    render(_family(operator)[1], output)
+    return 0
+
+
+def _family(operator: str | None) -> tuple[OperatorEntry, Family, Found]:
+    """An operator with the family of its structured kernel. DispatchvizError if it has none."""
+    from dispatchviz.explain.codegen.structured_classes import family_of
 
     op, _, found = _operator("cuda", operator)
     family = family_of(op.name.removeprefix("aten::"))
     if family is None:
+        others = (name.removeprefix("aten::") for name in found.others)
+        one = next((name for name in others if family_of(name)), "add")
         raise DispatchvizError(
             f"{op.name} has no structured kernel that dispatchviz knows: its entry has neither "
-            "structured: nor structured_delegate: (dispatchviz codegen add --structured shows one that has)"
+            f"structured: nor structured_delegate: (dispatchviz codegen {one} --structured shows one that has)"
         )
-    yield console.heading(op.name) + f"  of the family {', '.join(family.operators.values())}"
-    yield from structured_text.structured_lines(family, console)
-    yield from looking_up.remark_lines(found, console)
+    return op, family, found
 
 
 def lines(

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
 from dispatchviz.explain.sentences.rules.event_rules import rule
 from dispatchviz.program import run
 from truth.observers.elf_symbols import Library
 from truth.programs import PROGRAMS
+from truth.recorders.native_calls import calls
 from truth.recorders.native_files import files_by_function, library, lines
 
 pytestmark = pytest.mark.torch
@@ -70,6 +72,13 @@ def test_the_table_of_meta_and_impl_functions_is_the_library_s() -> None:
     assert len(found) > 500
     assert {name: structured_file(name) for name in found} == found
     assert all(": " in line for line in lines(found))
+
+
+def test_what_meta_and_impl_functions_call_is_in_their_code() -> None:
+    found = calls()
+    assert len(found) > 300
+    assert {name: set(native_calls(name)) for name in found} == found
+    assert native_calls("structured_mm_out_cpu::impl") == ()
 
 
 def test_torchgen_writes_the_impl_of_add() -> None:

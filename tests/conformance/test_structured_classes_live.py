@@ -211,3 +211,17 @@ def test_the_functions_beside_the_classes_do_what_is_said() -> None:
     assert set(helpers(DEFAULT)) == set(HELPERS) - {"resize_out"}
     assert "at::empty(" in helpers(DEFAULT)["create_out"]
     assert "at::empty_strided(" in helpers(DEFAULT)["create_out"]
+
+
+def test_a_stub_has_a_function_for_each_device_and_each_instruction_set() -> None:
+    """What ``STUB`` says."""
+    header = (INCLUDE / "native/DispatchStub.h").read_text()
+    assert "A\n// DispatchStub contains a table of function pointers" in header
+    assert "REGISTER_DISPATCH(stub, &kernel);" in header
+    for device in ("cpu", "cuda", "mps"):
+        assert re.search(rf"void\*>? {device}_dispatch_ptr", header)
+    for capability in ("DEFAULT", "AVX2", "AVX512"):
+        assert re.search(rf"^  {capability} = \d,", header, re.MULTILINE)
+    assert "the fastest available kernel is chosen" in header
+    loops = (INCLUDE / "native/cpu/Loops.h").read_text()
+    assert all(f"void {loop}(TensorIteratorBase& iter" in loops for loop in ("cpu_kernel", "cpu_kernel_vec"))

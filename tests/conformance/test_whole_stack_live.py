@@ -12,6 +12,7 @@ import pytest
 
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.explain.calls.binding_frames import called_api, methods, out_variant, pytorch_signature, variants
+from dispatchviz.explain.calls.call_stack import NATIVE, Frame
 from dispatchviz.explain.calls.engine_frames import CALLS_NODE
 from dispatchviz.explain.calls.kernel_frames import native_function
 from dispatchviz.explain.calls.whole_stack import (
@@ -178,6 +179,8 @@ def test_wrappers_call_the_native_functions_that_torchgen_says() -> None:
                 seen += 1
                 assert found[0] == f"at::native::{kernel.kernel}", (name, key)
                 assert f" {kernel.kernel}(" in (INCLUDE / found[1].removeprefix("build/aten/src/")).read_text("utf-8")
+                written = "generated" if "generated" in function.tags else "by hand"
+                assert Frame(*found, 0, NATIVE).written == f"{written}, declared in", (name, key)
     assert seen > 500
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import binding_file, entry_point
 from dispatchviz.explain.sentences.rules.event_rules import rule
@@ -52,3 +53,17 @@ def test_generated_files_are_given_with_their_part() -> None:
 def test_the_files_of_bindings(function: str, file: str) -> None:
     event = ev.BindingEntered(0, None, function, "THPVariable_x", "", 1, (), "")
     assert binding_file(event).rpartition("/")[2] == file
+
+
+@pytest.mark.parametrize(
+    ("function", "called"),
+    [
+        ("structured_add_Tensor::meta", ("build_borrowing_binary_op",)),
+        ("structured_ufunc_add_CPU::impl", ("add_stub",)),
+        ("structured_sum_out::impl", ("sum_stub",)),
+        ("structured_mm::meta", ()),
+        ("structured_ufunc_add_CUDA::impl", ()),
+    ],
+)
+def test_what_structured_functions_call(function: str, called: tuple[str, ...]) -> None:
+    assert native_calls(function) == called

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.call_stack import NATIVE, call_stack
 from dispatchviz.explain.calls.folded_frames import folded
 from dispatchviz.explain.calls.whole_stack import called_below, whole_stack
 from dispatchviz.testing import event
@@ -156,3 +156,42 @@ def test_a_folded_stack_has_the_same_ends_and_loses_no_frame() -> None:
         assert sum(counts) == len(whole)
         assert fold[-1:] == whole[-1:]
         assert len(fold) <= len(whole)
+
+
+def test_a_folded_row_keeps_what_is_said_of_its_frames() -> None:
+    trace = traced(OWN)
+    [kernel] = [at for at in trace.steps_of(ev.KernelEntered) if "<lambda>" in str(trace[at])]
+    rows = [frame for frame in folded(whole_stack(trace, kernel)) if " frames, " in frame.title]
+    assert [frame.note for frame in rows] == ["the Stack: Tensor x"] * 2
+
+
+def test_of_a_native_function_the_header_is_not_where_it_is_written() -> None:
+    """torchgen writes the header, and few of the functions that it declares."""
+    found = {
+        statement: [f.written for at in range(len(trace)) for f in whole_stack(trace, at) if f.role == NATIVE]
+        for statement in ("torch.sum(x)", "torch.view_copy(x, (2,), out=y)")
+        for trace in [traced(f"import torch\nx, y = torch.ones(2), torch.empty(2)\n{statement}\n")]
+    }
+    assert "generated, declared in" not in found["torch.sum(x)"]
+    assert "by hand, declared in" in found["torch.sum(x)"]
+    assert "generated, declared in" in found["torch.view_copy(x, (2,), out=y)"]
+
+
+def test_lines_of_a_kernel_in_python_stand_within_it() -> None:
+    trace = traced(OWN)
+    at = step(trace, event(ev.Dispatched, operator="aten::mul.Tensor"), within=line(trace, 8))
+    for frames in (call_stack(trace, at), whole_stack(trace, at)):
+        shown = [frame.title for frame in frames]
+        assert shown[0] == "y = torch.ops.mine.twice(x)"
+        assert shown.index("<lambda>") + 1 == next(n for n, title in enumerate(shown) if "lambda x: x * 2" in title)
+
+
+def test_lines_of_a_hook_stand_within_the_engine() -> None:
+    trace = traced(
+        "import torch\nx = torch.ones(2, requires_grad=True)\nz = x * x\n"
+        "def hook(grad):\n    return grad + 1\nz.register_hook(hook)\nz.sum().backward()\n"
+    )
+    at = step(trace, event(ev.Dispatched, operator="aten::add.Tensor"))
+    shown = [frame.title for frame in whole_stack(trace, at)]
+    assert shown[0] == "z.sum().backward()"
+    assert shown.index("THPEngine_run_backward") < shown.index("hook: return grad + 1") < len(shown) - 1

@@ -13,7 +13,7 @@ from truth.programs import EXPRESSIONS, PROGRAMS, SUBJECTS
 from truth.recorders import key_layouts
 
 TESTS = Path(__file__).parents[1]
-WRITE_DATA_OF_THE_PACKAGE = {"native_files", "key_layouts"}
+WRITE_DATA_OF_THE_PACKAGE = {"native_files", "native_calls", "key_layouts"}
 
 
 @pytest.mark.parametrize("subject", [pytest.param(s, marks=pytest.mark.record(f"programs/{s}")) for s in SUBJECTS])

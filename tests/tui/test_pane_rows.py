@@ -6,6 +6,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.whole_stack import whole_stack
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.testing import event
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -23,6 +24,7 @@ from dispatchviz.tui.layout.pane_layout import (
 )
 from dispatchviz.tui.panes import engine_pane
 from dispatchviz.tui.panes.bars.header_bar import header_rows
+from dispatchviz.tui.panes.calls_pane import whole_rows
 from dispatchviz.tui.panes.pane_list import PANES as TITLED
 from dispatchviz.tui.panes.pane_list import rows_of
 from dispatchviz.tui.text.line_fitting import from_cell, wrap
@@ -75,6 +77,17 @@ def test_the_calls_with_their_roles() -> None:
     assert rows[-1].startswith("▶")
 
 
+@pytest.mark.parametrize("width", [44, 80, 120])
+def test_the_printed_stack_has_every_file_with_all_its_folders_and_the_pane_its_name(width: int) -> None:
+    trace = example("forum.py")
+    frames = [frame for frame in whole_stack(trace, below(trace)) if frame.file]
+    for exact in (True, False):
+        rows = whole_rows(trace, below(trace), width, exact=exact)
+        said = "".join(part.plain.strip() for row in rows for part in wrap(row, width))
+        assert all((frame.file if exact else frame.file.rpartition("/")[2]) in said for frame in frames), exact
+        assert ("…" in said) == (not exact)
+
+
 def test_the_tensors_of_a_call() -> None:
     trace = example("forum.py")
     rows = shown(TENSORS, trace, below(trace))
@@ -86,10 +99,31 @@ def test_the_tensors_of_a_call() -> None:
 def test_the_structured_kernel() -> None:
     trace = example("forum.py")
     rows = shown(STRUCTURED, trace, step(trace, ev.OutputAllocated, within=below(trace)), 120)
-    assert [row.split()[0] for row in rows if not row.startswith("    ")] == ["structured", "meta", "▶", "impl"]
+    parts = rows[: rows.index("classes, each below its base")]
+    assert [row.split()[0] for row in parts if not row.startswith("    ")] == ["structured", "meta", "▶", "impl"]
     assert "structured_add_Tensor::meta" in rows[1]
-    assert rows[2].endswith("[2, 2] float32  a new tensor")
-    assert "structured_ufunc_add_CUDA::impl" in rows[-1]
+    assert rows[2].strip() == "calls build_borrowing_binary_op"
+    assert rows[3].endswith("[2, 2] float32  a new tensor")
+    assert "structured_ufunc_add_CUDA::impl" in parts[-1]
+
+
+def test_the_classes_of_a_structured_kernel_are_below_it() -> None:
+    """Those of its own key, with what the other two forms do in place of what this one does."""
+    trace = traced("import torch\nx = torch.ones(2)\nx.add_(1)\n")
+    at = step(trace, event(ev.ImplEntered, function="structured_ufunc_add_CPU::impl"))
+    rows = shown(STRUCTURED, trace, at, 120)
+    start = rows.index("classes, each below its base")
+    assert rows[start - 1].strip() == "calls add_stub"
+    tree = [row.split("  ")[0].strip() if "●" not in row else row for row in map(str.lstrip, rows[start + 1 :])]
+    assert [row.lstrip("├└ ") for row in tree if "●" not in row] == [
+        "at::impl::MetaBase", "at::TensorIteratorBase", "at::meta::structured_add_Tensor",
+        "at::native::structured_ufunc_add_CPU", "structured_ufunc_add_CPU_functional", "structured_ufunc_add_CPU_out",
+    ]  # fmt: skip
+    [own] = [row for row in rows if row.startswith("●")]
+    assert own.split() == [
+        *("●", "├", "structured_ufunc_add_CPU_inplace"),
+        *("add_.Tensor:", "check_inplace(outputs_[i],", "sizes,", "options)"),
+    ]
 
 
 def test_the_engine_between_two_nodes() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +28,12 @@ SOURCE = re.compile(
     rb"(?<=\0)[\w./-]*?((?:build/aten/src|aten/src|torch/csrc|torch/nativert|c10)/[\w/.-]+\.(?:cpp|h|cu|cuh))\0"
 )
 """A path in an error message."""
+
+JUMP = re.compile(rb"\xff\x25(.{4})", re.DOTALL)
+"""The instruction of an entry of the procedure linkage table: ``jmp [rip + offset]``."""
+
+GLOB_DAT, JUMP_SLOT = 6, 7
+"""Kinds of relocations: a cell gets the address of a symbol."""
 
 LEA = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
 """The x86 instruction with which code takes the address of a text: ``lea r, [rip + offset]``."""
@@ -126,6 +132,46 @@ class Library:
         section = self.sections[".strtab"]
         return self._data[section.offset : section.offset + section.size]
 
+    def addresses(self, pattern: str) -> dict[int, str]:
+        """Where code finds the functions and variables whose names, as the compiler writes them, match.
+
+        These are they themselves, the cells with their addresses, the jumps through those; with their plain names.
+        """
+        own = {address: name for name, address in self._symbols(".symtab", ".strtab") if address}
+        dynamic = [name for name, _ in self._symbols(".dynsym", ".dynstr")]
+        cells = {at: dynamic[symbol] for at, symbol in self._cells()}
+        jumps = {at: cells[cell] for at, cell in self._jumps() if cell in cells}
+        wanted = re.compile(pattern)
+        return {at: plain_name(name) for at, name in (own | cells | jumps).items() if wanted.search(name)}
+
+    def _symbols(self, table: str, names: str) -> Iterator[tuple[str, int]]:
+        section, texts = self.sections[table], self.sections[names]
+        rows = memoryview(self._data)[section.offset : section.offset + section.size]
+        return ((self._text(texts.offset + row[0]), row[4]) for row in _SYMBOL.iter_unpack(rows))
+
+    def _cells(self) -> Iterator[tuple[int, int]]:
+        """The cells that get an address when the library is loaded, and the number of the symbol."""
+        for section in (self.sections[name] for name in (".rela.dyn", ".rela.plt")):
+            rows = _RELOCATION.iter_unpack(memoryview(self._data)[section.offset : section.offset + section.size])
+            yield from ((at, info >> 32) for at, info, _ in rows if info & 0xFFFFFFFF in (GLOB_DAT, JUMP_SLOT))
+
+    def _jumps(self) -> Iterator[tuple[int, int]]:
+        """The entries of the procedure linkage table, and the cell that each jumps through."""
+        section = self.sections[".plt"]
+        for found in JUMP.finditer(self._data, section.offset, section.offset + section.size):
+            at = section.address + found.start() - section.offset
+            yield at, at + 6 + int.from_bytes(found[1], "little", signed=True)
+
+    def reached(self, function: Function, addresses: Mapping[int, str]) -> set[str]:
+        """Which of some addresses a function calls or reads: its code has them relative to itself, in four bytes."""
+        code = self._code(function)
+        ends = ((at + 4, int.from_bytes(code[at : at + 4], "little", signed=True)) for at in range(len(code) - 3))
+        return {addresses[to] for end, offset in ends if (to := function.address + end + offset) in addresses}
+
+    def _code(self, function: Function) -> bytes:
+        start = self.sections[".text"].offset + function.address - self.sections[".text"].address
+        return self._data[start : start + function.size]
+
     @cached_property
     def paths(self) -> dict[int, str]:
         """Files of sources that error messages name, by the address of the text."""
@@ -135,8 +181,7 @@ class Library:
 
     def paths_in(self, function: Function) -> set[str]:
         """The files that the error messages of a function name: its own, and those of what was inlined."""
-        start = self.sections[".text"].offset + function.address - self.sections[".text"].address
-        code = self._data[start : start + function.size]
+        code = self._code(function)
         ends = ((found.end(), int.from_bytes(found[1], "little", signed=True)) for found in LEA.finditer(code))
         return {self.paths[target] for end, offset in ends if (target := function.address + end + offset) in self.paths}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -30,7 +31,12 @@ class Frame:
 
     @property
     def written(self) -> str:
-        """``generated`` or ``by hand``, of a function of PyTorch whose file is known; else empty."""
+        """``generated`` or ``by hand``, of a function of PyTorch whose file is known; else empty.
+
+        Of a native function the file is the header that declares it, which is generated in any case.
+        """
+        if self.role == NATIVE:
+            return f"{'generated' if GENERATED_NATIVE.fullmatch(self.title) else 'by hand'}, declared in"
         if self.file.startswith(GENERATED_FOLDERS):
             return "generated"
         return "by hand" if self.file.startswith(FOLDERS) else ""
@@ -42,11 +48,25 @@ GENERATED_FOLDERS = ("build/aten/", "torch/csrc/autograd/generated/")
 FOLDERS = ("aten/src/", "torch/csrc/", "c10/")
 """What is in PyTorch's repository."""
 
+NATIVE = "native function"
+"""The role of what a generated wrapper calls."""
+
+GENERATED_NATIVE = re.compile(
+    r"at::native::(?!split_|unbind_|narrow_|_to_)\w*_copy(?:_\w+)?_out(?:_symint)?"
+    r"|at::native::(?:diag_embed_out|slice_scatter_out_symint)"
+)
+"""Native functions that torchgen writes, too (``CompositeViewCopyKernels.cpp``): out forms that ``autogen:`` asks for,
+of the operators that have an entry here."""
+
 
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
-    """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
+    """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame.
+
+    The program's own stand where they were entered: those of a hook are within the Node that runs it.
+    """
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    return (*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event)))
+    found = [*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event))]
+    return tuple(sorted(found, key=lambda frame: frame.seq))
 
 
 def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:

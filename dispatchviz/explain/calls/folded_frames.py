@@ -20,7 +20,7 @@ GROUPS: Mapping[str, str] = {
 
 
 def folded(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The frames with each such row of them as one; the last frame, where the program is, stays."""
+    """The frames with each such row as one, which has their notes; the last frame, where the program is, stays."""
     runs = groupby(frames[:-1], _group)
     return (*(frame for group, run in runs for frame in _fold(group, list(run))), *frames[-1:])
 
@@ -33,7 +33,8 @@ def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
     if not group or len(run) == 1:
         yield from run
         return
-    yield Frame(f"{len(run)} frames, {_short(run[0])} to {_short(run[-1])}", "", run[0].seq, group)
+    title = f"{len(run)} frames, {_short(run[0])} to {_short(run[-1])}"
+    yield Frame(title, "", run[0].seq, group, "; ".join(frame.note for frame in run if frame.note))
 
 
 def _short(frame: Frame) -> str:

@@ -7,6 +7,7 @@ depends on whether the caller has typed arguments or a stack, and whether the ke
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -109,7 +110,7 @@ FALLBACKS = {
 def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """All frames around step ``seq``, outermost first: the short stack's and those between."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    found = list(programs_frames(trace, seq))
+    lines, found = deque(programs_frames(trace, seq)), list[Frame]()
     around: ev.AnyEvent | None = None
     guards: list[Frame] = []
     for event in events:
@@ -118,10 +119,18 @@ def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
             guards = list(_guard(trace, event))
         elif frames:
             inside = _inside(trace, around, found[-1]) if around is not None and event.parent is not None else ()
-            found += [*inside, *guards]
+            found += [*inside, *guards, *_before(lines, event.seq)]
             found += _frames(trace, event, frames, found)
             around, guards = event, []
-    return tuple(found)
+    if lines and around is not None and lines[0].seq > around.seq:
+        found += _inside(trace, around, found[-1])
+    return (*found, *lines)
+
+
+def _before(lines: deque[Frame], seq: int) -> Iterator[Frame]:
+    """Takes the lines of the program that were running when a step was reached."""
+    while lines and lines[0].seq < seq:
+        yield lines.popleft()
 
 
 def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame, ...]:

@@ -16,6 +16,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.pytorch_registrations import pytorch_registrations
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, Piece, delegating, entry, entry_field
+from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
 
 FORMS = {"functional": "functional", "in-place": "inplace", "out": "out"}
@@ -215,7 +216,7 @@ class _Writer:
             yield TENSOR_ITERATOR_BASE
         above = TENSOR_ITERATOR_BASE if self.iterator else META_BASE
         defined = structured_file(f"{self.meta}::meta")
-        meta = Member("meta", f"{self.macro} {{ ... }}" + (f" in {defined}" if defined else ""))
+        meta = Member("meta", f"{self.macro} {{ ... }}{_in(defined)}{_calls(f'{self.meta}::meta')}")
         yield StructuredClass(f"at::meta::{self.meta}", above.name, f"{self.header}_meta.h", (meta,))
         for key, kernel in self.kernels.items():
             name = f"at::native::structured_{kernel}"
@@ -306,8 +307,17 @@ class _Writer:
 
 
 def _impl(kernel: str) -> Member:
-    defined = structured_file(f"structured_{kernel}::impl")
-    return Member("impl", f"TORCH_IMPL_FUNC({kernel}) {{ ... }}" + (f" in {defined}" if defined else ""))
+    function = f"structured_{kernel}::impl"
+    return Member("impl", f"TORCH_IMPL_FUNC({kernel}) {{ ... }}{_in(structured_file(function))}{_calls(function)}")
+
+
+def _in(file: str) -> str:
+    return f" in {file}" if file else ""
+
+
+def _calls(function: str) -> str:
+    called = native_calls(function)
+    return f", calls {', '.join(called)}" if called else ""
 
 
 def _given(count: int) -> str:

@@ -159,7 +159,7 @@ WRITERS = (
     ),
     Writer(
         r"\w+_dispatch\.h",
-        "at::cpu::{base} and so on: a key's kernel, called directly",
+        "the kernel of a key as a function of C++, without the dispatcher (at::cpu::{base} where the CPU has its own)",
         Part("RegisterDispatchKey", f"{DEST}/register_dispatch_key.py"),
         "DispatchKeyFunction.h",
     ),

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dispatchviz.explain.codegen.structured_classes import (
-    DEFAULT,
-    HELPERS,
-    META_BASE,
-    OUTPUTS,
-    PROXY,
-    Family,
-    StructuredClass,
-    Wrapper,
-)
+from dispatchviz.explain.calls.kernel_frames import STUBS
+from dispatchviz.explain.codegen.class_tree import class_branches
+from dispatchviz.explain.codegen.structured_classes import DEFAULT, HELPERS, OUTPUTS, PROXY, Family, Wrapper
+from dispatchviz.explain.locations.native_calls import native_calls
+from dispatchviz.explain.sentences.english import listed
 from dispatchviz.render.console import Console
 
 ABOUT = (
@@ -37,28 +32,14 @@ WITHOUT_NAMES = (
 
 def class_tree(family: Family, console: Console) -> Iterator[str]:
     """A line for each class: its name, what it adds, its file."""
-    rows = list(_rows(family, META_BASE, "", ""))
+    rows = [(branch.lines, branch.of) for branch in class_branches(family)]
     widest = max(len(branch) + len(each.name) for branch, each in rows)
     for branch, each in rows:
-        file = each.file.rpartition("/")[2] if each.form else each.file.removeprefix("build/aten/src/")
-        said = "".join(member.name for member in each.members if member.name in ("meta", "impl"))
-        line = f"  {branch}{console.styled(each.name, 'bold')}"
-        room = widest + 2 - len(branch) - len(each.name)
-        if len(branch) + len(each.name) + room + len(file) + 2 > console.width:
-            room = 2
-        yield f"{line}{'':{room}}{console.styled(file, 'cyan')}" + (f"  {said}" if said else "")
-
-
-def _rows(family: Family, each: StructuredClass, first: str, rest: str) -> Iterator[tuple[str, StructuredClass]]:
-    yield first, each
-    below = [other for other in family.classes if other.base == each.name]
-    for other in below:
-        last = other is below[-1]
-        head = rest + ("└ " if last else "├ ")
-        if other.form:  # nothing is below; another key may have a class of the same name
-            yield head, other
-        else:
-            yield from _rows(family, other, head, rest + ("  " if last else "│ "))
+        file = each.file.rpartition("/")[2]
+        said = "".join(f"  {member.name}" for member in each.members if member.name in ("meta", "impl"))
+        fits = 2 + widest + 2 + len(file) + len(said) <= console.width
+        room = widest + 2 - len(branch) - len(each.name) if fits else 2
+        yield f"  {branch}{console.styled(each.name, 'bold')}{'':{room}}{console.styled(file, 'cyan')}{said}"
 
 
 def structured_lines(family: Family, console: Console) -> Iterator[str]:
@@ -72,6 +53,7 @@ def structured_lines(family: Family, console: Console) -> Iterator[str]:
     yield from console.wrapped(f"{family.macro} stands for void {family.meta}: ATen/TensorMeta.h defines the macro.")
     yield from console.wrapped(WAY)
     yield from _members(family, console)
+    yield from _loop(family, console)
     for key in dict.fromkeys(each.key for each in family.wrappers):
         yield from _forms(family, key, console)
     yield ""
@@ -90,6 +72,32 @@ def _members(family: Family, console: Console) -> Iterator[str]:
     yield ""
     yield "  Functions beside those classes, in the same file"
     yield from console.columns(HELPERS.items(), 4)
+
+
+STUB = (
+    "A stub is a DispatchStub (ATen/native/DispatchStub.h): it has a pointer to a function for each kind of device, "
+    "and for the CPU one per instruction set: DEFAULT, AVX2, AVX512 and others. The first call on the CPU chooses the "
+    "one that fits the machine. Where the class is a TensorIterator, that function as a rule gets the object as the "
+    "iterator, and cpu_kernel or cpu_kernel_vec (ATen/native/cpu/Loops.h) has the loop over the elements."
+)
+
+NO_STUB = "{impl} calls no stub itself."
+
+
+def _loop(family: Family, console: Console) -> Iterator[str]:
+    """What the impl function of the CPU calls."""
+    impl = family.impls.get("CPU", "")
+    if not impl:
+        return
+    yield ""
+    yield console.heading("Below impl: the stub and the loop")
+    stubs = native_calls(impl)
+    if not stubs:
+        yield from console.wrapped(NO_STUB.format(impl=impl))
+        return
+    yield from console.wrapped(f"{impl} calls {listed(stubs)}.")
+    yield from console.columns((chain[:2] for chain in STUBS.get(impl, ())), 4)
+    yield from console.wrapped(STUB)
 
 
 def _forms(family: Family, key: str, console: Console) -> Iterator[str]:

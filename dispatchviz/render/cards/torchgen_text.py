@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -115,8 +116,12 @@ def texts_in(real: Real, operator: str, name: str) -> list[tuple[str, str]]:
     files = [file for _, of in in_order(real.files()) for file in of]
     found = named(files, name)
     if not found:
-        there = ", ".join(file.rpartition("/")[2] for file in files)
-        raise DispatchvizError(f"torchgen writes nothing of {operator} into {name!r}; it does into: {there}")
+        there = [file.rpartition("/")[2] for file in files]
+        close = difflib.get_close_matches(name, there, 1) or [file for file in there if name in file]
+        meant = f", did you mean {close[0]}?" if close else ";"
+        raise DispatchvizError(
+            f"torchgen writes nothing of {operator} into {name!r}{meant} it does into: {', '.join(there)}"
+        )
     return [(file, real.text(file)) for file in found]
 
 

@@ -100,13 +100,13 @@ class Pen:
         """Lines that begin at the left."""
         return "".join(f"{self.text(text)}\\l" for text in texts)
 
-    def drawing(self, title: Iterable[str]) -> Drawing:
-        """All that was drawn, under a title."""
+    def drawing(self, title: Iterable[str], name: str = "backward", **page: str) -> Drawing:
+        """All that was drawn, under a title; ``page`` has attributes of the whole."""
         limits = {"nslimit": "2", "nslimit1": "2"} if len(self.boxes) > MANY else {}
         label = nohtml(self.lines(title))
         head = [
-            "digraph backward {",
-            f"  graph{attr_list(label, kwargs={**_PAGE, **limits})}",
+            f"digraph {name} {{",
+            f"  graph{attr_list(label, kwargs={**_PAGE, **limits, **page})}",
             f"  node{attr_list(kwargs=_BOX)}",
             f"  edge{attr_list(kwargs=_ARROW)}",
         ]

@@ -38,11 +38,15 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 
 def rows_as(how: ShownStack, trace: Trace, at: int, width: int) -> list[Line]:
     """The short stack, or the whole one."""
-    return rows(trace, at, width) if how == "short" else whole_rows(trace, at, width, how == "folded")
+    return rows(trace, at, width) if how == "short" else whole_rows(trace, at, width, how == "folded", exact=False)
 
 
-def whole_rows(trace: Trace, at: int, width: int, fold: bool = False) -> list[Line]:
-    """Every function, with what each does besides, and what the last is known to call."""
+def whole_rows(trace: Trace, at: int, width: int, fold: bool = False, exact: bool = True) -> list[Line]:
+    """Every function, with what each does besides, and what the last is known to call.
+
+    ``exact``: files with all their folders, on a line of their own where there is no room beside the function; else
+    folders are cut first.
+    """
     frames = whole_stack(trace, at)
     below = called_below(trace, at, frames)
     shown = folded(frames) if fold else frames
@@ -52,17 +56,21 @@ def whole_rows(trace: Trace, at: int, width: int, fold: bool = False) -> list[Li
     found = []
     for depth, frame in enumerate((*shown, *below)):
         sign = HERE if depth == len(shown) - 1 else BELOW if depth >= len(shown) else AROUND
-        found += [*_with_file(frame, _frame(frame, roles, sign, True), roles, width), *_notes(frame, roles)]
+        row = _frame(frame, roles, sign, True)
+        found += [*_with_file(frame, row, _column(roles), width, exact), *_notes(frame, roles)]
     return found
 
 
-def _with_file(frame: Frame, row: Line, roles: int, width: int) -> list[Line]:
-    """The file is on a line of its own where its name would be cut."""
-    name = frame.file.rpartition("/")[2]
-    if not frame.file or row.width <= width or row.width - len(frame.file) + len(f"…/{name}") <= width:
+def _with_file(frame: Frame, row: Line, column: int, width: int, exact: bool) -> list[Line]:
+    """The file is on a line of its own where its name would be cut, or, if it is to be exact, its folders."""
+    if not frame.file:
+        return [replace(row, cut=False, indent=column)]
+    least = frame.file if exact else f"…/{frame.file.rpartition('/')[2]}"
+    if row.width <= width or row.width - len(frame.file) + len(least) <= width:
         return [row]
-    below = line(" " * _column(roles), (frame.file, PATH), key=f"{frame.seq} {frame.title} file", cut=True)
-    return [replace(row, spans=row.spans[:-2]), below]
+    key = f"{frame.seq} {frame.title} file"
+    below = line(" " * column, (frame.file, PATH), key=key, indent=column, cut=not exact)
+    return [replace(row, spans=row.spans[:-2], cut=not exact, indent=column), below]
 
 
 def _column(roles: int) -> int:

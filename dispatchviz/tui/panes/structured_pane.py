@@ -1,4 +1,5 @@
-"""The structured kernel around a step: meta function, the output it requests, impl function, and where we are."""
+"""The structured kernel around a step: meta function, the output it requests, impl function, and where we are; below
+that the classes: of which one the wrapper makes an object, what that inherits, what its other forms do instead."""
 
 from __future__ import annotations
 
@@ -7,8 +8,17 @@ from itertools import chain
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.structured_call import Part, StructuredCall, class_of_call, does, structured_call
-from dispatchviz.explain.codegen.structured_classes import StructuredClass
+from dispatchviz.explain.calls.structured_call import (
+    Part,
+    StructuredCall,
+    class_of_call,
+    does,
+    family_of_call,
+    structured_call,
+)
+from dispatchviz.explain.codegen.class_tree import class_branches
+from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, StructuredClass
+from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.things.thing import TensorThing
@@ -36,7 +46,36 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
         ("structured kernel ", "dim"), (call.kernel.kernel, "bold"), *of, key="kernel", goto=call.kernel.seq, indent=18
     )
     rows = (_rows_of(trace, call, made, place, at) for place in range(len(call.parts)))
-    return [head, *chain.from_iterable(rows)]
+    return [head, *chain.from_iterable(rows), *_classes(trace, call, made)]
+
+
+def _classes(trace: Trace, call: StructuredCall, made: StructuredClass | None) -> Iterator[Line]:
+    """The picture of the classes."""
+    family = family_of_call(trace, call)
+    if family is None or made is None:
+        return
+    yield line(("classes, each below its base", "dim"), key="classes")
+    branches = class_branches(family, made)
+    widest = max(len(branch.lines) + len(branch.of.name) for branch in branches)
+    for branch in branches:
+        here = branch.of == made
+        yield line(
+            ("● " if here else "  ", "focus"),
+            (branch.lines, "dim"),
+            (branch.of.name, "bold" if here else ""),
+            (" " * (widest + 2 - len(branch.lines) - len(branch.of.name)), ""),
+            (_adds(family, branch.of), "dim"),
+            key=f"class {branch.of.name}",
+            cut=True,
+        )
+
+
+def _adds(family: Family, each: StructuredClass) -> str:
+    """What a class has that the others have not, in short."""
+    wrapper = family.wrapper(each.key, each.form) if each.form else None
+    if wrapper is not None:
+        return f"{wrapper.operator}: {OUTPUTS[each.form]}"
+    return ", ".join(dict.fromkeys(member.name.partition("(")[0] for member in each.members))
 
 
 def _file(made: StructuredClass) -> str:
@@ -47,8 +86,15 @@ def _rows_of(trace: Trace, call: StructuredCall, made: StructuredClass | None, p
     """A part, and below it which class's member function runs where its name does not say it."""
     part = call.parts[place]
     yield _row(trace, call, place, at)
+    if called := _calls(part):
+        yield line((f"{'':14}", ""), (f"calls {', '.join(called)}", "dim"), key=f"{part.seq} calls", indent=14)
     if spans := _member(part, made):
         yield line((f"{'':14}", ""), *spans, key=f"{part.seq} class", goto=part.seq, indent=14)
+
+
+def _calls(part: Part) -> tuple[str, ...]:
+    """The function that builds the iterator, the stubs."""
+    return native_calls(part.function) if isinstance(part, ev.MetaEntered | ev.ImplEntered) else ()
 
 
 def _row(trace: Trace, call: StructuredCall, place: int, at: int) -> Line:

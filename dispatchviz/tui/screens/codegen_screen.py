@@ -12,16 +12,18 @@ from textual.screen import ModalScreen
 from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
 from dispatchviz.explain.codegen.codegen_card import codegen_card
 from dispatchviz.explain.codegen.kept_texts import kept
+from dispatchviz.explain.codegen.structured_classes import family_of
 from dispatchviz.render.cards.codegen_text import codegen_lines
 from dispatchviz.tui.screens.generated_files_screen import FilesScreen
+from dispatchviz.tui.screens.structured_screen import StructuredScreen
 from dispatchviz.tui.session import Update
 from dispatchviz.tui.text.marked_console import MarkedConsole, spans
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.text_view import TextView
 
-FILES = "f"
-"""The key that lists the files."""
+FILES, CLASSES = "f", "K"
+"""The keys that list the files, and that show the classes of a structured kernel."""
 
 
 @lru_cache(maxsize=8)
@@ -40,8 +42,9 @@ class CodegenView(TextView):
         Binding("end,G", "rows(1000000)", show=False),
     ]
 
-    def __init__(self, operator: str, files: bool, palette: Palette) -> None:
-        more = f"{FILES} reads torchgen's files, " if files else ""
+    def __init__(self, operator: str, files: bool, structured: bool, palette: Palette) -> None:
+        more = f"{FILES} files, " if files else ""
+        more += f"{CLASSES} classes, " if structured else ""
         super().__init__(f"Generated code of {operator} ({more}Esc or q closes)", palette)
         self._operator = operator
 
@@ -55,6 +58,7 @@ class CodegenScreen(ModalScreen[Update | None]):
     BINDINGS: ClassVar = [
         Binding("escape,q,v,backspace", "dismiss", show=False),
         Binding(f"{FILES},enter", "files", show=False),
+        Binding(CLASSES, "classes", show=False),
     ]
     DEFAULT_CSS = "CodegenScreen { align: center middle; } CodegenView { width: 100%; height: 100%; padding: 0 1; }"
 
@@ -62,7 +66,8 @@ class CodegenScreen(ModalScreen[Update | None]):
         super().__init__()
         self._operator, self._palette = operator, palette
         self._texts = kept(operator.removeprefix("aten::"))
-        self._view = CodegenView(operator, self._texts is not None, palette)
+        self._family = family_of(operator.removeprefix("aten::"))
+        self._view = CodegenView(operator, self._texts is not None, self._family is not None, palette)
 
     def compose(self) -> ComposeResult:
         yield self._view
@@ -71,3 +76,8 @@ class CodegenScreen(ModalScreen[Update | None]):
         """Lists the files, where their texts are kept."""
         if self._texts is not None:
             self.app.push_screen(FilesScreen(self._operator, self._texts, self._palette))
+
+    def action_classes(self) -> None:
+        """Shows the classes of the structured kernel, where it has one."""
+        if self._family is not None:
+            self.app.push_screen(StructuredScreen(self._family, self._palette))
