@@ -103,7 +103,7 @@ def test_the_parent_of_anomaly_mode_is_an_edge_also_if_it_is_in_another_graph() 
     tape.add(ev.ParentAssigned, 3, 1)
     tape.backward(z)
     drawn = drawing(backward_graph(tape.trace()))
-    assert re.search(r'n1 .*label=PowBackward0 .*style=dotted', drawn.source)
+    assert re.search(r"n1 .*label=PowBackward0 .*style=dotted", drawn.source)
     assert re.search(r"n3 -> n1 .*class=parent", drawn.source)
     assert "class=parent" not in source(tape.trace(), 0)
 
