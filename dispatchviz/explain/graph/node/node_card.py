@@ -138,7 +138,7 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
             "shape, dtype, device of each gradient that it may get",
         )
     yield _shown("num_inputs", str(entries))
-    yield Fact("device()", node.device or "cpu", "the first input that is not on the CPU: whose queue it waits in")
+    yield Fact("device()", *_device(node))
     yield Fact(
         "stream()", _stream(trace, node), "that of its first input on an accelerator: it runs where its forward ran"
     )
@@ -151,6 +151,14 @@ def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
     shape = "" if tensor.shape is None else f"{shaped(tensor.shape)} "
     ending = ", is_tensor_subclass" if subclass else ""
     return f"{shape}{plain_dtype(tensor.dtype)} {tensor.device}{ending}"
+
+
+def _device(node: GraphNode) -> tuple[str, str]:
+    """Of the first input that is not on the CPU; a graph's picture has the device whose queue it waits in."""
+    devices = (tensor.device for tensor in node.inputs if tensor is not None)
+    if any(device == "meta" for device in devices) and node.device in ("", "cpu"):
+        return "meta", "the first input that is not on the CPU; without numbers it waits in the queue of the CPU"
+    return node.device or "cpu", "the first input that is not on the CPU: whose queue it waits in"
 
 
 def _stream(trace: Trace, node: GraphNode) -> str:
