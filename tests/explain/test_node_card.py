@@ -125,7 +125,7 @@ torch.autograd.grad(y.sum(), y)
 
 def test_hooks_run_in_the_order_of_the_card() -> None:
     trace, _ = recorded(HOOKS)
-    node = next(event.node for event in trace if isinstance(event, ev.HookRegistered))
+    node = next(event.node for event in trace if isinstance(event, ev.HookRegistered) and event.node is not None)
     told = [hook.kind for hook in hooks_of(trace, node, None, len(trace))]
     ran = [event.kind for event in trace if isinstance(event, ev.HookRan)]
     assert told == sorted(told, key=ORDER.index)
@@ -152,8 +152,8 @@ def test_the_node_of_a_step() -> None:
     for event in trace:
         around = None if event.parent is None else trace[event.parent]
         if isinstance(around, ev.GuardEntered) and around.parent is not None and isinstance(event, ev.Dispatched):
-            made = [e.node for e in trace.children(around.parent) if isinstance(e, ev.NodeCreated)]
-            assert not made or node_of_step(trace, event.seq) == made[0]
+            nodes = [e.node for e in trace.children(around.parent) if isinstance(e, ev.NodeCreated)]
+            assert not nodes or node_of_step(trace, event.seq) == nodes[0]
         if isinstance(around, ev.NodeStarted) and isinstance(event, ev.Dispatched):
             assert node_of_step(trace, event.seq) == around.node
 
