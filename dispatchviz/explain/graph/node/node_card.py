@@ -223,7 +223,10 @@ def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     for name in () if state is None else state.values:
         if name not in shown:
             yield Fact(name, _unshown(trace, node.number, name, at), "a plain value")
-    if not node.variables and not shown and not (state and state.values):
+    if node.leaf:
+        owner = "the leaf whose .grad it writes: it keeps the leaf, which refers back weakly, or neither would go"
+        yield Fact("variable", node.leaf.name, owner, about=TensorThing(node.leaf.number))
+    if not node.variables and not shown and not node.leaf and not (state and state.values):
         yield Fact("saved", "nothing")
     yield from _told(members.SAVED)
 
