@@ -149,7 +149,7 @@ def test_the_node_of_a_step() -> None:
     assert node_of_step(trace, 0) is None
     accumulate = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.sequence_nr == NO_NUMBER)
     assert facts(trace, accumulate.node, accumulate.seq)["next_edges"].value == "none"
-    assert facts(trace, accumulate.node, len(trace) - 1)["variable"].value == "x"
+    assert facts(trace, accumulate.node, len(trace) - 1)["variable"].value == "t0"  # as it is called without a name
     for event in trace:
         around = None if event.parent is None else trace[event.parent]
         if isinstance(around, ev.GuardEntered) and around.parent is not None and isinstance(event, ev.Dispatched):
