@@ -12,8 +12,8 @@ and forgotten when the forward has returned.
 Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
 
 NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here ``hooks``,
-``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods, ``name``, ``device`` and ``stream``
-excepted.
+``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods (not ``name``, ``device`` and
+``stream``).
 """
 
 from __future__ import annotations
