@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_labels import WIDTH, label
+from dispatchviz.explain.sentences.step_sentences import why_here
 from tests.steps import inside, line, step
 
 from .founding import founding
+from .programs import traced
 
 ADD = """\
 line 6  z = torch.add(x, y)
@@ -59,3 +61,27 @@ def test_the_rows_of_the_backward() -> None:
 def test_rows_are_short() -> None:
     trace = founding()
     assert max(len(label(trace, event.seq)) for event in trace) <= WIDTH
+
+
+THREAD = """\
+import threading
+import torch
+x = torch.ones(2, requires_grad=True)
+def forward():
+    return x * 2
+thread = threading.Thread(target=forward)
+thread.start()
+thread.join()
+"""
+
+
+def test_a_node_of_another_thread_says_so() -> None:
+    trace = traced(THREAD)
+    made = [event for event in trace if isinstance(event, ev.NodeCreated)]
+    number = made[0].thread
+    assert number != 1
+    assert [label(trace, event.seq) for event in made] == [
+        f"Node MulBackward0, seq 0, thread {number}",
+        f"Node AccumulateGrad (x), thread {number}",
+    ]
+    assert f"sequence number 0 of thread {number}, which counts its own." in why_here(trace, made[0].seq)

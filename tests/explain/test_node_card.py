@@ -17,6 +17,7 @@ from dispatchviz.explain.graph.node.node_card import Fact, needs_edge, node_card
 from dispatchviz.explain.graph.node.node_hooks import ORDER, hooks_of
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
+from dispatchviz.explain.things.thing import NodeThing
 from truth import programs
 from truth.observers.runs import Run, in_new_thread
 
@@ -70,6 +71,10 @@ def _compare(trace: Trace, number: int, node: Any, name: str) -> None:
     assert card["sequence_nr"].value == str(node.sequence_nr), name
     assert card["topological_nr"].value == str(node._topological_nr), name
     assert card["thread_id"].value == str(node.thread_id), name
+    assert card["has_parent_"].value == str(node._has_parent).lower(), (name, node)
+    assert card["num_outputs"].value == str(len(node.next_edges)), name
+    assert card["num_inputs"].value == str(len(node.input_metadata)), (name, node)
+    assert card["release_resources"].value == "not called yet", name
     for place, edge in enumerate(node.next_edges):
         assert card[f"should_compute_output({place})"].value == str(edge.function is not None), name
     for place, entry in enumerate(node.input_metadata):
@@ -120,7 +125,7 @@ torch.autograd.grad(y.sum(), y)
 
 def test_hooks_run_in_the_order_of_the_card() -> None:
     trace, _ = recorded(HOOKS)
-    node = next(event.node for event in trace if isinstance(event, ev.HookRegistered))
+    node = next(event.node for event in trace if isinstance(event, ev.HookRegistered) and event.node is not None)
     told = [hook.kind for hook in hooks_of(trace, node, None, len(trace))]
     ran = [event.kind for event in trace if isinstance(event, ev.HookRan)]
     assert told == sorted(told, key=ORDER.index)
@@ -144,11 +149,12 @@ def test_the_node_of_a_step() -> None:
     assert node_of_step(trace, 0) is None
     accumulate = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.sequence_nr == NO_NUMBER)
     assert facts(trace, accumulate.node, accumulate.seq)["next_edges"].value == "none"
+    assert facts(trace, accumulate.node, len(trace) - 1)["variable"].value == "t0"  # as it is called without a name
     for event in trace:
         around = None if event.parent is None else trace[event.parent]
         if isinstance(around, ev.GuardEntered) and around.parent is not None and isinstance(event, ev.Dispatched):
-            made = [e.node for e in trace.children(around.parent) if isinstance(e, ev.NodeCreated)]
-            assert not made or node_of_step(trace, event.seq) == made[0]
+            nodes = [e.node for e in trace.children(around.parent) if isinstance(e, ev.NodeCreated)]
+            assert not nodes or node_of_step(trace, event.seq) == nodes[0]
         if isinstance(around, ev.NodeStarted) and isinstance(event, ev.Dispatched):
             assert node_of_step(trace, event.seq) == around.node
 
@@ -159,3 +165,35 @@ def test_a_plain_value_is_not_set_before_its_step() -> None:
     names = ("alpha", "self_scalar_type", "other_scalar_type")
     assert [facts(trace, made.node, made.seq)[name].value for name in names] == ["not set yet"] * 3
     assert [facts(trace, made.node, len(trace) - 1)[name].value for name in names] == ["3", "float32", "float32"]
+
+
+def test_a_node_that_is_freed_says_so_and_with_which_other() -> None:
+    trace, _ = recorded("import torch\nx = torch.ones(2, requires_grad=True)\ny = x.exp().sin()\ndel y\nz = x * 2\n")
+    exp, sin = (event.node for event in trace if isinstance(event, ev.NodeCreated) and event.name[:3] in ("Exp", "Sin"))
+    ends = {event.node: event.seq for event in trace if isinstance(event, ev.NodeDeleted)}
+    assert facts(trace, sin, ends[sin] - 1)["release_resources"].value == "not called yet"
+    assert facts(trace, sin, ends[sin])["release_resources"].value == "the Node is freed"
+    told = facts(trace, exp, ends[exp])["release_resources"]
+    assert (told.value, told.about) == ("the Node is freed, with SinBackward0", NodeThing(sin))
+
+
+def test_a_variable_that_was_not_saved_is_told_with_the_reason() -> None:
+    trace, _ = recorded("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
+    node = next(event.node for event in trace if isinstance(event, ev.NodeCreated) and event.name == "MulBackward0")
+    told = facts(trace, node, len(trace) - 1)["SavedVariable self"]
+    assert told.value == "empty: it was not saved"
+    assert told.purpose == "only the formula of edge 1 needs it, and that edge is empty"
+    assert "SavedVariable self" not in facts(trace, node, trace.steps_of(ev.NodeCreated)[0])
+
+
+def test_has_parent_as_of_a_step() -> None:
+    trace, _ = recorded(
+        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x.exp()\nz = y.sin()\nz.sum().backward()\n"
+    )
+    nodes = {event.name: event for event in trace if isinstance(event, ev.NodeCreated)}
+    exp, root = nodes["ExpBackward0"], nodes["SumBackward0"]
+    edges = {event.node: event.seq for event in trace if isinstance(event, ev.EdgesCollected)}
+    parent = edges[nodes["SinBackward0"].node]
+    assert [facts(trace, exp.node, at)["has_parent_"].value for at in (parent - 1, parent)] == ["false", "true"]
+    counted = next(event.seq for event in trace if isinstance(event, ev.DependenciesCounted))
+    assert [facts(trace, root.node, at)["has_parent_"].value for at in (counted - 1, counted)] == ["false", "true"]

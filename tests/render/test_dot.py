@@ -88,6 +88,26 @@ def test_an_undefined_saved_tensor() -> None:
     assert "saved other=undefined" in drawing(backward_graph(tape.trace())).texts
 
 
+def test_the_parent_of_anomaly_mode_is_an_edge_also_if_it_is_in_another_graph() -> None:
+    tape = GraphTape()
+    [y] = tape.op("PowBackward0", tape.leaf("x"))
+    tape.op("MulBackward0", y)
+    tape.add(ev.ParentAssigned, 2, 1)
+    trace = tape.trace()
+    drawn = drawing(backward_graph(trace))
+    assert re.search(r"n2 -> n1 .*class=parent", drawn.source)
+    assert "Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)" in drawn.texts
+    assert (drawn.boxes, drawn.edges) == (3, 3)
+    tape.grad_fn[y] = None
+    [z] = tape.op("ExpBackward0", y)
+    tape.add(ev.ParentAssigned, 3, 1)
+    tape.backward(z)
+    drawn = drawing(backward_graph(tape.trace()))
+    assert re.search(r"n1 .*label=PowBackward0 .*style=dotted", drawn.source)
+    assert re.search(r"n3 -> n1 .*class=parent", drawn.source)
+    assert "class=parent" not in source(tape.trace(), 0)
+
+
 def test_which_input_an_edge_leads_to_is_said_where_there_are_several() -> None:
     tape = GraphTape()
     a, b = tape.op("UnbindBackward0", tape.leaf("x"), shapes=[(3,), (4,)])

@@ -13,7 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import Awaits, Entry, Mark
 from dispatchviz.explain.sentences import event_groups
-from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
+from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -110,6 +110,8 @@ class GraphNode:
     """The step at which it was constructed."""
     line: int
     """The program's line that it comes from; 0 if unknown."""
+    parent: tuple[int, str] | None
+    """In anomaly mode the Node during whose run it was made: its number and title."""
 
     @property
     def title(self) -> str:
@@ -153,6 +155,7 @@ class _Life:
         self._started: int | None = None
         """The step at which it ran, in the latest backward that came to it."""
         self._released = False
+        self._parent: int | None = None
 
     def follow(self, event: ev.AnyEvent | Awaits | Mark) -> None:
         """Takes in the next entry."""
@@ -176,6 +179,8 @@ class _Life:
                 self._edges, self._topological_nr = event, event.topological_nr
             case ev.SequenceNumberSet():
                 self._sequence_nr = event.sequence_nr
+            case ev.ParentAssigned():
+                self._parent = event.parent_node
             case ev.AttributeSaved():
                 self._attributes[event.name] = event.value
             case ev.VariableSaved():
@@ -230,6 +235,7 @@ class _Life:
             order=self._place(),
             made=made.seq if made else 0,
             line=line.line if line else 0,
+            parent=None if self._parent is None else (self._parent, node_title(trace, self._parent, at)),
         )
 
 

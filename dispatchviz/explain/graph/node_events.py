@@ -22,6 +22,7 @@ MAKING = (
     ev.HistorySet,
     ev.HistoryRebased,
     ev.SequenceNumberSet,
+    ev.ParentAssigned,
 )
 """How a Node is made, and what it keeps."""
 
@@ -45,7 +46,6 @@ MENTIONS = (
     ev.GradientBuffered,
     ev.UndefinedInputAdded,
     ev.StackStored,
-    ev.ParentAssigned,
     ev.HookRegistered,
     ev.NodeDeleted,
 )

@@ -45,6 +45,7 @@ def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
         *_registrations(trace, begin, end),
         *_output(trace, begin, end),
         *_errors(trace, begin, end),
+        *_freed(trace, begin, end),
     ]
 
 
@@ -278,6 +279,13 @@ def _errors(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
         yield f"! {len(warned):,} warnings", "error"
     for warning in events_between(trace, ev.Warned, begin, end) if len(warned) == 1 else ():
         yield f"! {warning.category or 'warning'}", "error"
+
+
+def _freed(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    """Of Nodes that are freed the number: where a long chain goes at once, there is nothing else to see."""
+    freed = between(trace, ev.NodeDeleted, begin, end)
+    if len(freed) > NAMED:
+        yield f"{len(freed):,} Nodes freed", "forward"
 
 
 def sized(trace: Trace, tensor: int, at: int) -> str:

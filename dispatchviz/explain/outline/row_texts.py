@@ -15,6 +15,7 @@ from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+from dispatchviz.explain.trace_index.other_threads import line_elsewhere, lines_meanwhile
 from dispatchviz.explain.trace_index.source_lines import source_lines
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -23,6 +24,9 @@ NAMED = 2
 
 LOOKED_AT = 50
 """So many bindings before the end of a statement are looked at: those of a function that it calls come before."""
+
+CALL_IN_LINE = 2
+"""How much deeper than its line the call of an operator is: its binding is between them."""
 
 DEEPEST = 12
 """Blanks before a statement at most."""
@@ -42,7 +46,11 @@ def row_texts(outline: Outline, item: int) -> Texts:
     if kind is RowKind.STATEMENT:
         blanks = " " * min(_indented(outline, item), DEEPEST)
         text = (blanks + _statement(trace, begin), "program")
-        happened = [*_again(trace, begin), *facts(trace, begin, end), *_results(outline, item)]
+        other = [
+            (f"with line {_number(trace, step)} of another thread", "program")
+            for step in lines_meanwhile(trace, begin, end)
+        ]
+        happened = [*_again(trace, begin), *other[:NAMED], *facts(trace, begin, end), *_results(outline, item)]
         return text, [*happened, *leaves(trace, begin, end)]
     return (heading(outline, item), "program"), [*facts(trace, begin, end), *leaves(trace, begin, end)]
 
@@ -52,6 +60,11 @@ def _statement(trace: Trace, step: int) -> str:
     if not isinstance(event, ev.SourceLine):
         return "?"
     return source_text(trace, event) or f"line {event.line} of {event.file}"
+
+
+def _number(trace: Trace, step: int) -> int:
+    event = trace[step]
+    return event.line if isinstance(event, ev.SourceLine) else 0
 
 
 def _again(trace: Trace, step: int) -> list[Fact]:
@@ -126,9 +139,18 @@ def _is_of(outline: Outline, step: int, item: int) -> bool:
 def event_texts(trace: Trace, seq: int) -> Texts:
     """The texts of an event's row."""
     event = trace[seq]
+    other = _elsewhere(trace, seq)
     if isinstance(event, ev.Dispatched):
-        return (_call(event), "dispatch"), _call_facts(trace, event)
-    return (label(trace, seq), group(event)), []
+        return (_call(event), "dispatch"), [*other, *_call_facts(trace, event)]
+    return (label(trace, seq), group(event)), other
+
+
+def _elsewhere(trace: Trace, seq: int) -> list[Fact]:
+    """Of what a line of another thread does than the row that it stands below; not of what happens within that."""
+    line = line_elsewhere(trace, seq)
+    if line is None or trace.depths[seq] > trace.depths[line] + CALL_IN_LINE:
+        return []
+    return [(f"line {_number(trace, line)}, another thread", "program")]
 
 
 def _call(event: ev.Dispatched) -> str:

@@ -14,6 +14,9 @@ from dispatchviz.explain.trace_index.trace_index import index
 NO_NUMBER = 2**64 - 1
 """The sequence number of Nodes that take none from the counter: the largest there is."""
 
+FIRST_THREAD = 1
+"""The thread that most programs make all their Nodes in: it goes without saying."""
+
 
 def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     """Why a Node is made."""
@@ -33,7 +36,10 @@ def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
 
 
 def _number(event: ev.NodeCreated) -> str:
-    return "" if event.sequence_nr == NO_NUMBER else f", sequence number {event.sequence_nr}"
+    if event.sequence_nr == NO_NUMBER:
+        return ""
+    own = "" if event.thread == FIRST_THREAD else f" of thread {event.thread}, which counts its own"
+    return f", sequence number {event.sequence_nr}{own}"
 
 
 def _order(event: ev.NodeCreated) -> tuple[Statement, ...]:

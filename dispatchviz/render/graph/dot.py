@@ -73,7 +73,10 @@ def drawing(graph: BackwardGraph) -> Drawing:
     for number in reversed(graph.wiring.order):
         for index, edge in enumerate(graph[number].edges):
             _draw_edge(pen, graph, graph[number], index, edge, drawn_in_full)
-    return pen.drawing([f"Backward graph of {graph.header.program}", *legend(graph)])
+    title = [f"Backward graph of {graph.header.program}", *legend(graph)]
+    if _draw_parents(pen, graph):
+        title.append("Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)")
+    return pen.drawing(title)
 
 
 @dataclass
@@ -243,6 +246,21 @@ def _draw_edge(pen: Pen, graph: BackwardGraph, node: GraphNode, index: int, edge
         full.add(target.number)
         line = UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
         pen.edge(tail, head, id=name, **line, **edge_label(pen, node, index, edge, target))
+
+
+PARENT = {"style": "dotted", "color": "#8A3A69", "class": "parent", "constraint": "false"}
+"""Of an edge to the parent in anomaly mode: no gradient takes it."""
+
+
+def _draw_parents(pen: Pen, graph: BackwardGraph) -> bool:
+    """Whether there are any. A parent that is in another graph gets a stand-in with its name."""
+    parents = {node.number: node.parent for node in graph if node.parent is not None}
+    for number, title in dict(parents.values()).items():
+        if number not in graph.nodes:
+            pen.box(f"n{number}", pen.text(title), style="dotted", fontsize="11", margin="0.08,0.03")
+    for node, (parent, _) in parents.items():
+        pen.edge(f"n{node}", f"n{parent}", id=f"n{node}parent", **PARENT)
+    return bool(parents)
 
 
 UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}

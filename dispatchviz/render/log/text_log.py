@@ -17,10 +17,12 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
+from dispatchviz.explain.sentences.event_groups import SIGNS
 from dispatchviz.explain.sentences.step_labels import LABELS, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
+from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
 from dispatchviz.render.log.line_breaks import broken
 from dispatchviz.render.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 from dispatchviz.shown_text import ShownLines, shown_lines
@@ -122,10 +124,13 @@ def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[LogRow]:
     """The rows of events, and the reasons that are due."""
     width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
+    threads = _Threads(trace)
     for event, depth in events:
         seq, kind = event.seq, type(event)
         if kind is ev.SourceLine:
             yield LogRow("")
+        if goes_on := threads.goes_on(event):
+            yield LogRow(f" {goes_on}", f"{'':{width}} ", SIGNS["program"])
         indent = "  " * depth
         yield LogRow(f" {indent}{LABELS[kind](trace, event)}", f"{seq:>{width}} ", sign(event))
         reason = reasons.due(event, depths[seq])
@@ -134,6 +139,26 @@ def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: i
         if reason:
             for text in broken(shown_lines(reason), f"{'':{width + 3}}{indent}  | ", wide):
                 yield LogRow(text, is_reason=True)
+
+
+class _Threads:
+    """Which line the rows are of, where several threads run. It is shown each event, in order."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._several = trace, has_threads(trace)
+        self._elsewhere: int | None = None
+
+    def goes_on(self, event: ev.AnyEvent) -> str:
+        """That another line goes on here than that of the row above; empty if none does, or if a line begins."""
+        if not self._several:
+            return ""
+        before, self._elsewhere = self._elsewhere, line_elsewhere(self._trace, event.seq)
+        if self._elsewhere == before or isinstance(event, ev.SourceLine):
+            return ""
+        outer = self._trace.ancestors(event.seq)
+        line = next((each for each in reversed(list(outer)) if isinstance(each, ev.SourceLine)), None)
+        where = "" if line is None else f"line {line.line}{f' in {line.function}' if line.function else ''} "
+        return f"({where}goes on, in another thread than above)"
 
 
 def _head(trace: Trace) -> Iterator[LogRow]:

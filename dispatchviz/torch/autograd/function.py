@@ -132,7 +132,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
     def apply(self, *args: Any) -> Any:  # type: ignore[override]  # of a Function it is a class method
         """Runs the user's backward; the engine calls ``evaluate`` with a list of gradients."""
         if len(args) == 1 and type(args[0]) is list:
-            return self.evaluate(args[0])
+            return self._thp_evaluate(args[0])
         boxed = getattr(self._forward_cls, "boxed_grads_call", False)
         return self._get_user_fn()(self, list(args)) if boxed else self._get_user_fn()(self, *args)
 

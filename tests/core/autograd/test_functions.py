@@ -282,3 +282,27 @@ def test_the_users_own_source_is_shown_where_it_runs() -> None:
         shown = source_at(trace, event.seq)
         assert (shown.running, shown.running_first) == (name, event.line)
         assert shown.running_lines[-1].strip() == text
+
+
+CTX_NAMES = ("_saved", "_freed", "_needs", "_dirty", "_boxed", "_materialize", "_input_info", "_gradients", "evaluate")
+
+
+@pytest.mark.parametrize("name", CTX_NAMES)
+def test_an_attribute_of_ctx_is_the_users_own(name: str) -> None:
+    """Whatever it is called, it changes nothing of the Node."""
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            setattr(ctx, name, "mine")
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return grad * 2 * x if getattr(ctx, name) == "mine" and ctx.needs_input_grad == (True,) else None
+
+    x = torch.full((2,), 3.0, requires_grad=True)
+    Square.apply(x).sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]

@@ -142,3 +142,16 @@ def test_the_end_of_a_with_block_is_told_behind_the_whole_line() -> None:
     assert ("autocast on", "thread") in begins
     assert ends[:2] == [("the block ends", "program"), ("autocast off", "thread")]
     assert "the block ends" not in [text for text, _ in begins]
+
+
+def test_a_chain_that_is_freed_at_once_is_counted_on_its_line() -> None:
+    trace = traced("""\
+        import torch
+
+        x = torch.ones(2, requires_grad=True)
+        y = x
+        for _ in range(9):
+            y = y * 2
+        del y
+    """)
+    assert told(trace, 7) == ["10 Nodes freed"]  # the leaf's AccumulateGrad too

@@ -89,7 +89,7 @@ class SwapSavedVariables:
 def state_of(node: Node) -> Iterator[tuple[Node, str, Any]]:
     """Every piece of state: whose, its name, its value. What is only there while the Node runs is no state."""
     if isinstance(node, FunctionBase):
-        yield node, "_saved", node._saved
+        yield node, "_thp_saved", node._thp_saved
         return
     for cls in type(node).__mro__[: type(node).__mro__.index(Node)]:
         for name in vars(cls)["__slots__"]:
@@ -117,7 +117,13 @@ def _function_args(node: FunctionBase, args: CompiledNodeArgs) -> None:
     key = node._compiled_autograd_key()
     if not isinstance(key, tuple):
         raise RuntimeError("_compiled_autograd_key should return tuple of ints")
-    args.key += [key, node._materialize, node._materialize_non_diff, node._is_variable_input, node._needs]
+    args.key += [
+        key,
+        node._thp_materialize,
+        node._thp_materialize_non_diff,
+        node._thp_is_variable_input,
+        node._thp_needs,
+    ]
 
 
 def apply_with_saved(node: Node, inputs: Gradients, saved: SwapSavedVariables) -> Gradients:

@@ -93,7 +93,7 @@ def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor
     """What the user's jvp returns; it gets None for what is no tensor, and zeros for tangents that are not there."""
     pairs = iter(zip(inputs, tangents, strict=True))
     with forward_formula(f"{type(node)._forward_cls.__name__}.jvp", "Function"), AutoFwGradMode(False):
-        arguments = [_argument(node, *next(pairs)) if is_tensor else None for is_tensor in node._is_variable_input]
+        arguments = [_argument(node, *next(pairs)) if is_tensor else None for is_tensor in node._thp_is_variable_input]
         result = node.apply_jvp(*arguments)  # type: ignore[attr-defined]  # of what users derive from
     given = list(result) if isinstance(result, tuple) else [result]
     for position, value in enumerate(given):
@@ -103,7 +103,7 @@ def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor
 
 
 def _argument(node: FunctionBase, tensor: Tensor, tangent: Tensor | None) -> Tensor | None:
-    if tangent is not None or not node._materialize or not tensor._dtype.can_require_grad:
+    if tangent is not None or not node._thp_materialize or not tensor._dtype.can_require_grad:
         return tangent
     return ops.zeros_like.call(tensor)
 

@@ -46,9 +46,9 @@ def _apply(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[
     node = function._backward_cls()
     node.set_next_edges(edges, tensors if executable else ())
     node.needs_input_grad = needed
-    node._is_variable_input = tuple([isinstance(value, Tensor) for value in inputs])
-    node._clear_on_access = _switch(function, "clear_saved_tensors_on_access")
-    node._boxed = _switch(function, "boxed_grads_call")
+    node._thp_is_variable_input = tuple([isinstance(value, Tensor) for value in inputs])
+    node._thp_clear_on_access = _switch(function, "clear_saved_tensors_on_access")
+    node._thp_boxed = _switch(function, "boxed_grads_call")
     own_setup = has_setup_context(function)
     result = _forward(function, node, inputs, executable, own_setup)
     outputs = result if isinstance(result, tuple) else (result,)

@@ -100,7 +100,7 @@ def process_outputs(call: Call) -> list[Any]:
     node = call.node
     node.input_metadata = ()
     if call.executable:
-        node._input_info = [_info(tensor) for tensor in call.inputs]
+        node._thp_input_info = [_info(tensor) for tensor in call.inputs]
     to_save, saved_by_setup = _to_save(call)
     non_differentiable = _parse_non_differentiable(node)
     marks = _Marks(Tensors(call.inputs), non_differentiable, _mark_dirty(node), saved_by_setup)
@@ -110,9 +110,9 @@ def process_outputs(call: Call) -> list[Any]:
     if recorder.active is not None:
         _record_outputs(call, marks, wrapped)
     if call.executable:
-        node._output_info = [_info(value) for value in wrapped]
+        node._thp_output_info = [_info(value) for value in wrapped]
         outputs = Tensors(value for value in wrapped if isinstance(value, Tensor))
-        node._saved = [
+        node._thp_saved = [
             save(node, f"saved_tensors[{i}]", tensor, is_output=tensor in outputs) for i, tensor in enumerate(to_save)
         ]
     node.saved_for_forward = None
@@ -186,7 +186,7 @@ def _mark_dirty(node: FunctionBase) -> Tensors:
 
 def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
     """``_process_backward_mode_ad``. A non-tensor output keeps its index among the Node's inputs."""
-    if call.node._pure_view and (len(call.inputs), len(call.outputs)) != (1, 1):
+    if call.node._thp_pure_view and (len(call.inputs), len(call.outputs)) != (1, 1):
         raise RuntimeError(_PURE_VIEW)
     wrapped: list[Any] = []
     differentiable = 0
@@ -265,7 +265,7 @@ def _view_of_itself(tensor: Tensor) -> Tensor:
 
 def _set_creation_meta(node: FunctionBase, output: Tensor, written: bool) -> None:
     if output._view is not None and not written:
-        output._view.creation_meta = creation_meta.DEFAULT if node._pure_view else creation_meta.IN_CUSTOM_FUNCTION
+        output._view.creation_meta = creation_meta.DEFAULT if node._thp_pure_view else creation_meta.IN_CUSTOM_FUNCTION
 
 
 def _forbid_writing_to_views(outputs: Sequence[Any]) -> None:

@@ -5,13 +5,15 @@ Mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNod
 knows it as ``torch._C._FunctionBase``). How a call is made is in ``custom_function.py``, the classes that users see in
 ``torch/autograd/function.py``.
 
-Rule 1: ``ctx.x = ...`` is the user's: what the machine keeps is in slots, and in no ``__dict__``.
+Rule 1: ``ctx.x = ...`` is the user's: what the machine keeps is in slots, and in no ``__dict__``. Their names begin
+with ``_thp`` (PyTorch keeps it in the struct ``THPFunction``), so that hardly a program sets one of them.
 Rule 2: what a forward says to ``ctx`` (``save_for_backward``, ``mark_dirty``...) is only put down; it is read, checked
 and forgotten when the forward has returned.
 Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
 
 NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here ``hooks``,
-``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods, ``name`` and ``device`` excepted.
+``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods (not ``name``, ``device`` and
+``stream``).
 """
 
 from __future__ import annotations
@@ -64,23 +66,23 @@ class FunctionBase(Node):
     """Base of the classes of Nodes that Functions make; subclasses have ``apply(*gradients)`` and ``apply_boxed``."""
 
     __slots__ = (
-        "_accessed_and_cleared",
-        "_backward_state",
-        "_boxed",
-        "_clear_on_access",
-        "_dirty",
-        "_freed",
-        "_input_info",
-        "_is_variable_input",
-        "_marked_non_differentiable",
-        "_materialize",
-        "_materialize_non_diff",
-        "_needs",
-        "_output_info",
-        "_pure_view",
-        "_put_for_backward",
-        "_put_for_forward",
-        "_saved",
+        "_thp_accessed_and_cleared",
+        "_thp_backward_state",
+        "_thp_boxed",
+        "_thp_clear_on_access",
+        "_thp_dirty",
+        "_thp_freed",
+        "_thp_input_info",
+        "_thp_is_variable_input",
+        "_thp_marked_non_differentiable",
+        "_thp_materialize",
+        "_thp_materialize_non_diff",
+        "_thp_needs",
+        "_thp_output_info",
+        "_thp_pure_view",
+        "_thp_put_for_backward",
+        "_thp_put_for_forward",
+        "_thp_saved",
     )
 
     _backward_cls: ClassVar[type[FunctionBase]]
@@ -92,52 +94,54 @@ class FunctionBase(Node):
     setup_context: ClassVar[Callable[..., Any]]
     _compiled_autograd_key: ClassVar[Callable[..., Any]]
 
-    _put_for_backward: Any
-    _put_for_forward: Any
-    _marked_non_differentiable: Any
-    _dirty: Any
-    _needs: tuple[Any, ...] | None
+    _thp_put_for_backward: Any
+    _thp_put_for_forward: Any
+    _thp_marked_non_differentiable: Any
+    _thp_dirty: Any
+    _thp_needs: tuple[Any, ...] | None
     """``needs_input_grad``: per argument of the forward."""
-    _materialize: bool
-    _materialize_non_diff: bool
-    _pure_view: bool
+    _thp_materialize: bool
+    _thp_materialize_non_diff: bool
+    _thp_pure_view: bool
     """Views that come out may be written to."""
-    _clear_on_access: bool
-    _accessed_and_cleared: bool
-    _boxed: bool
+    _thp_clear_on_access: bool
+    _thp_accessed_and_cleared: bool
+    _thp_boxed: bool
     """The backward gets its gradients in one list."""
-    _backward_state: Any
-    _saved: list[SavedVariable]
-    _freed: bool
+    _thp_backward_state: Any
+    _thp_saved: list[SavedVariable]
+    _thp_freed: bool
     """The variables were released, if there were any."""
-    _is_variable_input: tuple[bool, ...]
+    _thp_is_variable_input: tuple[bool, ...]
     """Per argument of the forward: it is a tensor."""
-    _input_info: list[InputMetadata]
+    _thp_input_info: list[InputMetadata]
     """Of the tensors among the arguments."""
-    _output_info: list[InputMetadata]
+    _thp_output_info: list[InputMetadata]
     """Of everything the forward returned: what zeros are made like."""
 
-    to_save = _ctx_attribute("_put_for_backward")
-    saved_for_forward = _ctx_attribute("_put_for_forward")
-    non_differentiable = _ctx_attribute("_marked_non_differentiable")
-    dirty_tensors = _ctx_attribute("_dirty")
-    needs_input_grad = _ctx_attribute("_needs")
-    materialize_grads = _flag("_materialize", "materialize_grads", "set_materialize_grads")
-    _is_pure_view = _flag("_pure_view", "_is_pure_view", "set_pure_view")
+    to_save = _ctx_attribute("_thp_put_for_backward")
+    saved_for_forward = _ctx_attribute("_thp_put_for_forward")
+    non_differentiable = _ctx_attribute("_thp_marked_non_differentiable")
+    dirty_tensors = _ctx_attribute("_thp_dirty")
+    needs_input_grad = _ctx_attribute("_thp_needs")
+    materialize_grads = _flag("_thp_materialize", "materialize_grads", "set_materialize_grads")
+    _is_pure_view = _flag("_thp_pure_view", "_is_pure_view", "set_pure_view")
     _materialize_non_diff_grads = _flag(
-        "_materialize_non_diff", "_materialize_non_diff_grads", "set_materialize_non_diff_grads", readable=True
+        "_thp_materialize_non_diff", "_materialize_non_diff_grads", "set_materialize_non_diff_grads", readable=True
     )
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Takes a sequence number, whatever becomes of it."""
         self = super().__new__(cls)
         Node.__init__(self)
-        self._put_for_backward = self._put_for_forward = self._marked_non_differentiable = self._dirty = None
-        self._needs = None
-        self._materialize, self._materialize_non_diff, self._pure_view = True, True, False
-        self._clear_on_access = self._accessed_and_cleared = self._boxed = self._freed = False
-        self._saved, self._input_info, self._output_info, self._is_variable_input = [], [], [], ()
-        self._backward_state = None
+        self._thp_put_for_backward = self._thp_put_for_forward = self._thp_marked_non_differentiable = (
+            self._thp_dirty
+        ) = None
+        self._thp_needs = None
+        self._thp_materialize, self._thp_materialize_non_diff, self._thp_pure_view = True, True, False
+        self._thp_clear_on_access = self._thp_accessed_and_cleared = self._thp_boxed = self._thp_freed = False
+        self._thp_saved, self._thp_input_info, self._thp_output_info, self._thp_is_variable_input = [], [], [], ()
+        self._thp_backward_state = None
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -165,30 +169,30 @@ class FunctionBase(Node):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What the forward saved. RuntimeError if it was released, or changed since."""
-        if self._accessed_and_cleared:
+        if self._thp_accessed_and_cleared:
             raise RuntimeError(_ACCESSED_ONCE)
-        if self._put_for_forward is not None:
-            return self._put_for_forward  # type: ignore[no-any-return]  # as users gave them
-        return self._unpacked()
+        if self._thp_put_for_forward is not None:
+            return self._thp_put_for_forward  # type: ignore[no-any-return]  # as users gave them
+        return self._thp_unpacked()
 
-    def _unpacked(self) -> tuple[Tensor | None, ...]:
-        if self._freed:
+    def _thp_unpacked(self) -> tuple[Tensor | None, ...]:
+        if self._thp_freed:
             raise RuntimeError(ERR_BACKWARD_TWICE)
-        tensors = tuple([saved.unpack(self) for saved in self._saved])
-        if self._clear_on_access:
-            self._saved, self._accessed_and_cleared = [], True
+        tensors = tuple([saved.unpack(self) for saved in self._thp_saved])
+        if self._thp_clear_on_access:
+            self._thp_saved, self._thp_accessed_and_cleared = [], True
         return tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedVariable, ...]:
-        if self._freed:
+        if self._thp_freed:
             raise RuntimeError(ERR_BACKWARD_TWICE)
-        return tuple(self._saved)
+        return tuple(self._thp_saved)
 
     def release_variables(self) -> None:
-        for saved in self._saved:
+        for saved in self._thp_saved:
             saved.reset_data()
-        self._saved, self._freed = [], True
+        self._thp_saved, self._thp_freed = [], True
 
     def maybe_clear_saved_tensors(self) -> None:
         """For a backward that is done with them, and does not want to wait until it has returned."""
@@ -207,38 +211,38 @@ class FunctionBase(Node):
     def _user_backward(cls) -> Callable[..., Any]:
         return cls.backward  # type: ignore[attr-defined,no-any-return]  # of every Function
 
-    def evaluate(self, grads: Gradients) -> Gradients:
+    def _thp_evaluate(self, grads: Gradients) -> Gradients:
         """``PyNode::apply``: one gradient per tensor among the inputs.
 
         RuntimeError if the backward returns something else. ``grads`` is empty afterwards.
         """
-        given = self._materialized(grads)
+        given = self._thp_materialized(grads)
         grads.clear()
-        apply: Callable[..., Any] = self.apply_boxed if self._boxed else self.apply  # type: ignore[attr-defined]
-        result = apply(given) if self._boxed else apply(*given)
+        apply: Callable[..., Any] = self.apply_boxed if self._thp_boxed else self.apply  # type: ignore[attr-defined]
+        result = apply(given) if self._thp_boxed else apply(*given)
         del given
-        return self._gradients(result if isinstance(result, tuple) else (result,))
+        return self._thp_gradients(result if isinstance(result, tuple) else (result,))
 
     def apply_alone(self, grads: Gradients) -> Gradients:
         """As without other threads: a Function's Node has no lock, PyTorch's interpreter has one."""
-        return self.evaluate(grads)
+        return self._thp_evaluate(grads)
 
     def release_alone(self) -> None:
         """The same of its variables."""
         self.release_variables()
 
-    def _materialized(self, grads: Gradients) -> Gradients:
+    def _thp_materialized(self, grads: Gradients) -> Gradients:
         """The gradients with zeros in place of undefined ones, if ``materialize_grads``."""
-        if not self._materialize:
+        if not self._thp_materialize:
             return list(grads)
-        expected = zip(grads, self.input_metadata, self._output_info, strict=True)
+        expected = zip(grads, self.input_metadata, self._thp_output_info, strict=True)
         return [
-            grad if grad is not None or (entry.is_undefined and not self._materialize_non_diff) else _zeros(info)
+            grad if grad is not None or (entry.is_undefined and not self._thp_materialize_non_diff) else _zeros(info)
             for grad, entry, info in expected
         ]
 
-    def _gradients(self, values: tuple[Any, ...]) -> Gradients:
-        tensors = self._is_variable_input
+    def _thp_gradients(self, values: tuple[Any, ...]) -> Gradients:
+        tensors = self._thp_is_variable_input
         count = len(tensors)
         if len(values) > count and all(value is None for value in values[count:]):
             values = values[:count]
@@ -247,13 +251,13 @@ class FunctionBase(Node):
                 f"function {Node.name(self)} returned an incorrect number of gradients (expected {count}, got "
                 f"{len(values)})"
             )
-        checked = [self._checked(*numbered) for numbered in enumerate(values)]
+        checked = [self._thp_checked(*numbered) for numbered in enumerate(values)]
         return [value for value, is_tensor in zip(checked, tensors, strict=True) if is_tensor]
 
-    def _checked(self, index: int, value: Any) -> Tensor | None:
+    def _thp_checked(self, index: int, value: Any) -> Tensor | None:
         if value is None:
             return None
-        if not self._is_variable_input[index]:
+        if not self._thp_is_variable_input[index]:
             raise RuntimeError(
                 f"function {Node.name(self)} returned a gradient different than None at position {index + 1}, but the "
                 "corresponding forward input was not a Variable"
@@ -282,9 +286,9 @@ def _zeros(info: InputMetadata) -> Tensor | None:
 
 def _saved_variables(node: FunctionBase) -> tuple[Tensor | None, ...]:
     warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-    if node._accessed_and_cleared:
+    if node._thp_accessed_and_cleared:
         raise RuntimeError(_ACCESSED_ONCE)
-    return node._unpacked()
+    return node._thp_unpacked()
 
 
 FunctionBase.__name__ = FunctionBase.__qualname__ = "_FunctionBase"

@@ -31,8 +31,6 @@ NUMBERS = (
     Member("set_sequence_nr", "gives it another priority, e.g. for a collective that should overlap with the rest"),
     Member("update_topological_nr", "runs for each new edge: one more than the largest number that an edge leads to"),
     Member("thread_id_", "RecordFunction::currentThreadId() when the constructor runs"),
-    Member("has_parent_", "set once topological_nr() was read: from then on new edges are refused, or a parent could "
-           "have a smaller number than what it leads to"),
 )  # fmt: skip
 INPUTS = (
     Member("add_input_metadata", "one entry for each forward output; undefined_input: an entry without expectations"),
@@ -54,7 +52,6 @@ OUTPUTS = (
     ),
     Member("any_variable_requires_grad", "whether a defined one requires grad; else no Node is made", FUNCTION),
     Member("set_next_edge", "replaces one edge; add_next_edge appends one, set_next_edges replaces all"),
-    Member("num_outputs", "how many edges there are; num_inputs: how many entries of input_metadata"),
 )
 SAVED = (
     Member("release_variables", "drops saved tensors after the run unless retain_graph; plain values stay"),
@@ -110,4 +107,16 @@ RULES = (
 )
 """The four rules of the mutex; of hooks, those in C++ must be thread safe themselves."""
 
-ALL = (*NUMBERS, *INPUTS, *OUTPUTS, *SAVED, *HOOKS, *ANOMALIES, *RUNNING, *COMPILED, *PYTHON, *THREADS)
+SHOWN = (
+    Member(
+        "has_parent_",
+        "set once topological_nr() was read: from then on new edges are refused, or a parent could "
+        "have a smaller number than what it leads to",
+    ),
+    Member("num_inputs", "how many entries of input_metadata there are"),
+    Member("num_outputs", "how many edges there are"),
+    Member("release_resources", "runs when the last owner is gone: drops the edges, what only they kept goes too"),
+)
+"""Those that have a value at each step."""
+
+ALL = (*SHOWN, *NUMBERS, *INPUTS, *OUTPUTS, *SAVED, *HOOKS, *ANOMALIES, *RUNNING, *COMPILED, *PYTHON, *THREADS)

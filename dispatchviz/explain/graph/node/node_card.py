@@ -17,8 +17,10 @@ from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphEdge, GraphNode, GraphTensor, graph_node
 from dispatchviz.explain.graph.node import members
 from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
+from dispatchviz.explain.graph.node.node_parents import has_parent
 from dispatchviz.explain.graph.node.node_state import node_state
 from dispatchviz.explain.sentences.english import counted, listed, plain_dtype, shaped
+from dispatchviz.explain.things.keepers import freed_at
 from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around
@@ -60,7 +62,7 @@ def node_card(trace: Trace, number: int, at: int) -> list[Section]:
         Section("Anomaly mode", tuple(_anomaly(trace, node, at))),
         Section("Running", tuple(_running(trace, node, at))),
         Section("Compiled autograd", tuple(_compiled(node))),
-        Section("Python, ownership", (_name(node), *_told(members.PYTHON))),
+        Section("Python, ownership", tuple(_owned(trace, node, at))),
         Section("Threads", tuple(_threads())),
     ]
 
@@ -69,8 +71,22 @@ def _told(table: tuple[members.Member, ...]) -> Iterator[Fact]:
     return (Fact(member.name, "", member.purpose) for member in table)
 
 
-def _name(node: GraphNode) -> Fact:
-    return Fact("name", node.name, "that of its class; PyTorch has no NoNamesGuard around the call any more")
+def _shown(name: str, value: str, goto: int | None = None, about: Thing | None = None) -> Fact:
+    """A member of the table, with its value at this step."""
+    (purpose,) = (member.purpose for member in members.SHOWN if member.name == name)
+    return Fact(name, value, purpose, goto, about)
+
+
+def _owned(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
+    yield Fact("name", node.name, "that of its class; PyTorch has no NoNamesGuard around the call any more")
+    end = freed_at(trace, node.number)
+    if end is None or end.seq > at:
+        yield _shown("release_resources", "not called yet")
+    else:
+        along = "" if end.by is None else f", with {node_title(trace, end.by, at)}"
+        about = None if end.by is None else NodeThing(end.by)
+        yield _shown("release_resources", f"the Node is freed{along}", end.seq, about)
+    yield from _told(members.PYTHON)
 
 
 def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
@@ -84,6 +100,7 @@ def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     yield Fact("topological_nr", str(node.topological_nr), longest)
     if made is not None:
         yield Fact("thread_id", str(made.thread), "the thread that made it", goto=made.seq)
+    yield _shown("has_parent_", {True: "true", False: "false", None: ""}[has_parent(trace, node.number, at)])
     yield from _told(members.NUMBERS)
 
 
@@ -103,7 +120,8 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         for event in history(trace).events.of_node(node.number, ev.UndefinedInputAdded)
         if event.seq <= at
     }
-    for number in range(max(len(node.inputs), *(nr + 1 for nr in undefined), 0)):
+    entries = max(len(node.inputs), *(nr + 1 for nr in undefined), 0)
+    for number in range(entries):
         tensor = node.inputs[number] if number < len(node.inputs) else None
         name = f"input_metadata({number})"
         if tensor is not None:
@@ -119,7 +137,8 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
             "none so far that the trace tells of",
             "shape, dtype, device of each gradient that it may get",
         )
-    yield Fact("device()", node.device or "cpu", "the first input that is not on the CPU: whose queue it waits in")
+    yield _shown("num_inputs", str(entries))
+    yield Fact("device()", *_device(node))
     yield Fact(
         "stream()", _stream(trace, node), "that of its first input on an accelerator: it runs where its forward ran"
     )
@@ -132,6 +151,14 @@ def _metadata(trace: Trace, tensor: GraphTensor, at: int) -> str:
     shape = "" if tensor.shape is None else f"{shaped(tensor.shape)} "
     ending = ", is_tensor_subclass" if subclass else ""
     return f"{shape}{plain_dtype(tensor.dtype)} {tensor.device}{ending}"
+
+
+def _device(node: GraphNode) -> tuple[str, str]:
+    """Of the first input that is not on the CPU; a graph's picture has the device whose queue it waits in."""
+    devices = (tensor.device for tensor in node.inputs if tensor is not None)
+    if any(device == "meta" for device in devices) and node.device in ("", "cpu"):
+        return "meta", "the first input that is not on the CPU; without numbers it waits in the queue of the CPU"
+    return node.device or "cpu", "the first input that is not on the CPU: whose queue it waits in"
 
 
 def _stream(trace: Trace, node: GraphNode) -> str:
@@ -151,6 +178,7 @@ def _outputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         about = None if edge.target is None else NodeThing(edge.target)
         yield Fact(f"next_edge({place})", f"{title}{to}", of, about=about)
         yield Fact(f"should_compute_output({place})", *_computes(trace, edge, at))
+    yield _shown("num_outputs", str(len(node.edges)))
     if not node.edges:
         yield Fact("next_edges", "none", "a sink: it passes no gradient on" if node.leaf else "")
     yield from _told(members.OUTPUTS)
@@ -184,6 +212,10 @@ def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
         about = None if saved.tensor is None else TensorThing(saved.tensor.number)
         output = "a result: kept without its grad_fn, or it would own its own Node" if saved.is_output else ""
         yield Fact(f"SavedVariable {saved.name}", f"{gone}{what}", output, about=about)
+    for empty in history(trace).events.of_node(node.number, ev.VariableNotSaved):
+        if empty.seq <= at:
+            why = f"only the formula of edge {empty.edge} needs it, and that edge is empty"
+            yield Fact(f"SavedVariable {empty.name}", "empty: it was not saved", why, empty.seq)
     shown = dict(node.attributes)
     for name, value in shown.items():
         yield Fact(name, value, "a plain value; it stays after release_variables")
@@ -191,7 +223,10 @@ def _saved(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     for name in () if state is None else state.values:
         if name not in shown:
             yield Fact(name, _unshown(trace, node.number, name, at), "a plain value")
-    if not node.variables and not shown and not (state and state.values):
+    if node.leaf:
+        owner = "the leaf whose .grad it writes: it keeps the leaf, which refers back weakly, or neither would go"
+        yield Fact("variable", node.leaf.name, owner, about=TensorThing(node.leaf.number))
+    if not node.variables and not shown and not node.leaf and not (state and state.values):
         yield Fact("saved", "nothing")
     yield from _told(members.SAVED)
 

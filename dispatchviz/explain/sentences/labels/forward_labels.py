@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import counted, shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
-from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.sentences.node_sentences import FIRST_THREAD, NO_NUMBER
 from dispatchviz.explain.trace_index.display_names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -15,10 +15,11 @@ LABELS = Labels()
 
 @LABELS.of(ev.NodeCreated)
 def _node(trace: Trace, event: ev.NodeCreated) -> str:
+    thread = "" if event.thread == FIRST_THREAD else f", thread {event.thread}"
     known = " (known before)" if event.known else ""
     if event.sequence_nr == NO_NUMBER:
-        return f"Node {node_name(trace, event.node, event.seq)}{known}"
-    return f"Node {plain_node(event.name)}, seq {event.sequence_nr}{known}"
+        return f"Node {node_name(trace, event.node, event.seq)}{thread}{known}"
+    return f"Node {plain_node(event.name)}, seq {event.sequence_nr}{thread}{known}"
 
 
 @LABELS.of(ev.EdgesCollected)
