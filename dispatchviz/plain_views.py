@@ -25,8 +25,6 @@ from dispatchviz.terminal_output import print_paged, print_painted
 from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
 from dispatchviz.tui.panes.calls_pane import whole_rows
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
-from dispatchviz.tui.screens.registration_rows import history_rows
-from dispatchviz.tui.screens.then_and_now_rows import reason_rows, statement_rows
 from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
 from dispatchviz.tui.text.line_fitting import wrap
@@ -112,9 +110,9 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
         WHY: lambda: _why(trace, at),
         STACK: lambda: whole_rows(trace, at, width),
         THINGS: lambda: _things(trace, at, width),
-        REGISTRATION: lambda: history_rows(trace, at, width),
-        THEN_AND_NOW: lambda: statement_rows(trace, at, width),
-        BECAUSE: lambda: reason_rows(trace, at, width),
+        REGISTRATION: lambda: _registration(trace, at, width),
+        THEN_AND_NOW: lambda: _then_and_now(trace, at, width),
+        BECAUSE: lambda: _because(trace, at, width),
     }
     if name in own:
         return (part for row in own[name]() for part in wrap(row, width))
@@ -127,6 +125,24 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
 def _why(trace: Trace, at: int) -> list[Line]:
     event, sentence = trace[at], why_here(trace, at)
     return [line((sentence, "bold")), *message_lines(event, sentence), *rule_lines(rule(event))]
+
+
+def _registration(trace: Trace, at: int, width: int) -> Iterable[Line]:
+    from dispatchviz.tui.screens.registration_rows import history_rows
+
+    return history_rows(trace, at, width)
+
+
+def _then_and_now(trace: Trace, at: int, width: int) -> Iterable[Line]:
+    from dispatchviz.tui.screens.then_and_now_rows import statement_rows
+
+    return statement_rows(trace, at, width)
+
+
+def _because(trace: Trace, at: int, width: int) -> Iterable[Line]:
+    from dispatchviz.tui.screens.then_and_now_rows import reason_rows
+
+    return reason_rows(trace, at, width)
 
 
 def _things(trace: Trace, at: int, width: int) -> Iterator[Line]:

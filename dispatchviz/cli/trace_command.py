@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -72,50 +72,68 @@ def command(
       dispatchviz trace --stack 45 examples/forum.py
       dispatchviz trace --format torch -m examples.forum
     """
-    from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
+    from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
-    from dispatchviz.cli.text_output import OPTIONS
-    from dispatchviz.output import STANDARD_OUTPUT, check_log, check_save, check_trace, save_trace
+    from dispatchviz.output import STANDARD_OUTPUT, check_save, save_trace
 
-    if fold and stack is None:
-        raise click.UsageError("--fold is for --stack STEP, which is not given")
-    if stack is not None:
-        others = [("-o", output), (f"--format {form}", form != "text"), *((OPTIONS[name], True) for name in log)]
-        check_alone("--stack", [name for name, given in others if given])
-    if form != "text":
-        check_alone(f"--format {form}", [OPTIONS[name] for name in log])
-    file = None if output == STANDARD_OUTPUT else output
+    shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
+    shown.check(output)
     if save:
         check_save(save)
-    if file:
-        (check_trace if form == "jsonl" else check_log)(file)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
         alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values)
         if save:
             save_trace(trace, save)
-        _write(trace, form, file, log, pager, stack, fold)
+        shown.write(trace)
         return 0
     outcome = run_script(
-        source, args, cuda, save, to_stderr=not file, only=only, limit=limit, hashes=hashes, values=values
+        source, args, cuda, save, to_stderr=not shown.file, only=only, limit=limit, hashes=hashes, values=values
     )
     with kept(outcome, save):
-        _write(outcome.trace, form, file, log, pager, stack, fold)
-    return conclude(outcome, save or (file if form == "jsonl" else None))
+        shown.write(outcome.trace)
+    return conclude(outcome, save or (shown.file if form == "jsonl" else None))
 
 
-def _write(
-    trace: Trace, form: str, file: str | None, log: dict[str, Any], pager: bool, stack: int | None, fold: bool
-) -> None:
-    """The log, or the call chain of one step."""
-    if stack is None:
-        from dispatchviz.output import write_log
+class _Shown(NamedTuple):
+    """What of a trace is wanted: its log, or the call chain of one step."""
 
-        write_log(trace, form, file, log, pager)
-    else:
-        from dispatchviz.cli.input_source import check_step
-        from dispatchviz.plain_views import print_stack
+    form: str
+    file: str | None
+    """Where to; None: standard output."""
+    log: dict[str, Any]
+    pager: bool
+    stack: int | None
+    """The step."""
+    fold: bool
 
-        check_step(trace, stack)
-        print_stack(trace, stack, fold, pager)
+    def check(self, output: str | None) -> None:
+        """UsageError or DispatchvizError for options that do not go together, or a file that cannot be written."""
+        from dispatchviz.cli.input_source import check_alone
+        from dispatchviz.cli.text_output import OPTIONS
+        from dispatchviz.output import check_log, check_trace
+
+        filters = [OPTIONS[name] for name in self.log]
+        form = [f"--format {self.form}"] if self.form != "text" else []
+        if self.stack is not None:
+            check_alone("--stack", [*(["-o"] if output else []), *form, *filters])
+        elif self.fold:
+            raise click.UsageError("--fold is for --stack STEP, which is not given")
+        elif form:
+            check_alone(form[0], filters)
+        if self.file:
+            (check_trace if self.form == "jsonl" else check_log)(self.file)
+
+    def write(self, trace: Trace) -> None:
+        """Writes it; DispatchvizError if the trace has no such step."""
+        if self.stack is None:
+            from dispatchviz.output import write_log
+
+            write_log(trace, self.form, self.file, self.log, self.pager)
+        else:
+            from dispatchviz.cli.input_source import check_step
+            from dispatchviz.plain_views import print_stack
+
+            check_step(trace, self.stack)
+            print_stack(trace, self.stack, self.fold, self.pager)

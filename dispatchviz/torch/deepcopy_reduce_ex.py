@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.autograd.variables.grad_attribute import set_grad
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
@@ -36,7 +37,7 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         memo[key] = Storage(None if buffer is None else buffer.copy())
     made = memo[id(self)] = _on(memo[key], self, type(self))
     if self._grad is not None:
-        made._grad = deepcopy(self._grad, memo)
+        set_grad(made, deepcopy(self._grad, memo))
     vars(made).update(copy.deepcopy(vars(self), memo))
     return made
 

@@ -104,3 +104,28 @@ def test_long_values_are_cut() -> None:
     assert texts[0] == f"[{', '.join(map(str, range(ITEMS)))}, ... 3 more]"
     assert texts[1] == repr("y" * LETTERS)
     assert texts[2] == repr("z" * (LETTERS - 3) + "...")
+
+
+ODD = """
+import torch
+class Odd:
+    def __getattr__(self, name):
+        raise SystemError(f"asked for {name}")
+class Text(str):
+    def __len__(self):
+        raise SystemError("asked for its length")
+library = torch.library.Library("mine", "DEF")
+library.define("f(Tensor x, Any a, str b) -> Tensor")
+library.impl("f", lambda x, a, b: x * 1, "CompositeExplicitAutograd")
+torch.ops.mine.f(torch.ones(1), Odd(), Text("text"))
+"""
+
+
+def test_the_contents_are_told_without_code_of_the_programs() -> None:
+    trace = traced(ODD)
+    assert not trace.steps_of(ev.ProgramRaised)
+    stacks = [trace[step] for step in trace.steps_of(ev.Unboxed)]
+    found = [each.contents for each in stacks if isinstance(each, ev.Unboxed) and each.operator == "mine::f"]
+    assert [[(tag, re.sub(r"\d+", "", text)) for tag, text in stack] for stack in found] == [
+        [("Tensor", "t"), ("Object", "<Odd>"), ("String", "'text'")]
+    ]

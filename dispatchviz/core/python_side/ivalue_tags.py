@@ -60,4 +60,4 @@ def tag_of(kind: SchemaType, value: Any) -> IValueTag:
 
 
 def _tag_of_value(value: Any) -> IValueTag:
-    return "Tensor" if hasattr(value, "_ks") else OF_VALUES.get(type(value), "Object")
+    return "Tensor" if hasattr(type(value), "_ks") else OF_VALUES.get(type(value), "Object")

@@ -18,7 +18,6 @@ from typing import Any, Literal, NewType
 
 from dispatchviz.core.autograd.graph.input_metadata import InputMetadata
 from dispatchviz.core.autograd.graph.node import Node
-from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.record.events import (
@@ -53,9 +52,6 @@ CodeLocations = tuple[tuple[CodeType, int], ...]
 EventNote = NewType("EventNote", tuple[str, Callable[..., Any], tuple[Any, ...]])
 """``("event", kind, fields)`` or ``("span", kind, fields)``, for facts that are an event as they are. Nobody but
 ``RecorderBase._emit`` and ``_emit_span`` makes one: they check the fields against the kind's."""
-
-FreedNote = NewType("FreedNote", tuple[NodeLife])
-"""A Node is freed: no name, since the Node's own weak reference is what is put into the list (``node_life.py``)."""
 
 OnThread = tuple[Literal["on_thread"], int]
 """Identifier (``threading.get_ident``) of the thread that the notes after this are of."""
@@ -260,7 +256,7 @@ AutogradNote = (
     | NodeFinished
     | NodeFinishedWithTwo
 )
-Note = EventNote | FreedNote | OnThread | ContinuesThread | Leave | ProgramNote | CallNote | AutogradNote
+Note = EventNote | OnThread | ContinuesThread | Leave | ProgramNote | CallNote | AutogradNote
 """Any of them."""
 
 Emit = Callable[[Note], None]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import gc
 import mmap
 import random
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 import dispatchviz
 import dispatchviz.torch as model
+from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.builders.builder_base import BuilderBase
 from dispatchviz.core.record.builders.deletion_order import in_order
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.seam import recorder
@@ -200,6 +204,12 @@ def deleted(trace: Trace) -> list[ev.NodeDeleted]:
     return [event for event in trace if isinstance(event, ev.NodeDeleted)]
 
 
+def line_of(trace: Trace, seq: int) -> ev.SourceLine:
+    line = trace[trace.columns.lines[seq]]
+    assert isinstance(line, ev.SourceLine)
+    return line
+
+
 def test_a_long_chain_is_freed_in_one_go_while_it_is_recorded() -> None:
     length = 5_000
     with dispatchviz.record() as trace:
@@ -260,13 +270,51 @@ del last
 def test_on_another_thread_it_is_that_thread_which_frees() -> None:
     trace = traced(ON_A_THREAD)
     names = {event.node: event.name for event in trace if isinstance(event, ev.NodeCreated)}
-    freed = [(names[event.node], event, trace[trace.columns.lines[event.seq]]) for event in deleted(trace)]
+    freed = [(names[event.node], event, line_of(trace, event.seq)) for event in deleted(trace)]
     assert [(name, line.line, event.parent) for name, event, line in freed if event.by is None] == [
         ("SinBackward0", 6, freed[0][2].seq),
         ("ExpBackward0", 7, freed[2][2].seq),
         ("CosBackward0", 12, freed[4][2].seq),
     ]
     assert [event.by for _, event, _ in freed[1::2]] == [event.node for _, event, _ in freed[::2]]
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_no_python_code_runs_where_a_node_is_freed(threads: bool) -> None:
+    """There the exception of a signal's handler would get lost, Ctrl+C among them."""
+    called: list[str] = []
+    with dispatchviz.record() as trace:
+        if threads:
+            thread = Thread(target=leaf, args=(model,))
+            thread.start()
+            thread.join()
+        z = leaf(model).sin().cos()
+        sys.setprofile(lambda frame, event, arg: called.append(frame.f_code.co_name) if event == "call" else None)
+        del z
+        sys.setprofile(None)
+    assert len(deleted(trace)) == 3
+    assert called == []
+
+
+def test_of_nodes_that_two_threads_free_each_is_told_on_its_own() -> None:
+    class Builder(BuilderBase):
+        def __init__(self) -> None:
+            super().__init__()
+            self.told: list[tuple[int, list[int]]] = []
+
+        def nodes_freed(self, freed: list[int]) -> None:
+            self.told.append((self.thread, freed))
+
+    builder, notes, lives = Builder(), list[Any](), []
+    for number in range(5):
+        node = model.zeros(1, requires_grad=True).exp().grad_fn
+        assert node is not None
+        follow(node, number, notes.append)
+        lives.append(node._life)
+    main = builder.thread
+    builder.read([lives[0], main + 1, lives[1], main + 1, lives[2], main, lives[3], "leave", main + 1, lives[4]])
+    assert builder.told == [(main, [0]), (main + 1, [1, 2]), (main, [3]), (main + 1, [4])]
+    assert builder.thread == main
 
 
 CYCLES = {

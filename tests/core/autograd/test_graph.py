@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
+
+import dispatchviz
 
 
 def leaf(torch: Any, *values: float) -> Any:
@@ -211,3 +217,18 @@ def test_inference_tensors(torch: Any) -> None:
     with pytest.raises(RuntimeError, match=r"^Setting requires_grad=True on inference tensor outside InferenceMode"):
         inside.requires_grad_()
     assert (x + inside).requires_grad
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_node_is_neither_copied_nor_pickled(torch: Any, copied: Callable[[Any], Any], recorded: bool) -> None:
+    class Double(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+    with dispatchviz.record() if recorded else nullcontext():
+        x = leaf(torch, 1.0)
+        for node, name in ((x * 2).grad_fn, "MulBackward0"), (Double.apply(x).grad_fn, "DoubleBackward"):
+            with pytest.raises(TypeError, match=f"^cannot pickle '{name}' object$"):
+                copied(node)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.autograd.hooks.hooks import name_of
+from dispatchviz.core.autograd.hooks.hooks import recorded_name
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import thread
 
@@ -252,7 +252,7 @@ class GraphTask:
         callbacks = iter(self.final_callbacks)  # a list iterator meets what is appended on the way
         for position, callback in enumerate(callbacks):
             if recorder.active is not None:
-                recorder.active.callback_called(self, name_of(callback), position)
+                recorder.active.callback_called(self, recorded_name(callback), position)
             callback()
 
 
@@ -299,4 +299,4 @@ def queue_callback(callback: Callable[[], object]) -> None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
     task.final_callbacks.append(callback)
     if recorder.active is not None:
-        recorder.active.callback_queued(task, name_of(callback), len(task.final_callbacks) - 1)
+        recorder.active.callback_queued(task, recorded_name(callback), len(task.final_callbacks) - 1)

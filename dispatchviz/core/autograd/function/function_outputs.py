@@ -22,6 +22,7 @@ from dispatchviz.core.autograd.function.python_function import FunctionBase
 from dispatchviz.core.autograd.graph.input_metadata import UNDEFINED, InputMetadata
 from dispatchviz.core.autograd.graph.saved_variable import save
 from dispatchviz.core.autograd.variables import creation_meta
+from dispatchviz.core.autograd.variables.grad_attribute import set_grad
 from dispatchviz.core.autograd.variables.variable import (
     increment_version,
     requires_grad,
@@ -248,7 +249,7 @@ def _written(call: Call, output: Tensor, is_input: bool, position: int) -> None:
         warnings.warn(_NOT_AN_INPUT, UserWarning, stacklevel=5)
     if output._view is not None and len(call.outputs) > 1:
         raise RuntimeError(_VIEW_AMONG_SEVERAL)
-    output._grad = None
+    set_grad(output, None)
     if output._hooks is not None:
         output._hooks.backward = None
     accumulator = try_get_grad_accumulator(output)

@@ -21,7 +21,7 @@ import operator
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex
 
 from msgspec import structs
 
@@ -121,6 +121,10 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """A Node is neither copied nor pickled."""
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
     # -- inputs and outputs -------------------------------------------------------------------------------------------
 

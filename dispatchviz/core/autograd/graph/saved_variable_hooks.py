@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatchviz.core.autograd.forward_mode.forward_ad import restore_tangent, saved_tangent
 from dispatchviz.core.autograd.graph.saved_variable import DETACHED, ERR_BACKWARD_TWICE, SavedVariable
-from dispatchviz.core.autograd.hooks.hooks import name_of
+from dispatchviz.core.autograd.hooks.hooks import recorded_name
 from dispatchviz.core.autograd.variables.variable import (
     grad_accumulator,
     grad_fn,
@@ -244,7 +244,7 @@ def _record_hook(
     kind: SavedTensorHookKind, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any
 ) -> None:
     if recorder.active is not None:
-        recorder.active.saved_tensor_hook_ran(kind, name_of(hook), saved, tensor, type(packed).__name__)
+        recorder.active.saved_tensor_hook_ran(kind, recorded_name(hook), saved, tensor, type(packed).__name__)
 
 
 def _packed(saved: SavedVariable) -> PackedVariable:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core.autograd.variables.legacy_type import legacy_type
@@ -127,7 +128,8 @@ def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
         for output_nr, retain in node.hooks.retains_grad.items():
             gradient = values[output_nr]
             kept = gradient is not None and retain(gradient)
-            _record_hook("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
+            if recorder.active is not None:
+                recorder.active.hook_ran("retains-grad hook", node, "retain_grad", False, kept)
 
 
 def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int) -> None:
@@ -136,7 +138,7 @@ def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int)
     if replaced:
         _check_single(values[index], result, hook)
         values[index] = result
-    _record_hook("tensor pre hook", node, name_of(hook), replaced)
+    _record_hook("tensor pre hook", node, hook, replaced)
 
 
 def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
@@ -146,7 +148,7 @@ def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
     for hook in list(node.hooks.pre.values()):
         before = tuple(values)
         replaced = _replaces(before, hook(before), hook, values)
-        _record_hook("pre hook", node, name_of(hook), replaced)
+        _record_hook("pre hook", node, hook, replaced)
 
 
 def run_post_hooks(
@@ -156,7 +158,7 @@ def run_post_hooks(
     for hook in list(hooks.values()):
         before = tuple(outputs)
         replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
-        _record_hook("post hook", node, name_of(hook), replaced)
+        _record_hook("post hook", node, hook, replaced)
     return outputs
 
 
@@ -173,14 +175,14 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         if result is not None and result is not value:
             _check_single(value, result, hook)
             value = result
-        _record_hook("post-accumulate hook", node, name_of(hook), replaced=False)
+        _record_hook("post-accumulate hook", node, hook, replaced=False)
     if value is not leaf:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _record_hook(kind: HookKind, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+def _record_hook(kind: HookKind, node: Node, hook: Hook, replaced: bool) -> None:
     if recorder.active is not None:
-        recorder.active.hook_ran(kind, node, function, replaced, kept)
+        recorder.active.hook_ran(kind, node, recorded_name(hook), replaced, False)
 
 
 def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:
@@ -227,12 +229,36 @@ def registered(
 def note_hook(kind: HookKind, number: int, hook: Hook, node: Node | None, tensor: Tensor | None) -> None:
     """``number``: the handle's id."""
     if recorder.active is not None:
-        recorder.active.hook_registered(kind, name_of(hook), number, node, tensor)
+        recorder.active.hook_registered(kind, recorded_name(hook), number, node, tensor)
+
+
+_UNKNOWN = "<unknown>"
 
 
 def name_of(hook: Hook) -> str:
-    """As messages call a hook."""
-    return str(getattr(hook, "__name__", "<unknown>"))
+    """As messages call a hook: ``hook_name`` of ``python_hook.cpp``, which takes what goes wrong for no name."""
+    try:
+        name = hook.__name__
+    except Exception:
+        return _UNKNOWN
+    return name if isinstance(name, str) else _UNKNOWN
+
+
+def recorded_name(hook: Any) -> str:
+    """As a recorder calls a hook. No code of the program's runs for that: where a class has some for its attributes,
+    the hook has no name here."""
+    while type(hook) is MethodType:
+        hook = hook.__func__
+    return _UNKNOWN if _runs_code_for_its_name(type(hook)) else name_of(hook)
+
+
+def _runs_code_for_its_name(kind: type) -> bool:
+    if kind is type:
+        return False
+    access: Any = kind.__getattribute__
+    if access is not object.__getattribute__ or hasattr(kind, "__getattr__"):
+        return True
+    return any(isinstance(vars(base).get("__name__"), property) for base in kind.__mro__)
 
 
 def move_hooks_to_new_grad_fn(tensor: Tensor, old: Node | None, new: Node) -> None:

@@ -2,7 +2,7 @@
 
 A note is the name of a method of ``EventBuilder``, followed by the arguments that it takes; notes lie flat in one list,
 so how many those are says where the next note begins. What a name may be is in ``record/note_types.py``. One note has
-none: that a Node was freed (``node_life.py``).
+none: a NodeLife says that its Node was freed, and an integer in front of it on which thread (``freed_nodes.py``).
 """
 
 from __future__ import annotations
@@ -80,18 +80,27 @@ class BuilderBase:
             del notes[:end]
 
     def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
-        """Reads all that says of Nodes that they were freed in one go; gives where it ends."""
-        freed = []
-        while at < end:
-            if notes[at].__class__ is NodeLife:
-                freed.append(notes[at].number)
-                at += 1
-            elif notes[at : at + 3 : 2] == ["on_thread", "on_thread"] and notes[at + 3] == self.thread:
-                at += 4  # between two that another thread has freed
-            else:
-                break
-        self.nodes_freed(freed)
+        """Reads all that says of Nodes that they were freed one after the other; gives where it ends."""
+        here = on = self.thread
+        freed: list[int] = []
+        while at < end and notes[at].__class__ is not str:
+            note = notes[at]
+            if note.__class__ is NodeLife:
+                freed.append(note.number)
+            elif note != on:
+                self._freed_on(on, freed)
+                on, freed = note, []
+            at += 1
+        self._freed_on(on, freed)
+        if self.thread != here:
+            self.on_thread(here)
         return at
+
+    def _freed_on(self, thread: int, freed: list[int]) -> None:
+        if freed:
+            if thread != self.thread:
+                self.on_thread(thread)
+            self.nodes_freed(freed)
 
     def nodes_freed(self, freed: list[int]) -> None:
         """Nodes were freed in one go."""

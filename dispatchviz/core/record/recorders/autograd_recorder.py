@@ -50,8 +50,6 @@ class AutogradRecorder(RecorderBase):
 
     def sequence_nr_set(self, node: Node, before: int) -> None:
         """A Node has another sequence number already."""
-        if self.finds_callers:
-            self.find_caller()
         self._emit(ev.SequenceNumberSet, self._node(node), before, node.sequence_nr)
 
     def undefined_input_added(self, node: Node, input_nr: int) -> None:
@@ -74,8 +72,6 @@ class AutogradRecorder(RecorderBase):
         moved: bool = False,
     ) -> None:
         """A hook is there; ``handle`` is its handle's id."""
-        if self.finds_callers:
-            self.find_caller()
         number = None if handle is None else self._hook(handle)
         keeper = None if node is None else self._node(node)
         output_nr = 0 if tensor is None else tensor._output_nr
@@ -85,8 +81,6 @@ class AutogradRecorder(RecorderBase):
         """A handle was asked to remove its hook; those of modules and optimizers, and older ones, are not told of."""
         number = self._hooks.pop(handle, None)
         if number is not None:
-            if self.finds_callers:
-                self.find_caller()
             self._emit(ev.HookRemoved, number)
 
     def _hook(self, handle: int) -> int:

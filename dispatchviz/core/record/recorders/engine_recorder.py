@@ -85,8 +85,6 @@ class EngineRecorder(RecorderBase):
 
     def callback_queued(self, task: GraphTask, function: str, position: int) -> None:
         """A final callback was installed."""
-        if self.finds_callers:
-            self.find_caller()
         self._emit(ev.FinalCallbackQueued, self._graph_task(task), function, position)
 
     def callback_called(self, task: GraphTask, function: str, position: int) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple
 from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
+from dispatchviz.core.record.recorders.freed_nodes import FreedNodes
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import process_modes
@@ -28,11 +29,9 @@ from dispatchviz.core.thread.thread_state import thread
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
-    from dispatchviz.core.autograd.graph.node_life import NodeLife
     from dispatchviz.core.record.note_types import (
         Emit,
         EventNote,
-        FreedNote,
         MaybeTensors,
         Note,
         QueuedNodes,
@@ -66,8 +65,8 @@ class RecorderBase(SafetyNet):
         """All notes that are not read yet, one after the other: a name, its facts, the next name."""
         self.note: Emit = self.notes.extend
         """Emits one note. It is copied into the list: nothing of it stays but its facts."""
-        self.node_freed: functools.partial[Any] = functools.partial(self.notes.append)
-        """Told of the end of a Node that has a number; what it calls is changed by ``_tell_of_nodes``."""
+        self.node_freed = FreedNodes(self.notes.append)
+        """Told of the end of a Node that has a number."""
         self.builder = builder or EventBuilder()
         self.hashes = False
         """The numbers of results are hashed; to be set before the recording begins."""
@@ -99,7 +98,7 @@ class RecorderBase(SafetyNet):
 
     def end(self) -> None:
         """What becomes of the Nodes from now on is not recorded."""
-        self._tell_of_nodes(id)
+        self.node_freed.not_noted()
 
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
         """Emits the user's current line, if it changed; for a recorder of the user's code.
@@ -156,21 +155,8 @@ class RecorderBase(SafetyNet):
         """From now on every note of a thread other than the recording one has its thread's identifier."""
         self.state = None
         self.note = functools.partial(_emit_on_thread, self.notes, self.builder.thread)
-        self._tell_of_nodes(self.note_node_freed)
+        self.node_freed.note_with_thread(self.notes)
         recorder.recorder_changes()
-
-    def note_node_freed(self, life: NodeLife, /) -> None:
-        """A Node is freed, on whichever thread."""
-        note: FreedNote = (life,)  # type: ignore[assignment]
-        self.note(note)
-
-    def _tell_of_nodes(self, told: Callable[[NodeLife], object]) -> None:
-        """All Nodes that live tell another function of their end.
-
-        As long as there is one thread that is the list of notes itself: a Node may be freed wherever a signal or an
-        error must not get lost.
-        """
-        self.node_freed.__setstate__((told, (), {}, None))  # type: ignore[attr-defined]
 
     # -- events as they are -------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ def contents(
 
 def _text(kind: SchemaType, value: Any, number: Numbered) -> str:
     """No code of the program's runs: of an object there is the name of its class."""
-    if hasattr(value, "_ks"):
+    if hasattr(type(value), "_ks"):
         return f"t{number(value)}"
     if kind.kind == OPTIONAL:
         return "None" if value is None else _text(kind.inside[0], value, number)
@@ -88,7 +88,8 @@ def _open(value: Any) -> str:
 
 
 def _string(value: str) -> str:
-    return repr(value if len(value) <= LETTERS else f"{value[: LETTERS - 3]}...")
+    text = str.__str__(value)  # of a subclass too
+    return repr(text if len(text) <= LETTERS else f"{text[: LETTERS - 3]}...")
 
 
 def _enumerator(number: int | None, name: str) -> str:

@@ -64,7 +64,7 @@ class TensorRecorder(RecorderBase):
         result = None if tensor._grad is None else self._tensor(tensor._grad)
         self._emit(ev.GradSet, self._tensor(tensor), result, retained)
 
-    def inplace_checked(self, tensor: Tensor, allowed: bool, why: ev.InplaceVerdict) -> None:
+    def inplace_checked(self, tensor: Tensor, allowed: bool, why: ev.InplaceVerdict, /) -> None:
         """An autograd kernel is about to write to a tensor, or to refuse."""
         self._emit(ev.InplaceChecked, self._tensor(tensor), allowed, why)
 

@@ -1,0 +1,63 @@
+"""Whatever gives a tensor another ``.grad`` is told: at every step the events say what ``.grad`` is."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from tests.explain.programs import traced
+
+HEAD = """
+import copy, pickle, torch
+x = torch.ones(2, requires_grad=True)
+"""
+
+PROGRAMS = {
+    "assigned": ("x.grad = torch.ones(2)", ["set"]),
+    "again the same": ("g = torch.ones(2)\nx.grad = g\nx.grad = g", ["set"]),
+    "deleted": ("x.grad = torch.ones(2)\ndel x.grad", ["set", "none"]),
+    "deleted without being there": ("del x.grad\nx.grad = None", []),
+    "refused": ("try:\n    x.grad = torch.ones(3)\nexcept RuntimeError:\n    pass", []),
+    "accumulated": ("(x * 2).sum().backward()\nx.grad = None", ["accumulated", "none"]),
+    "retained": ("y = x * 2\ny.retain_grad()\ny.sum().backward()", ["retained", "accumulated"]),
+    "captured": ("torch.autograd.grad((x * 2).sum(), x)", []),
+    "zero_grad": (
+        "(x * 2).sum().backward()\ntorch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=True)",
+        ["accumulated", "none"],
+    ),
+    "zeros": ("(x * 2).sum().backward()\ntorch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)", ["accumulated"]),
+    "deepcopy": ("x.grad = torch.ones(2)\ny = copy.deepcopy(x)", ["set", "set"]),
+    "deepcopy without": ("y = copy.deepcopy(x)", []),
+    "pickle": ("x.grad = torch.ones(2)\ny = pickle.loads(pickle.dumps(x))", ["set"]),
+    "written by a Function": (
+        """
+class Write(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a)
+        return a.add_(b)
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, gradient
+y = torch.ones(2)
+y.grad = torch.ones(2)
+Write.apply(y, x)
+assert y._grad is None
+""",
+        ["set", "none"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_gives_a_tensor_another_grad_is_told(name: str) -> None:
+    source, expected = PROGRAMS[name]
+    trace = traced(HEAD + source)
+    assert not [event.message for event in trace if isinstance(event, ev.ProgramRaised)]
+    told = []
+    for event in trace:
+        if isinstance(event, ev.GradientAccumulated):
+            told.append("accumulated")
+        elif isinstance(event, ev.GradSet):
+            told.append("none" if event.result is None else "retained" if event.retained else "set")
+    assert told == expected
