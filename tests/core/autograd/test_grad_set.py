@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from typing import Any
+
 import pytest
 
+from dispatchviz import torch as model
 from dispatchviz.core.record import events as ev
 from tests.explain.programs import traced
 
@@ -61,3 +66,23 @@ def test_what_gives_a_tensor_another_grad_is_told(name: str) -> None:
         elif isinstance(event, ev.GradSet):
             told.append("none" if event.result is None else "retained" if event.retained else "set")
     assert told == expected
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    source = HEAD + PROGRAMS[name][0]
+    assert _grads(model, source) == _grads(torch, source)
+
+
+def _grads(torch: Any, source: str) -> dict[str, Any]:
+    """The ``.grad`` of each variable, None where it has none."""
+    names: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "torch", torch)
+        exec(source, names)
+    tensors = {name: value for name, value in names.items() if isinstance(value, torch.Tensor)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a tensor is no leaf
+        return {name: None if tensor._grad is None else tensor._grad.tolist() for name, tensor in tensors.items()}

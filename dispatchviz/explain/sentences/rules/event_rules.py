@@ -287,6 +287,10 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             assert_never(event)
 
 
+Saved = ev.AttributeSaved | ev.VariableSaved | ev.VariableNotSaved | ev.SavedTensorHookRan
+"""What a Node keeps for its formulas."""
+
+
 def _forward(event: event_groups.ForwardEvent) -> Rule:
     if isinstance(event, event_groups.TangentEvent):
         return _tangent(event)
@@ -308,21 +312,8 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
                 "requires no grad has an empty edge."
             )
             return Rule(text, "torch::autograd::collect_next_edges", "torch/csrc/autograd/function.h")
-        case ev.AttributeSaved():
-            return Rule(
-                "Plain values are saved as they are; they keep no tensor in memory.", "", f"{GENERATED}/Functions.h"
-            )
-        case ev.VariableSaved():
-            text = "A tensor is saved with its version, unless a hook packs it; unpacking it after a change raises."
-            return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
-        case ev.VariableNotSaved():
-            text = "A tensor that only one formula uses is saved only if that formula's edge is not empty."
-            return Rule(text, "torch::autograd::Node::should_compute_output", NODE)
-        case ev.SavedTensorHookRan():
-            text = (
-                "The innermost pair of hooks packs what is saved; what it returns is kept, and no version is compared."
-            )
-            return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
+        case ev.AttributeSaved() | ev.VariableSaved() | ev.VariableNotSaved() | ev.SavedTensorHookRan():
+            return _saved(event)
         case ev.AccumulatorMade():
             text = "A leaf has one AccumulateGrad, by a weak reference; the graphs that lead to it own it."
             return Rule(text, "torch::autograd::impl::grad_accumulator", VARIABLE)
@@ -354,6 +345,27 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
         case ev.NoNodeMade():
             text = "A Node is made if grad mode is on and a differentiable input requires grad."
             return Rule(text, "torch::autograd::compute_requires_grad", HISTORY)
+        case _:
+            assert_never(event)
+
+
+def _saved(event: Saved) -> Rule:
+    match event:
+        case ev.AttributeSaved():
+            return Rule(
+                "Plain values are saved as they are; they keep no tensor in memory.", "", f"{GENERATED}/Functions.h"
+            )
+        case ev.VariableSaved():
+            text = "A tensor is saved with its version, unless a hook packs it; unpacking it after a change raises."
+            return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
+        case ev.VariableNotSaved():
+            text = "A tensor that only one formula uses is saved only if that formula's edge is not empty."
+            return Rule(text, "torch::autograd::Node::should_compute_output", NODE)
+        case ev.SavedTensorHookRan():
+            text = (
+                "The innermost pair of hooks packs what is saved; what it returns is kept, and no version is compared."
+            )
+            return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case _:
             assert_never(event)
 
