@@ -13,9 +13,11 @@ from scripts.names.places import EVENT, Place
 HEAD = """# Names
 
 The names that people come with, from the question on the forum, the walkthrough of the dispatcher, a backtrace, Node's
-header, and what to type to see each, in any folder. *Event*: the step is the call of the function, or is in the file,
-that is called so. *Text*: what is said of the step. *Pane*: of the stepper, which opens at the step without `--view`.
-Written by `python -m scripts.names`; a test opens every row.
+header, and what to type to see each, in any folder. Written by `python -m scripts.names`; a test opens every row.
+
+*Event*: what happens at the step is the function, or in the file, that is called so; `docs/events.md` has all kinds.
+*Text*: the name is in what is said of the step. *Pane*: of the stepper, which opens at the step if `--view` and its
+word are left out. *File*: in the C++ that PyTorch's generators write.
 """
 
 _LISTS = {
