@@ -89,7 +89,7 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     stands = f"The alias {source} covers {counted(many, 'key')}: {ALIAS_TEXTS[source]}."
     here = ", this one among them" if key in ALIAS_MEMBERS[source] else "; Undefined is none of them, but gets it too"
     other = many - filled
-    others = f" ({other} {'has' if other == 1 else 'have'} a kernel of higher precedence)" if other else ""
+    others = f" ({'one has' if other == 1 else f'{other} have'} a kernel of higher precedence)" if other else ""
     cells = "all their cells" if filled == many else f"{filled} of their cells{others}"
     return Statement(
         "cell: filled by an alias",
