@@ -145,7 +145,8 @@ hashes = click.option(
 values = click.option(
     "--values",
     is_flag=True,
-    help="Also record the numbers of small tensors, 16 elements at most: the tensors pane shows them at each step.",
+    help="Also record the numbers of small tensors, 16 elements at most: the tensors pane shows them at each step. For "
+    "those on a GPU the recording waits until they are there, and says so.",
 )
 
 

@@ -24,6 +24,7 @@ OPTIONS = (
         "How it was filled: each TORCH_LIBRARY block, one after the other, the cells and the mask that it changed; "
         "with KEYs, what came into their cells.",
     ),
+    Option("short", "--short", "With --history: a line for each block."),
     BUILD,
     JSON,
 )
@@ -31,7 +32,13 @@ ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "[KEY...]
 
 
 def run(
-    everything: bool, history: bool, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]
+    everything: bool,
+    history: bool,
+    short: bool,
+    build: str | None,
+    as_json: bool,
+    operator: str | None,
+    keys: tuple[str, ...],
 ) -> int:
     """The computed dispatch table of an operator: cell, key, kernel, reason, where it was registered.
 
@@ -43,6 +50,7 @@ def run(
       dispatchviz table add
       dispatchviz table aten::add.Tensor CUDA AutogradCUDA
       dispatchviz table --build cpu --all linear
+      dispatchviz table add --history --short
       dispatchviz table add --history
       dispatchviz table add AutogradCPU --history
     """
@@ -52,7 +60,7 @@ def run(
     from dispatchviz.render.console import terminal
 
     console = terminal()
-    console.print(lines(console, everything, history, build, operator, keys))
+    console.print(lines(console, everything, history, short, build, operator, keys))
     return 0
 
 
@@ -60,14 +68,19 @@ def lines(
     console: Console,
     everything: bool,
     history: bool,
+    short: bool,
     build: str | None,
     operator: str | None,
     keys: tuple[str, ...],
 ) -> Iterator[str]:
-    """The text."""
+    """The text; DispatchvizError for a short one of something else than the history."""
     if history:
-        yield from _history_text(console, everything, build, operator, keys)
+        yield from _history_text(console, everything, short, build, operator, keys)
         return
+    if short:
+        from dispatchviz.errors import DispatchvizError
+
+        raise DispatchvizError("--short goes with --history: a line for each block that fills the table")
     from dispatchviz.render.cards.table_text import table_lines
 
     card, found = _card(operator, keys, build)
@@ -76,13 +89,17 @@ def lines(
 
 
 def _history_text(
-    console: Console, everything: bool, build: str | None, operator: str | None, keys: tuple[str, ...]
+    console: Console, everything: bool, short: bool, build: str | None, operator: str | None, keys: tuple[str, ...]
 ) -> Iterator[str]:
     from dispatchviz.explain.keys.key_names import runtime_keys
+    from dispatchviz.render.cards.registration_overview import overview_lines
     from dispatchviz.render.cards.registration_text import history_lines
 
     history, found = _history(operator, keys, build)
-    yield from history_lines(history, runtime_keys(keys), everything, console)
+    if short:
+        yield from overview_lines(history, console)
+    else:
+        yield from history_lines(history, runtime_keys(keys), everything, console)
     yield from looking_up.remark_lines(found, console)
 
 

@@ -93,17 +93,15 @@ def then_and_now(session: Session) -> Overlay:
 
 def registration(session: Session) -> Reply:
     """How the table of the operator that this step is about was filled."""
-    from dispatchviz.explain.cells.registration.program_registrations import history_at
-    from dispatchviz.explain.codegen.operator_at_step import operator_at
+    from dispatchviz.explain.cells.registration.program_registrations import history_here
     from dispatchviz.tui.screens.registration_rows import refusal
     from dispatchviz.tui.screens.registration_screen import RegistrationScreen
 
     trace, at = session.trace, session.cursor.at
-    operator = operator_at(trace, at)
-    history = history_at(trace, operator, at) if operator else None
+    history = history_here(trace, at)
     if history is None:
-        return Update(session.cursor, line((f" {refusal(operator)}", "hint")))
-    here = [step.number for step in history.steps if step.step == at]
+        return Update(session.cursor, line((f" {refusal(trace, at)}", "hint")))
+    here = [step.number for step in history.steps if at <= step.step <= trace.ends[at]]
     first = next(step.number for step in history.steps if step.makes_operator)
     return Overlay(lambda view: RegistrationScreen(history, here[0] if here else first, view.palette))
 

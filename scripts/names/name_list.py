@@ -19,6 +19,8 @@ class Name(NamedTuple):
     """What is to be known of it; of a name that PyTorch no longer has, what is there today."""
     gone: bool
     """Whether PyTorch has it no longer."""
+    wanted: str = ""
+    """The view or the kind of event that is to show it, where many do; empty if any may."""
 
 
 def names() -> list[Name]:
@@ -34,5 +36,6 @@ def names() -> list[Name]:
 
 
 def _name(section: str, line: str) -> Name:
-    text, _, remark = line.partition(" -- ")
-    return Name(section, text, remark.removeprefix(GONE), remark.startswith(GONE))
+    front, _, remark = line.partition(" -- ")
+    text, _, wanted = front.partition(" @ ")
+    return Name(section, text, remark.removeprefix(GONE), remark.startswith(GONE), wanted)

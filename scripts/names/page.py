@@ -6,14 +6,33 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
+from dispatchviz.tui.panes.pane_list import PANES
 from scripts.names.name_list import Name
-from scripts.names.places import Place
+from scripts.names.places import EVENT, Place
 
 HEAD = """# Names
 
 The names that people come with, from the question on the forum, the walkthrough of the dispatcher, a backtrace, Node's
-header, and what to type to see each. Written by `python -m scripts.names`; a test opens every row.
+header, and what to type to see each, in any folder. Written by `python -m scripts.names`; a test opens every row.
+
+*Event*: what happens at the step is the function, or in the file, that is called so; `docs/events.md` has all kinds.
+*Text*: the name is in what is said of the step. *Pane*: of the stepper, which opens at the step if `--view` and its
+word are left out. *File*: in the C++ that PyTorch's generators write.
 """
+
+_LISTS = {
+    "stack": "all functions of the call",
+    "registration": "history of the table",
+    "things": "questions",
+    "then-and-now": "then and now",
+    "because": "why it is so",
+    "codegen": "generated code",
+    "table": "table",
+    "keys": "key",
+}
+"""Of views that are no panes, and of commands."""
+
+_PANES = {name.removesuffix("_pane").replace("_", "-"): title for title, name in PANES.values()}
 
 _ROW = re.compile(r"^\| `(?P<name>[^`]+)` \| .*? \| `(?P<command>dispatchviz [^`]+)` \|", re.MULTILINE)
 
@@ -28,13 +47,26 @@ def rows(text: str) -> list[tuple[str, str]]:
     return [(row["name"], row["command"]) for row in _ROW.finditer(text)]
 
 
+def seen_in(place: Place) -> str:
+    """Event, text, pane, list or file."""
+    if place.view == EVENT:
+        return f"event `{place.kind}`"
+    if place.view == "why":
+        return f"text of `{place.kind}`" if place.kind else "table cell"
+    if file := place.command.partition(" --file ")[2]:
+        return f"file `{file}`"
+    if place.kind and place.view in _PANES:
+        return f"pane {_PANES[place.view]}"
+    return _LISTS[place.view.removeprefix("all of ")]
+
+
 def _lines(found: Mapping[Name, Place]) -> Iterator[str]:
     for section, names in groupby(found, key=lambda name: name.section):
-        yield from (f"## {section}", "", "| name | seen in | type |  |", "|---|---|---|---|")
+        yield from (f"## {section}", "", "| name | seen in | type | to know |", "|---|---|---|---|")
         yield from (_row(name, found[name]) for name in names)
         yield ""
 
 
 def _row(name: Name, place: Place) -> str:
     remark = f"PyTorch 2.13 has it no longer: {name.remark}" if name.gone else name.remark
-    return f"| `{name.text}` | {place.view} | `{place.command}` | {remark} |"
+    return f"| `{name.text}` | {seen_in(place)} | `{place.command}` | {remark} |"

@@ -12,57 +12,77 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from dispatchviz.cli import main
-from dispatchviz.plain_views import LOG, view_names, view_text
+from dispatchviz.explain.sentences.step_sentences import rule
+from dispatchviz.plain_views import LOG, WHY, view_names, view_text
 from dispatchviz.trace import Trace
+from dispatchviz.tui.screens.then_and_now_rows import HEADINGS, ON_LINE
 from scripts.names.name_list import Name
 
 ROOT = Path(__file__).parents[2]
 
 PROGRAMS = (
     "examples/forum.py",
-    "examples/collective_overlap.py",
-    "examples/hooks.py",
-    "examples/anomaly.py",
     "examples/chains/add.py",
-    "examples/vmap.py",
-    "examples/custom_operator.py",
+    "examples/chains/factories.py",
+    "examples/chains/in_place.py",
+    "examples/hooks.py",
+    "examples/collective_overlap.py",
+    "examples/anomaly.py",
     "examples/saved_tensors.py",
-    "examples/in_place_on_leaf.py",
+    "examples/vmap.py",
+    "examples/chains/vmap.py",
+    "examples/custom_operator.py",
+    "examples/inplace_error.py",
 )
 """The founding program first: a name is shown there if it can be."""
 
 COMMANDS = (
     "dispatchviz codegen add",
     "dispatchviz codegen add --structured",
-    "dispatchviz table add --history",
-    "dispatchviz table add",
-    "dispatchviz table randn",
-    "dispatchviz table empty.memory_format",
     "dispatchviz codegen add --file VariableType_2.cpp",
     "dispatchviz codegen add --file UfuncCPUKernel_add.cpp",
+    "dispatchviz codegen add --file python_torch_functions_2.cpp",
+    "dispatchviz codegen add --file Operators_2.cpp",
+    "dispatchviz codegen randn --file RegisterBackendSelect.cpp",
     "dispatchviz codegen randn",
     "dispatchviz codegen normal_",
-    "dispatchviz keys",
+    "dispatchviz codegen empty.memory_format",
+    "dispatchviz codegen add.Scalar",
+    "dispatchviz table add --history",
+    "dispatchviz table add",
+    "dispatchviz keys Autograd",
+    "dispatchviz keys 274877939713",
+    "dispatchviz keys 32769",
     "dispatchviz why add AutogradCUDA",
     "dispatchviz why randn BackendSelect",
 )
 """What is printed without a program."""
 
+EVENT = "event"
+"""The step is the function, or the file, that is called so: the view ``why`` has it in these rows."""
+
 FIRST = {
-    "The walkthrough, code generation and structured kernels": ("codegen", "structured"),
-    "Node's header: torch/csrc/autograd/node.h, and function.h for its functions": ("node", "why", "engine"),
+    "The walkthrough, code generation and structured kernels": (EVENT, "codegen", "structured"),
+    "Node's header: torch/csrc/autograd/node.h, and function.h for its functions": (EVENT, "node", "engine", "why"),
 }
-"""Of the names of a section, the views that they belong to."""
+"""Of the names of a section, the places that they belong to."""
 
-VIEWS = ("why", "stack", "key-set", "cell", "structured", "node", "engine", "registration", "table", "codegen", "calls")
-"""Those of the first choice for the names of all sections."""
+ORDER = (
+    *(EVENT, "stack", "why", "registration", "cell", "key-set", "structured", "node", "engine", "table", "codegen"),
+    *("keys", "calls"),
+)
+"""The places of the first choice for the names of all sections."""
 
-LAST = ("source", "because", "then-and-now")
-"""The program's own text shows nothing of PyTorch, the other two only tell."""
+TELLING = ("because", "then-and-now")
+"""Views that only tell of PyTorch, first what the step itself is about."""
+
+LAST = (*TELLING, "source")
+"""The program's own text shows nothing of PyTorch."""
 
 
 class Place(NamedTuple):
@@ -70,20 +90,41 @@ class Place(NamedTuple):
 
     command: str
     view: str
-    """The view's name, or that of the command: ``codegen``."""
+    """The view's name, that of the command, such as ``codegen``, or ``EVENT``."""
+    kind: str = ""
+    """Of a step: the kind of its event."""
 
 
 def places() -> Iterator[tuple[Place, str]]:
-    """All of them, each with its text."""
+    """All of them, each with the text to look for names in."""
     for command in COMMANDS:
         yield Place(command, command.split()[1]), text_of(command)
     for program in PROGRAMS:
         trace = _trace(program)
         for step in _steps(trace):
-            for view in view_names():
-                if view != LOG:
-                    command = f"dispatchviz run --step {step} --view {view} {program}"
-                    yield Place(command, view), view_text(trace, step, view)
+            yield from _views(trace, step, program)
+
+
+def _views(trace: Trace, step: int, program: str) -> Iterator[tuple[Place, str]]:
+    kind, said = type(trace[step]).__name__, rule(trace[step])
+    for view in view_names():
+        if view != LOG:
+            command = f"dispatchviz run --step {step} --view {view} {program}"
+            text = view_text(trace, step, view)
+            if view in TELLING:
+                yield Place(command, view, kind), _of_this_step(text)
+                yield Place(command, f"all of {view}", kind), text
+            else:
+                yield Place(command, view, kind), text
+            if view == WHY:
+                yield Place(command, EVENT, kind), f"{said.function} {said.file.rpartition('/')[2]}"
+
+
+def _of_this_step(text: str) -> str:
+    """What a view that tells has of the step itself, which comes first."""
+    here, *elsewhere = HEADINGS.values()
+    first, *rest = text.splitlines()
+    return "\n".join(takewhile(lambda row: row not in (*elsewhere, ON_LINE), rest)) if first == here else ""
 
 
 def found(names: Sequence[Name]) -> dict[Name, Place]:
@@ -98,9 +139,15 @@ def found(names: Sequence[Name]) -> dict[Name, Place]:
 
 
 def preference(name: Name, place: Place) -> int:
-    """The smaller, the better: the views that its section is about, those of the first choice, others."""
-    order = [*FIRST.get(name.section, ()), *VIEWS]
-    return order.index(place.view) if place.view in order else len(order) + (place.view in LAST)
+    """The smaller, the better: what is wanted, the places that its section is about, those of the first choice, others.
+
+    A step comes before a command; a Node's card is best while the Node runs: by then all of it is there.
+    """
+    order = [*FIRST.get(name.section, ()), *ORDER, "", *LAST, *(f"all of {view}" for view in TELLING)]
+    at = order.index(place.view if place.view in order else "")
+    wanted = bool(name.wanted) and name.wanted in (place.view, place.kind)
+    second_best = not place.kind or (place.view == "node" and place.kind != "NodeStarted")
+    return 2 * (at - len(order) * wanted) + second_best
 
 
 def text_of(command: str) -> str:
@@ -113,16 +160,17 @@ def text_of(command: str) -> str:
 
 
 def has(text: str, name: str) -> bool:
-    """Whether the name is in a text as a word of its own."""
-    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    """Whether the name is in a text as a word of its own: no part of a longer name, nor of a file's."""
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w|\.(?:h|cpp|py)\b)", text) is not None
 
 
 def _steps(trace: Trace) -> Iterator[int]:
-    """The first step of each kind, and the first of each with another operator or Node."""
-    seen: set[tuple[str, str]] = set()
+    """The first step of each kind, and the first of each with another operator or Node; for each kind of call."""
+    seen: set[tuple[str, str, str]] = set()
     for step in range(len(trace)):
         event = trace[step]
-        about = (type(event).__name__, str(getattr(event, "op", "") or getattr(event, "name", "")))
+        named = str(getattr(event, "operator", "") or getattr(event, "name", ""))
+        about = (type(event).__name__, named, str(getattr(event, "how", "")))
         if about not in seen:
             seen.add(about)
             yield step

@@ -95,6 +95,17 @@ def test_the_whole_history_folded_and_all_of_it() -> None:
     assert len(everything.splitlines()) > len(folded.splitlines())
 
 
+def test_the_history_in_short() -> None:
+    short = dispatchviz("table", "add", "--history", "--short").out.splitlines()
+    assert "    1-3    3 fallbacks   Functionalize, Conjugate and Batched" in short[1]
+    assert "   52 ●  alias kernel  Autograd: VariableType::add_Tensor, 18 cells" in "\n".join(short)
+    assert "   54    fallback      Tracer: general_trace_function, no cell changes" in "\n".join(short)
+    assert len(short) < 40
+    of_a_cell = dispatchviz("table", "add", "AutogradCPU", "--history", "--short").out
+    assert [row.split()[0] for row in of_a_cell.splitlines()[1:3]] == ["27", "52"]
+    assert "--short goes with --history" in dispatchviz("table", "add", "--short").err
+
+
 def test_json_of_a_history() -> None:
     history = json.loads(dispatchviz("table", "relu", "CPU", "--history", "--json").out)
     (step,) = history["steps"]

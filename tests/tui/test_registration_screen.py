@@ -9,11 +9,11 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.registration.lit_table import lit_table
-from dispatchviz.explain.cells.registration.program_registrations import history_at
+from dispatchviz.explain.cells.registration.program_registrations import history_at, operator_here
 from dispatchviz.program import run
 from dispatchviz.testing import call
 from dispatchviz.tui.screens.registration_rows import history_rows
-from tests.steps import step
+from tests.steps import line, step
 
 from .screens import Reader, read
 
@@ -91,6 +91,27 @@ def test_capital_h_plays_the_registrations_of_the_steps_operator(trace: Trace) -
         assert reader.sees("Steps")
 
     read(trace, story, step=step(trace, call("mine::twice")))
+
+
+def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) -> None:
+    assert operator_here(trace, line(trace, 4)) == operator_here(trace, line(trace, 5)) == "mine::twice"
+    assert operator_here(trace, line(trace, 7)) == "aten::mul.Tensor"
+    assert operator_here(trace, line(trace, 3)) == ""
+
+    async def story(reader: Reader) -> None:
+        await reader.press("H")
+        assert reader.sees("mine::twice: registration 40 of 40", "lib.impl")
+
+    read(trace, story, step=line(trace, 5))
+
+
+def test_a_fallback_says_that_it_is_for_all_operators(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text('import torch\ntorch.library.Library("_", "IMPL").fallback(lambda op, *a: None, "PrivateUse1")\n')
+    trace = run(str(path)).trace
+    registered, _ = trace.steps_of(ev.KernelRegistered)  # and that it is taken back
+    text = [row.plain for row in history_rows(trace, registered, 80)]
+    assert text == ["A fallback is for all operators: the history of each has it, at a call of one."]
 
 
 def test_a_step_without_an_operator_says_so(trace: Trace, tmp_path: Path) -> None:

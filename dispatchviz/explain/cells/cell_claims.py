@@ -88,7 +88,8 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     filled = sum(cell in ALIAS_MEMBERS[source] for cell in served(op, source))
     stands = f"The alias {source} covers {counted(many, 'key')}: {ALIAS_TEXTS[source]}."
     here = ", this one among them" if key in ALIAS_MEMBERS[source] else "; Undefined is none of them, but gets it too"
-    others = f" ({many - filled} have a kernel of higher precedence)" if filled < many else ""
+    other = many - filled
+    others = f" ({'one has' if other == 1 else f'{other} have'} a kernel of higher precedence)" if other else ""
     cells = "all their cells" if filled == many else f"{filled} of their cells{others}"
     return Statement(
         "cell: filled by an alias",

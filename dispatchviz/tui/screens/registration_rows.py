@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.events import KernelRegistered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.key_groups import grouped_keys_text
 from dispatchviz.explain.cells.registration.lit_table import LitTable, lit_table
-from dispatchviz.explain.cells.registration.program_registrations import history_at
+from dispatchviz.explain.cells.registration.program_registrations import history_here, operator_here
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
 from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
-from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.render.cards.registration_step_text import held, step_lines
 from dispatchviz.render.cards.registration_text import history_lines
 from dispatchviz.tui.text.marked_console import MarkedConsole, spans
 from dispatchviz.tui.text.styled_line import Line, line
 
 
-def refusal(operator: str) -> str:
+def refusal(trace: Trace, at: int) -> str:
     """Why there is no history at a step: no operator, or one that the trace knows no registration of."""
+    event, operator = trace[at], operator_here(trace, at)
+    if isinstance(event, KernelRegistered) and not event.operator:
+        return "A fallback is for all operators: the history of each has it, at a call of one"
     if not operator:
         return "No operator runs at this step"
     return f"{operator} is not PyTorch's, and the trace has no registration of it up to this step"
@@ -27,10 +30,9 @@ def refusal(operator: str) -> str:
 
 def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
     """All of it, of the operator at a step."""
-    operator = operator_at(trace, at)
-    history = history_at(trace, operator, at) if operator else None
+    history = history_here(trace, at)
     if history is None:
-        yield line(f"{refusal(operator)}.")
+        yield line(f"{refusal(trace, at)}.")
         return
     for text in history_lines(history, (), False, MarkedConsole(width)):
         yield line(*spans(text), indent=8)

@@ -30,6 +30,18 @@ TEXTS = (
 )
 """What the statements are from."""
 
+HEADINGS = {
+    Place.HERE: "At this step",
+    Place.AROUND: "Around this step",
+    Place.WITHIN: "Within this step",
+    Place.ELSEWHERE: "Elsewhere in this run",
+    Place.NOT_MET: "Not near this step",
+}
+"""Where what stands below them is to be seen."""
+
+ON_LINE = "On this line"
+"""Within the step of a line of the program."""
+
 INDENT, GAP = 4, 3
 """Cells before a text, and between two that stand side by side."""
 
@@ -63,14 +75,8 @@ def _groups(
 
 
 def _heading(trace: Trace, at: int, place: Place) -> str:
-    on_line = isinstance(trace[at], SourceLine)
-    return {
-        Place.HERE: "At this step",
-        Place.AROUND: "Around this step",
-        Place.WITHIN: "On this line" if on_line else "Within this step",
-        Place.ELSEWHERE: "Elsewhere in this run",
-        Place.NOT_MET: "Not near this step",
-    }[place]
+    on_line = place is Place.WITHIN and isinstance(trace[at], SourceLine)
+    return ON_LINE if on_line else HEADINGS[place]
 
 
 def _statement(each: Placed[PastStatement], width: int) -> Iterator[Line]:

@@ -79,10 +79,9 @@ def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
 def _grads(torch: Any, source: str) -> dict[str, Any]:
     """The ``.grad`` of each variable, None where it has none."""
     names: dict[str, Any] = {}
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a tensor is no leaf
         patch.setitem(sys.modules, "torch", torch)
         exec(source, names)
-    tensors = {name: value for name, value in names.items() if isinstance(value, torch.Tensor)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a tensor is no leaf
+        tensors = {name: value for name, value in names.items() if isinstance(value, torch.Tensor)}
         return {name: None if tensor._grad is None else tensor._grad.tolist() for name, tensor in tensors.items()}

@@ -327,6 +327,20 @@ def _classes() -> None:
     assert table(ADD)["CPU"].is_in("RegisterCPU_0.cpp")
 
 
+@checks("overrides-of-the-variants")
+def _overrides() -> None:
+    makers = {"add.Tensor": "create_out", "add.out": "resize_out", "add_.Tensor": "check_inplace"}
+    for name, maker in makers.items():
+        variant = written(f"aten::{name}", "RegisterCPU_0.cpp", "struct structured_ufunc_add_CPU_")
+        for method in ("set_output_strided", "set_output_raw_strided"):
+            body = variant.partition(f"void {method}(")[2].partition("\n    }")[0]
+            assert ") override {" in body
+            assert [each for each in makers.values() if f"{each}(" in body] == [maker]
+        assert "maybe_get_output(int64_t output_idx) override" in variant
+        assert " outputs_;" in variant
+        assert ("proxy_outputs_" in variant) == (name != "add.Tensor")
+
+
 @checks("names-of-dimensions")
 def _no_names() -> None:
     methods = re.findall(r"void set_output_\w+\((.*?)\) \{", text("aten/src/ATen/TensorMeta.h"), re.DOTALL)

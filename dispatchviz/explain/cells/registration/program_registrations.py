@@ -22,6 +22,7 @@ from dispatchviz.explain.cells.registration.registrations import (
     pytorch_fallbacks_of,
     pytorch_registrations_of,
 )
+from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 
 LOOKED_AT = 5_000
@@ -32,6 +33,23 @@ OWN_ORDER = (
     "did, up to this step."
 )
 ALSO_OWN = " At the end stands what the program registered itself, up to this step."
+
+
+def operator_here(trace: Trace, at: int) -> str:
+    """Full name of the operator that a step is about, or of the first that its line registers something for; empty if
+    there is none."""
+    if running := operator_at(trace, at):
+        return running
+    within = trace[at : trace.ends[at] + 1]
+    named = (event.operator for event in within if isinstance(event, ev.OperatorDefined | ev.KernelRegistered))
+    return next(filter(None, named), "")
+
+
+def history_here(trace: Trace, at: int) -> RegistrationHistory | None:
+    """Of the operator that a step is about; of a line's, as of the line's end."""
+    operator = operator_here(trace, at)
+    until = trace.ends[at] if isinstance(trace[at], ev.SourceLine) else at
+    return history_at(trace, operator, until) if operator else None
 
 
 def history_at(trace: Trace, operator: str, at: int) -> RegistrationHistory | None:

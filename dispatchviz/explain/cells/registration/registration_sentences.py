@@ -141,7 +141,9 @@ def _alias(op: OperatorEntry, made: Registration, key: DispatchKey) -> Iterator[
     undefined = ", and into that of Undefined" if _cell(op, K.Undefined).kernel is made.kernel else ""
     taken = sum(cell.kernel is made.kernel for cell in covered)
     kept = Counter(_KEPT.get(cell.reason, "what they had") for cell in covered if cell.kernel is not made.kernel)
-    rest = "".join(f"; {number} {'keeps' if number == 1 else 'keep'} {what}" for what, number in kept.most_common())
+    rest = "".join(
+        f"; {'one keeps' if number == 1 else f'{number} keep'} {what}" for what, number in kept.most_common()
+    )
     which = "all of them" if taken == len(members) else f"{taken} of them" if taken else "none of them"
     yield f"All their cells are computed again. The kernel comes into {which}{undefined}{rest}."
 

@@ -75,6 +75,19 @@ STRUCTURED_KERNELS = (
         "examples/forum.py",
     ),
     PastStatement(
+        "overrides-of-the-variants",
+        "What the variants override",
+        "later",
+        "Each of the three overrides set_output_strided, set_output_raw_strided and maybe_get_output, and keeps "
+        "outputs_ and proxy_outputs_; create_out makes an output.",
+        "still so",
+        "But only the functional one calls create_out, and it keeps no proxy_outputs_: its output is as impl wants it. "
+        "In the same place the in-place one calls check_inplace, and the out one resize_out.",
+        Source("torchgen/dest/register_dispatch_key.py", "create_out"),
+        (OUTPUT,),
+        "examples/forum.py",
+    ),
+    PastStatement(
         "names-of-dimensions",
         "Names of dimensions",
         "later",
