@@ -19,6 +19,18 @@ def twice(x):
     os.getppid()
     return x * 2
 lib.impl("twice", twice, "CPU")
+def hook(*all):
+    os.getppid()
+def leaf():
+    return torch.ones(2, 2, requires_grad=True)
+def hooked(register):
+    z = leaf() * y
+    register(z)
+    z.backward(y)
+def hooked_leaf():
+    a = leaf()
+    a.register_post_accumulate_grad_hook(hook)
+    (a * y).backward(y)
 class Twice(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -31,6 +43,10 @@ class Twice(torch.autograd.Function):
 
 PYTHON = "getppid"
 """The function at which Python code ends a backtrace."""
+
+
+HOOKED = "torch::autograd::_call_hooks"
+"""Our innermost frame of PyTorch in a hook."""
 
 
 class Case(NamedTuple):
@@ -77,4 +93,8 @@ CASES = {
     "backward of a torch.autograd.Function": Case(
         "Twice.apply(x).backward(y)", PYTHON, "torch::autograd::PyNode::apply"
     ),
+    "a hook of a tensor": Case("hooked(lambda z: z.register_hook(hook))", PYTHON, HOOKED),
+    "a hook before a Node": Case("hooked(lambda z: z.grad_fn.register_prehook(hook))", PYTHON, HOOKED),
+    "a hook after a Node": Case("hooked(lambda z: z.grad_fn.register_hook(hook))", PYTHON, HOOKED),
+    "a hook after accumulation": Case("hooked_leaf()", PYTHON, HOOKED),
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_roles import YOURS, role_of
+from dispatchviz.explain.calls.hook_frames import PYTHON_HOOK, hook_caller
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function, binding_file, entry_point
 from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
@@ -48,6 +49,9 @@ GENERATED_FOLDERS = ("build/aten/", "torch/csrc/autograd/generated/")
 FOLDERS = ("aten/src/", "torch/csrc/", "c10/")
 """What is in PyTorch's repository."""
 
+NODES_OWN, CALLS_PYTHON = "Node", "calls Python"
+"""The roles of a Node's own function, and of what calls a hook."""
+
 NATIVE = "native function"
 """The role of what a generated wrapper calls."""
 
@@ -65,7 +69,7 @@ def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     The program's own stand where they were entered: those of a hook are within the Node that runs it.
     """
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    found = [*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event))]
+    found = [*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event, seq))]
     return tuple(sorted(found, key=lambda frame: frame.seq))
 
 
@@ -74,9 +78,14 @@ def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:
     return (_program(trace, line) for line in user_stack(trace, seq))
 
 
-def frames_of(trace: Trace, event: ev.AnyEvent) -> Iterator[Frame]:
-    """What an event puts on the stack, with roles; none for guards, lines and facts."""
-    return (replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(event))
+def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
+    """What an event puts on the stack of a step within it, with roles; none for guards, lines and facts."""
+    hook = hook_caller(trace, event, seq) if isinstance(event, ev.NodeStarted) else None
+    for frame in _frames(event):
+        if hook is None or hook.in_apply or frame.role != NODES_OWN:
+            yield replace(frame, role=frame.role or role_of(trace, event))
+    if hook is not None:
+        yield Frame(hook.function, PYTHON_HOOK, event.seq, CALLS_PYTHON)
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:
@@ -104,6 +113,6 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
         case ev.NodeStarted():
             yield Frame("torch::autograd::Engine::evaluate_function", ENGINE, event.seq)
-            yield Frame(*apply_function(event.name), event.seq, "Node")
+            yield Frame(*apply_function(event.name), event.seq, NODES_OWN)
         case _:
             return

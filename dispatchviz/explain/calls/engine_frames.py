@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.calls.call_stack import CALLS_PYTHON, Frame
+from dispatchviz.explain.calls.hook_frames import Caller, called_frames
 from dispatchviz.explain.codegen.generated_files import AUTOGRAD
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, NODE
 
@@ -55,15 +56,20 @@ def backward_frames(frames: list[Frame]) -> Iterator[Frame]:
     yield from frames
 
 
-def node_frames(node: ev.NodeStarted, frames: list[Frame]) -> Iterator[Frame]:
-    """Those of ``NodeStarted``, with what is around ``evaluate_function`` and between it and the Node's own."""
-    evaluate, apply = frames
+def node_frames(node: ev.NodeStarted, frames: list[Frame], hook: Caller | None) -> Iterator[Frame]:
+    """Those of ``NodeStarted``, with what is around ``evaluate_function`` and between it and the Node's own, or the
+    hook."""
+    evaluate, *below = frames
     for part in ON_CALLER if node.thread == "caller" else ON_DEVICE:
         note = "" if node.thread == "caller" or part != ON_DEVICE[0] else f"thread {node.thread}: its stack begins here"
         yield Frame(part.function, part.file, node.seq, part.role, note)
     yield evaluate
-    yield Frame(CALLS_NODE.function, CALLS_NODE.file, node.seq, CALLS_NODE.role)
-    yield apply
+    if hook is None or hook.in_apply:
+        yield Frame(CALLS_NODE.function, CALLS_NODE.file, node.seq, CALLS_NODE.role)
+        yield below[0]
+    if hook is not None:
+        called = called_frames(hook)
+        yield from (Frame(function, file, node.seq, CALLS_PYTHON) for function, file in called)
 
 
 def within_node(node: ev.NodeStarted, apply: Frame) -> Iterator[Frame]:

@@ -21,8 +21,9 @@ from dispatchviz.explain.calls.binding_frames import (
     pytorch_signature,
     torch_ops_frames,
 )
-from dispatchviz.explain.calls.call_stack import GENERATED_FOLDERS, Frame, frames_of, programs_frames
+from dispatchviz.explain.calls.call_stack import CALLS_PYTHON, GENERATED_FOLDERS, Frame, frames_of, programs_frames
 from dispatchviz.explain.calls.engine_frames import backward_frames, node_frames, within_node
+from dispatchviz.explain.calls.hook_frames import hook_caller
 from dispatchviz.explain.calls.kernel_frames import kernel_below, native_function
 from dispatchviz.explain.calls.stack_text import stack_at, stack_values
 from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD
@@ -114,14 +115,14 @@ def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     around: ev.AnyEvent | None = None
     guards: list[Frame] = []
     for event in events:
-        frames = list(frames_of(trace, event))
+        frames = list(frames_of(trace, event, seq))
         if isinstance(event, ev.GuardEntered):
             guards = list(_guard(trace, event))
         elif frames:
             inside = _inside(trace, around, found[-1]) if around is not None and event.parent is not None else ()
             found += [*inside, *guards, *_before(lines, event.seq)]
-            found += _frames(trace, event, frames, found)
-            around, guards = event, []
+            found += _frames(trace, event, frames, found, seq)
+            around, guards = None if frames[-1].role == CALLS_PYTHON else event, []
     if lines and around is not None and lines[0].seq > around.seq:
         found += _inside(trace, around, found[-1])
     return (*found, *lines)
@@ -143,8 +144,8 @@ def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame
     return (*frames, *(kernel_below(trace, event) if isinstance(event, ev.ImplEntered) else ()))
 
 
-def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame]) -> list[Frame]:
-    """What an event puts on the stack, and what is between that and the frame before."""
+def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame], seq: int) -> list[Frame]:
+    """What an event puts on the stack of step ``seq``, and what is between that and the frame before."""
     match event:
         case ev.BindingEntered():
             return [replace(frame, note=note_of(event)) for frame in frames]
@@ -156,7 +157,7 @@ def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[F
         case ev.BackwardStarted():
             return list(backward_frames(frames))
         case ev.NodeStarted():
-            return list(node_frames(event, frames))
+            return list(node_frames(event, frames, hook_caller(trace, event, seq)))
         case _:
             return frames
 

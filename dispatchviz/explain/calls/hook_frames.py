@@ -1,0 +1,73 @@
+"""What calls a hook of the program during a backward, and how a line of the program is known to be in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
+
+PYTHON_HOOK = "torch/csrc/autograd/python_hook.cpp"
+
+
+class Caller(NamedTuple):
+    """Who calls the hooks of a kind."""
+
+    function: str
+    in_apply: bool = False
+    """It is called by the Node's own function, and not by ``evaluate_function``."""
+    around: tuple[str, str] | None = None
+    """Function and file between that and ``evaluate_function``, if there is one."""
+
+
+CALLERS: Mapping[str, Caller] = {
+    "tensor pre hook": Caller(
+        "torch::autograd::PyFunctionTensorPreHook::operator()",
+        around=("torch::autograd::call_tensor_pre_hooks", "torch/csrc/autograd/engine.cpp"),
+    ),
+    "pre hook": Caller("torch::autograd::PyFunctionPreHook::operator()"),
+    "post hook": Caller("torch::autograd::PyFunctionPostHook::operator()"),
+    "post-accumulate hook": Caller("torch::autograd::PyFunctionTensorPostAccGradHooks::operator()", in_apply=True),
+}
+"""By the kind of hook; a retains-grad hook is C++ alone."""
+
+CALLS_HOOKS = ("torch::autograd::_call_hooks", PYTHON_HOOK)
+"""What each of them calls the Python functions in, one after the other."""
+
+
+def hook_caller(trace: Trace, node: ev.NodeStarted, seq: int) -> Caller | None:
+    """Who has called the hook that a step within a Node's run belongs to; None if it belongs to none.
+
+    The event of a hook comes when it has ended, so a line that runs directly in the Node is of the next one that does.
+    The lines of a ``torch.autograd.Function`` are its backward's, unless the hook's function is theirs.
+    """
+    line = next((each for each in user_stack(trace, seq) if each.seq > node.seq), None)
+    if line is None or line.parent != node.seq:
+        return None
+    ran = next((each for each in trace.children(node.seq) if each.seq > line.seq and _is_hook(each)), None)
+    if not isinstance(ran, ev.HookRan) or (_is_functions(node) and _plain(ran.function) != _plain(line.function)):
+        return None
+    return CALLERS.get(ran.kind)
+
+
+def _plain(function: str) -> str:
+    return function.rpartition(".")[2]
+
+
+def _is_hook(event: ev.AnyEvent) -> bool:
+    return isinstance(event, (ev.HookRan, ev.SavedTensorHookRan))
+
+
+def _is_functions(node: ev.NodeStarted) -> bool:
+    """Whether its formula is the program's: the others have theirs in the machine."""
+    return not node.file.startswith("core/")
+
+
+def called_frames(caller: Caller) -> Iterator[tuple[str, str]]:
+    """Functions and files below ``evaluate_function``, or the Node's own, down to the hook."""
+    if caller.around is not None:
+        yield caller.around
+    yield caller.function, PYTHON_HOOK
+    yield CALLS_HOOKS
