@@ -15,6 +15,8 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS
 from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.registry import process
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.cells.operators.operator_names import USUAL, close_operators, find_operator, joined
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.testing.patterns import Pattern
@@ -47,9 +49,29 @@ def _refusal(kind: str, name: str, known: Collection[str]) -> str:
     if kind == "key" and name.lower() in KEYS:
         keys = [key.name for key in runtime_keys([name])]
         return f"no call is dispatched to {name!r}, but to {', '.join(keys[:3])}{' ...' * (len(keys) > 3)}"
-    near = " or ".join(difflib.get_close_matches(name, known, 3, 0.5))
+    near = " or ".join(near_names(kind, name, known))
     hint = f"; did you mean {near}?" if near else ""
     return f"there is no {kind.removeprefix('any ')} {name!r}{hint}"
+
+
+def near_names(kind: str, name: str, known: Collection[str]) -> list[str]:
+    """Names that one which does not exist may have meant, best first."""
+    same = [each for each in known if each.casefold() == name.casefold()]
+    meant = _meant_operator(name, known) if kind == "operator" else []
+    return same or meant or difflib.get_close_matches(name, known, 3, 0.5)
+
+
+def _meant_operator(name: str, known: Collection[str]) -> list[str]:
+    """``add``, ``torch.add`` and ``aten::add`` are no full names, but say which one is meant."""
+    try:
+        return [find_operator(name, known).name]
+    except DispatchvizError:
+        bases = [] if "." in name.partition("::")[2] else close_operators(name, known)
+        return [find_operator(base, known).name for base in bases if _has_usual(base, known)]
+
+
+def _has_usual(base: str, known: Collection[str]) -> bool:
+    return any(joined(base, overload) in known for overload in USUAL)
 
 
 def _kind(pattern: Pattern, field: str) -> str:
