@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.testing.failures import difference, failed, lines, listed, near, still, times, window
 from dispatchviz.testing.known_names import check_name, check_names
+from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.trace_texts import key_ways
 
 
 def assert_sequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern | None = None) -> None:
@@ -91,11 +94,41 @@ def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | N
     __tracebackhide__ = True
     check_name(trace, "kernel", kernel)
     check_name(trace, "key", under)
-    ran = [(event.kernel, _key(trace, event)) for event in _part(trace, within) if isinstance(event, KernelEntered)]
+    entered = [event for event in _part(trace, within) if isinstance(event, KernelEntered)]
+    ran = {(event.kernel, _key(trace, event)): event.seq for event in reversed(entered)}
     if (kernel, under) not in ran:
-        keys = listed([key for name, key in ran if name == kernel], "no key at all")
-        kernels = listed([name for name, key in ran if key == under], "no kernel at all")
-        raise failed(trace, f"{kernel} did not run under {under}\n  it ran under: {keys}\n  {under} ran: {kernels}")
+        keys = listed([key for name, key in reversed(ran) if name == kernel], "no key at all")
+        kernels = listed([name for name, key in reversed(ran) if key == under], "no kernel at all")
+        text = f"{kernel} did not run under {under}\n  it ran under: {keys}\n  {under} ran: {kernels}"
+        raise failed(trace, text, next((seq for (name, key), seq in ran.items() if kernel == name or under == key), None))
+
+
+def redispatches_to(trace: Trace, operator: Any, *keys: str) -> bool:
+    """Each call of an operator is redispatched to these keys, in this order, and to no other; True.
+
+    ``redispatches_to(trace, "aten::add_.Tensor", "ADInplaceOrView", "CPU")``.
+    """
+    __tracebackhide__ = True
+    for key in keys:
+        check_name(trace, "key", key)
+    for way in key_ways(trace, operator):
+        if tuple(key for key, _ in way[1:]) != keys:
+            raise failed(trace, *_other_way(trace, way, keys))
+    return True
+
+
+def _other_way(trace: Trace, way: Sequence[Part], keys: Sequence[str]) -> tuple[str, int]:
+    """A call goes to other keys than expected."""
+    first, begun = way[0]
+    got = [key for key, _ in way[1:]]
+    at = next((k for k, (a, b) in enumerate(zip(got, keys, strict=False)) if a != b), min(len(got), len(keys)))
+    step = way[min(at + 1, len(way) - 1)][1]
+    text = (
+        f"the call at step {begun} is redispatched to other keys\n"
+        f"  expected  {first} → {' → '.join(keys) or 'no redispatch'}\n"
+        f"  got       {first} → {' → '.join(got) or 'no redispatch'}\n"
+    )
+    return text + lines(trace, [trace[each] for _, each in way], step), step
 
 
 def assert_same(trace: Trace, other: Trace | str | Path) -> None:
@@ -119,15 +152,22 @@ def assert_same(trace: Trace, other: Trace | str | Path) -> None:
         raise failed(trace, text, min(shorter, len(mine) - 1) if mine else None)
 
 
-def _part(trace: Trace, within: Pattern | None) -> Sequence[AnyEvent]:
+def part(trace: Trace, within: Pattern | None) -> tuple[int, int]:
+    """Where what counts begins, and where it has ended. AssertionError if what it shall be within does not happen."""
     __tracebackhide__ = True
     if within is None:
-        return trace[:]
+        return 0, len(trace)
     check_names(trace, [within])
     start = next((event.seq for event in trace if within.matches(event)), None)
     if start is None:
         raise failed(trace, f"{within!r} does not happen, so nothing happens within it")
-    return trace[start : trace.ends[start] + 1]
+    return start, trace.ends[start] + 1
+
+
+def _part(trace: Trace, within: Pattern | None) -> Sequence[AnyEvent]:
+    __tracebackhide__ = True
+    begin, end = part(trace, within)
+    return trace[begin:end]
 
 
 def _last(events: Sequence[AnyEvent]) -> int | None:

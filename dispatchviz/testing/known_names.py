@@ -20,6 +20,7 @@ from dispatchviz.explain.cells.operators.operator_names import USUAL, close_oper
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.trace_text import short_node
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Node
@@ -38,7 +39,7 @@ def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
 
 
 def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
-    """The same for a name of a kind: ``operator``, ``key``, ``any key``, ``kernel`` or ``Node``."""
+    """The same for a name of a kind: ``operator``, ``key``, ``any key``, ``kernel``, ``Node``, ``short Node``."""
     __tracebackhide__ = True
     known = _KNOWN[kind](name)
     if name not in known and name not in _in_trace(trace, kind):
@@ -51,7 +52,7 @@ def _refusal(kind: str, name: str, known: Collection[str]) -> str:
         return f"no call is dispatched to {name!r}, but to {', '.join(keys[:3])}{' ...' * (len(keys) > 3)}"
     near = " or ".join(near_names(kind, name, known))
     hint = f"; did you mean {near}?" if near else ""
-    return f"there is no {kind.removeprefix('any ')} {name!r}{hint}"
+    return f"there is no {kind.removeprefix('any ').removeprefix('short ')} {name!r}{hint}"
 
 
 def near_names(kind: str, name: str, known: Collection[str]) -> list[str]:
@@ -85,6 +86,8 @@ def _kind(pattern: Pattern, field: str) -> str:
 
 def _in_trace(trace: Trace, kind: str) -> set[object]:
     """What the events of a trace hold of that kind."""
+    if kind == "short Node":
+        return {short_node(event.name) for event in trace if isinstance(event, NodeCreated | NodeStarted)}
     field = {"Node": "name", "any key": "key"}.get(kind, kind)
     return {getattr(event, field, None) for event in trace}
 
@@ -117,11 +120,30 @@ def _registered(operator: str) -> Iterator[str]:
         yield from (kernel.name for kernel in kernels)
 
 
+NODE_MODULES = (
+    "autograd.engine.compiled_autograd",
+    "autograd.function.python_function",
+    "autograd.graph.accumulate_grad",
+    "autograd.graph.basic_nodes",
+    "autograd.graph.copy_nodes",
+    "autograd.graph.list_nodes",
+    "autograd.kernels.autograd_fallback",
+    "generated.nodes",
+)
+"""The modules of the machine that define Nodes. They are loaded when they are first used, which nothing has to do."""
+
+
 def _nodes(name: str) -> Collection[str]:
     from dispatchviz.core.autograd.graph.node import Node
 
     importlib.import_module("dispatchviz.torch")
+    for module in NODE_MODULES:
+        getattr(importlib.import_module(f"dispatchviz.core.{module}"), "__doc__")  # noqa: B009 # loads it
     return {node.cpp_name or node.__name__ for node in _subclasses(Node)}
+
+
+def _short_nodes(name: str) -> Collection[str]:
+    return {short_node(node) for node in _nodes(name)}
 
 
 def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
@@ -136,4 +158,5 @@ _KNOWN: dict[str, Callable[[str], Collection[str]]] = {
     "any key": _any_keys,
     "kernel": _kernels,
     "Node": _nodes,
+    "short Node": _short_nodes,
 }

@@ -49,6 +49,10 @@ class Pattern:
         given = ((name, want) for name, want in self.fields.items() if not callable(want))
         return any(_is(getattr(event, name), want) for name, want in given)
 
+    def as_written(self, text: str) -> Pattern:
+        """The same pattern, which is shown as this text."""
+        return Pattern(self.kind, self.fields, text)
+
     def __repr__(self) -> str:
         return self._written or f"event({', '.join([self.kind.__name__, *_named(self.fields)])})"
 
