@@ -19,7 +19,8 @@ COMMANDS = {
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
     "help": "The help of a command, with examples.",
 }
-"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command`` with _ for -, the command in it ``command``."""
+"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, with _ for -, the command in it
+``command``."""
 
 OVERVIEW = """\
 dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.

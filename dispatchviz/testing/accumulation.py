@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dispatchviz.core.record.events import GradientAccumulated
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.testing.failures import failed, lines, still
+from dispatchviz.testing.events_of_kind import events_of
+from dispatchviz.testing.failures import failed, lines, loglessly, still
 from dispatchviz.testing.graph_words import plain_name
 
-COPIES = ("copied",)
-"""What makes a copy of a gradient that has arrived."""
+COPIED = "copied"
+"""What a trace says of a gradient of which ``.grad`` is a copy."""
+
+REASONS = 3
+"""So many reasons are told at most."""
+
+Named = tuple[str, GradientAccumulated]
+"""The name of a leaf, and how its ``.grad`` is written."""
 
 
 def no_copy_in_accumulate(trace: Trace, *leaves: str) -> bool:
@@ -18,18 +27,27 @@ def no_copy_in_accumulate(trace: Trace, *leaves: str) -> bool:
     """
     __tracebackhide__ = True
     quiet = still(trace)
-    written = [quiet[step] for step in quiet.steps_of(GradientAccumulated)]
-    named = [(plain_name(quiet, event.tensor, event.seq), event) for event in written if isinstance(event, GradientAccumulated)]
-    there = list(dict.fromkeys(name for name, _ in named if name))
-    for leaf in leaves:
-        if leaf not in there and there:
-            raise ValueError(f"no .grad of a leaf {leaf!r} is written; the leaves are {', '.join(there)}")
+    named = [(plain_name(quiet, event.tensor, event.seq), event) for event in events_of(quiet, GradientAccumulated)]
+    _check_leaves(named, leaves)
     wanted = [(name, event) for name, event in named if not leaves or name in leaves]
     if not wanted:
         raise failed(trace, f"no .grad{' of ' * bool(leaves)}{' or '.join(leaves)} is written")
-    copied = [(name, event) for name, event in wanted if event.how in COPIES]
+    copied = [(name, event) for name, event in wanted if event.how == COPIED]
     if copied:
-        reasons = [f"  the gradient of {name or 'a leaf'} is {event.how}: {event.why}" for name, event in copied[:3]]
-        steps = lines(trace, [event for _, event in copied])
-        raise failed(trace, "\n".join(["a gradient is copied into .grad", *reasons, steps]), copied[0][1].seq)
+        raise _copied(trace, copied)
     return True
+
+
+def _check_leaves(named: Sequence[Named], leaves: Sequence[str]) -> None:
+    __tracebackhide__ = True
+    there = list(dict.fromkeys(name for name, _ in named if name))
+    for leaf in leaves:
+        if there and leaf not in there:
+            error = ValueError(f"no .grad of a leaf {leaf!r} is written; the leaves are {', '.join(there)}")
+            raise loglessly(error)
+
+
+def _copied(trace: Trace, copied: Sequence[Named]) -> AssertionError:
+    reasons = [f"  the gradient of {name or 'a leaf'} is copied: {event.why}" for name, event in copied[:REASONS]]
+    steps = lines(trace, [event for _, event in copied])
+    return failed(trace, "\n".join(["a gradient is copied into .grad", *reasons, steps]), copied[0][1].seq)

@@ -6,6 +6,7 @@ the first event of that pattern counts. A name that does not exist is refused (`
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.testing.failures import difference, failed, lines, listed, near, still, times, window
-from dispatchviz.testing.known_names import check_name, check_names
+from dispatchviz.testing.failures import difference, failed, lines, listed, near, times, window
 from dispatchviz.testing.graph_words import Part
+from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_texts import key_ways
 
@@ -97,10 +98,25 @@ def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | N
     entered = [event for event in _part(trace, within) if isinstance(event, KernelEntered)]
     ran = {(event.kernel, _key(trace, event)): event.seq for event in reversed(entered)}
     if (kernel, under) not in ran:
-        keys = listed([key for name, key in reversed(ran) if name == kernel], "no key at all")
-        kernels = listed([name for name, key in reversed(ran) if key == under], "no kernel at all")
-        text = f"{kernel} did not run under {under}\n  it ran under: {keys}\n  {under} ran: {kernels}"
-        raise failed(trace, text, next((seq for (name, key), seq in ran.items() if kernel == name or under == key), None))
+        raise _not_run(trace, kernel, under, ran)
+
+
+def _not_run(trace: Trace, kernel: str, under: str, ran: dict[tuple[str, str], int]) -> AssertionError:
+    """Where the kernel ran instead, and what ran there, the names that are like it first."""
+    others = [name for name, key in reversed(ran) if key == under]
+    alike = difflib.get_close_matches(kernel, others, ALIKE, 0)
+    nearest = [step for (name, key), step in ran.items() if name == kernel or (key == under and name == alike[0])]
+    keys = listed([key for name, key in reversed(ran) if name == kernel], "no key at all")
+    more = f" and {len(others) - ALIKE} more" * (len(others) > ALIKE)
+    text = (
+        f"{kernel} did not run under {under}\n  it ran under: {keys}\n"
+        f"  {under} ran: {listed(alike, 'no kernel at all')}{more}"
+    )
+    return failed(trace, text, min(nearest, default=None))
+
+
+ALIKE = 4
+"""So many kernels are listed beside one that did not run."""
 
 
 def redispatches_to(trace: Trace, operator: Any, *keys: str) -> bool:

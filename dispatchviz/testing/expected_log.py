@@ -133,7 +133,9 @@ def _with_colon(number: int, row: str, head: str, rest: str) -> Line:
         return Line(number, row, *pattern_of(rest or "..."), bounds)
     if head.startswith("keys "):
         operator = head.removeprefix("keys ").strip()
-        return Line(number, row, names=[("operator", operator)], question=lambda trace: keys(trace, operator), answer=rest)
+        return Line(
+            number, row, names=[("operator", operator)], question=lambda trace: keys(trace, operator), answer=rest
+        )
     if head not in QUESTIONS:
         raise ValueError(_unknown(head))
     return Line(number, row, question=QUESTIONS[head], answer=_number(head, rest) if head == "saved bytes" else rest)

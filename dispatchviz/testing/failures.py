@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TypeVar
 
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.recording import Recording
 from dispatchviz.testing.patterns import Pattern
+
+E = TypeVar("E", bound=BaseException)
 
 AROUND = 3
 """Steps shown before and after the one where a sequence differs."""
@@ -20,6 +23,9 @@ MANY = 12
 STEP = "dispatchviz_step"
 """The attribute of a failure that holds the step at which it shows: reports show the log around that one."""
 
+LOGLESS = "dispatchviz_logless"
+"""The attribute, True, of a failure that no trace explains: a name is wrong, a file is missing."""
+
 EMPTY = "nothing was recorded: the model is `from dispatchviz import torch`"
 """What is to be said of an empty trace."""
 
@@ -29,6 +35,12 @@ def failed(trace: Trace, text: str, step: int | None = None) -> AssertionError:
     failure = AssertionError(text if len(trace) else f"{text}\n{EMPTY}{_confused()}")
     setattr(failure, STEP, step)
     return failure
+
+
+def loglessly(error: E) -> E:
+    """The same error, for which a report shows no log."""
+    setattr(error, LOGLESS, True)
+    return error
 
 
 def _confused() -> str:

@@ -14,7 +14,7 @@ from sys import _getframe
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.expectations import part
-from dispatchviz.testing.failures import failed, still
+from dispatchviz.testing.failures import failed, loglessly, still
 from dispatchviz.testing.log_lines import line_of
 from dispatchviz.testing.patterns import Pattern
 
@@ -47,7 +47,7 @@ def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None)
     if Accepting.on:
         _accept(file, text)
     elif not file.exists():
-        raise failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it")
+        raise loglessly(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
     else:
         _compare(trace, file, rows)
 

@@ -58,7 +58,7 @@ class _Marker:
             else:
                 marks = self._best(line, after, end, where)
                 yield from marks
-                after = max([after, *(mark.step + 1 for mark in marks if mark.holds and _is_ordered(mark))])
+                after = max([after, *(step + 1 for step in map(_place, marks) if step is not None)])
 
     def _best(self, line: Line, after: int, end: int, where: str) -> list[Mark]:
         """The marks of a line and of those within it: of the first event that holds all, or of the best one."""
@@ -111,5 +111,6 @@ class _Marker:
         return Mark(line, False, None, f"  expected  {line.answer}\n  got       {got}")
 
 
-def _is_ordered(mark: Mark) -> bool:
-    return mark.line.bounds is None and mark.step is not None
+def _place(mark: Mark) -> int | None:
+    """Where a line holds that others come after."""
+    return mark.step if mark.holds and mark.line.bounds is None else None

@@ -8,6 +8,7 @@ from dispatchviz.core.record.events import TensorCreated, VariableSaved
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.tensor.dtype import ALL
 from dispatchviz.explain.trace_index.trace_index import index
+from dispatchviz.testing.events_of_kind import events_of
 from dispatchviz.testing.failures import still
 
 ITEM_SIZES = {str(dtype): dtype.itemsize for dtype in ALL}
@@ -19,15 +20,12 @@ def saved_bytes(trace: Trace) -> int:
     A view keeps the whole of its base's memory. What pack hooks return instead of a tensor is not counted.
     """
     quiet = still(trace)
-    tensors = {event.tensor for event in _saved(quiet) if event.tensor is not None and not event.packed}
+    tensors = {
+        event.tensor for event in events_of(quiet, VariableSaved) if event.tensor is not None and not event.packed
+    }
     made = [created for created in map(index(quiet).tensors.get, tensors) if created is not None]
     storages = {created.storage for created in made if created.storage >= 0}
     return sum(max(map(_extent, _on(quiet, storage)), default=0) for storage in storages)
-
-
-def _saved(trace: Trace) -> Iterator[VariableSaved]:
-    events = (trace[step] for step in trace.steps_of(VariableSaved))
-    return (event for event in events if isinstance(event, VariableSaved))
 
 
 def _on(trace: Trace, storage: int) -> Iterator[TensorCreated]:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from dispatchviz.core.record.events import BackwardStarted, Dispatched, Event, HookRan, NodeStarted, VariableSaved
+from dispatchviz.core.record.events import Dispatched, HookRan, NodeStarted, VariableSaved
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing.events_of_kind import events_of
 from dispatchviz.testing.failures import failed, still
 from dispatchviz.testing.graph_words import Part, graph_words, node_words, numberless, plain_name
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import call
 from dispatchviz.testing.trace_text import SIGNS, TraceText
-
-E = TypeVar("E", bound=Event)
 
 
 def graph(trace: Trace, backward: int | None = None) -> TraceText:
@@ -27,7 +26,7 @@ def graph(trace: Trace, backward: int | None = None) -> TraceText:
     Of a Node with several edges what follows is in brackets: ``Mul → (AccumulateGrad(x), AccumulateGrad(y))``; edges
     that lead nowhere are left out. A Node that several edges lead to, and that goes on itself, has a number by which it
     is known when it comes again: ``Add → (Exp → Mul#1 → AccumulateGrad(x), Mul#1)``. The graph is that of the last
-    backward; ``backward`` names another, counted from 0. Without any it is all Nodes, from those that no other leads to.
+    backward; ``backward`` names another, counted from 0. Without any it is all Nodes, from those to which none leads.
 
     ValueError if there is no such backward.
     """
@@ -41,7 +40,7 @@ def node_order(trace: Trace, backward: int | None = None) -> TraceText:
     ValueError if there is no such backward.
     """
     quiet = still(trace)
-    ran = (node_words(quiet, event.node, event.name, event.seq) for event in _of(quiet, NodeStarted, backward))
+    ran = (node_words(quiet, event.node, event.name, event.seq) for event in events_of(quiet, NodeStarted, backward))
     return TraceText(list(_joined(ran, ",")), "node_order(trace)", partial(_check_nodes, quiet))
 
 
@@ -50,7 +49,7 @@ def hook_order(trace: Trace, backward: int | None = None) -> TraceText:
 
     ValueError if there is no such backward.
     """
-    ran = ([(event.function, event.seq)] for event in _of(still(trace), HookRan, backward))
+    ran = ([(event.function, event.seq)] for event in events_of(still(trace), HookRan, backward))
     return TraceText(list(_joined(ran, ",")), "hook_order(trace)")
 
 
@@ -58,7 +57,7 @@ def saved(trace: Trace) -> TraceText:
     """What Nodes save for backward: ``Mul(other=w, self=x), Exp(result)``; a tensor without a name is left out."""
     quiet = still(trace)
     nodes: dict[int, list[VariableSaved]] = {}
-    for event in _of(quiet, VariableSaved):
+    for event in events_of(quiet, VariableSaved):
         nodes.setdefault(event.node, []).append(event)
     parts = (_saved_by(quiet, node, events) for node, events in nodes.items())
     return TraceText(list(_joined(parts, ",")), "saved(trace)")
@@ -84,7 +83,7 @@ def key_ways(trace: Trace, operator: Any) -> list[list[Part]]:
     ways: dict[int, list[Part]] = {}
     call_of: dict[int, int] = {}
     quiet = still(trace)
-    for event in _of(quiet, Dispatched):
+    for event in events_of(quiet, Dispatched):
         begun = event.seq if pattern.matches(event) else _call_around(quiet, event, call_of)
         if begun is not None:
             call_of[event.seq] = begun
@@ -119,21 +118,6 @@ def _joined(parts: Iterable[Iterable[Part]], sign: str) -> Iterator[Part]:
         for k, (word, step) in enumerate(part):
             yield from [(sign, step)] * (number > 0 and k == 0)
             yield word, step
-
-
-def _of(trace: Trace, kind: type[E], backward: int | None = None) -> Iterator[E]:
-    """The events of a kind, of those within a backward if one is named. ValueError if there is no such."""
-    begin, end = (0, len(trace)) if backward is None else _span(trace, backward)
-    steps = trace.steps_of(kind)
-    return (event for event in (trace[step] for step in steps if begin <= step <= end) if isinstance(event, kind))
-
-
-def _span(trace: Trace, backward: int) -> tuple[int, int]:
-    begun = list(_of(trace, BackwardStarted))
-    found = next((event.seq for event in begun if event.graph_task == backward), None)
-    if found is None:
-        raise ValueError(f"there is no backward {backward}: the trace has {len(begun)}, counted from 0")
-    return found, trace.ends[found]
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
