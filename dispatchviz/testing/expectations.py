@@ -14,7 +14,7 @@ from typing import Any
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.testing.failures import difference, failed, lines, listed, near, times, window
+from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
@@ -78,6 +78,8 @@ def assert_at_most(trace: Trace, pattern: Pattern, count: int, within: Pattern |
 def _found(trace: Trace, pattern: Pattern, within: Pattern | None) -> list[AnyEvent]:
     __tracebackhide__ = True
     check_names(trace, [pattern])
+    if says_nothing(trace):
+        raise failed(trace, f"whether {pattern!r} happens is not known")
     return [event for event in _part(trace, within) if pattern.matches(event)]
 
 

@@ -10,7 +10,7 @@
       accumulate stolen
     at most 1 times: call aten::sum
     graph: Sum → Mul → AccumulateGrad(x)
-    no copy in accumulate
+    no copy in accumulate                    # the gradient is stolen
 
 Lines of a log (``log_lines.py``) happen in this order, others may lie between; an indented one happens within the one
 that it stands under. Behind a colon stand counts, and what the functions of ``trace_texts.py`` give. Lines of a golden
@@ -82,6 +82,9 @@ NO_COPY = "no copy in accumulate"
 
 COUNTS = "never:", "once:", "anywhere:", "3 times:", "at most 3 times:"
 
+_COMMENT = re.compile(r"(^|\s)#.*")
+"""``Mul#1`` is no comment."""
+
 _COUNT = re.compile(r"(?P<most>at most )?(?P<count>\d+) times?")
 _NAMED = {"never": Bounds(0, 0), "once": Bounds(1, 1), "anywhere": Bounds(1, None)}
 
@@ -90,11 +93,12 @@ def read_expected(text: str, file: str) -> list[Line]:
     """The expectations of a file. DispatchvizError, with the line, for one that means nothing."""
     top: list[Line] = []
     open_: list[Line] = []
-    for number, row in enumerate(text.expandtabs().splitlines(), 1):
-        if not row.strip() or row.lstrip().startswith("#"):
+    for number, written in enumerate(text.expandtabs().splitlines(), 1):
+        row = _COMMENT.sub("", written).rstrip()
+        if not row:
             continue
         try:
-            line = _line(number, row.rstrip())
+            line = _line(number, row)
             _place(line, open_, top)
         except ValueError as error:
             raise DispatchvizError(f"{file}, line {number}: {error}") from None

@@ -26,13 +26,13 @@ STEP = "dispatchviz_step"
 LOGLESS = "dispatchviz_logless"
 """The attribute, True, of a failure that no trace explains: a name is wrong, a file is missing."""
 
-EMPTY = "nothing was recorded: the model is `from dispatchviz import torch`"
+EMPTY = "nothing was recorded: `from dispatchviz import torch` is the model, PyTorch itself is not recorded"
 """What is to be said of an empty trace."""
 
 
 def failed(trace: Trace, text: str, step: int | None = None) -> AssertionError:
     """An expectation that does not hold; ``step`` is where that shows, None if nowhere in particular."""
-    failure = AssertionError(text if len(trace) else f"{text}\n{EMPTY}{_confused()}")
+    failure = AssertionError(text if len(trace) else f"{text}\n{EMPTY}")
     setattr(failure, STEP, step)
     return failure
 
@@ -43,9 +43,9 @@ def loglessly(error: E) -> E:
     return error
 
 
-def _confused() -> str:
-    """What is more, if a PyTorch is loaded."""
-    return ", `import torch` is PyTorch itself, which is not recorded" if "torch" in sys.modules else ""
+def says_nothing(trace: Trace) -> bool:
+    """A trace is empty while a real PyTorch is loaded: what never happens in it proves nothing."""
+    return not len(trace) and sys.modules.get("torch") not in (None, sys.modules.get("dispatchviz.torch"))
 
 
 def difference(trace: Trace, events: Sequence[AnyEvent], k: int, expected: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 ROOM = 96
 """So many characters of a text a failure shows."""
@@ -66,6 +67,7 @@ class TraceText(str):
         if theirs == self._words:
             return True
         self._check(theirs)
+        TraceText.last = self, other
         return False
 
     def __ne__(self, other: object) -> bool:
@@ -73,6 +75,9 @@ class TraceText(str):
         return not self == other
 
     __hash__ = str.__hash__
+
+    last: ClassVar[tuple[TraceText, str] | None] = None
+    """The texts that were compared last and differ: a bare ``assert`` says nothing of them (``explained``)."""
 
     def difference(self, expected: str) -> list[str]:
         """The lines of a failure: both texts around the word at which they part, which is marked."""
@@ -86,6 +91,17 @@ class TraceText(str):
         """The step at which the first difference shows; None if nothing happens."""
         at = _parting(self._words, words(expected))
         return self._steps[min(at, len(self._steps) - 1)] if self._steps else None
+
+
+def explained(error: AssertionError) -> str:
+    """What a failure says; of a bare ``assert`` that compared texts, as Python runs it without pytest, how they differ.
+
+    For those who run a check on a trace themselves. ``TraceText.last`` is to be None before.
+    """
+    if str(error) or TraceText.last is None:
+        return str(error)
+    text, expected = TraceText.last
+    return "\n".join(text.difference(expected))
 
 
 def _parting(mine: Sequence[str], theirs: Sequence[str]) -> int:

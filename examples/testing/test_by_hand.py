@@ -39,7 +39,7 @@ class OnMyBackend(torch.Tensor):
 
     @staticmethod
     def __new__(cls, *size):
-        return torch.Tensor._make_wrapper_subclass(cls, size, device="privateuseone:0", requires_grad=True)
+        return torch.Tensor._make_wrapper_subclass(cls, size, device="privateuseone:0")
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
