@@ -50,8 +50,8 @@ def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
 
     \b
     Examples:
-      dispatchviz check-log homework.dvtrace --expect product.txt
-      dispatchviz check-log --summary homework/*.dvtrace --expect product.txt
+      dispatchviz check-log forum.dvtrace --expect examples/testing/forum.txt
+      dispatchviz check-log --summary forum.dvtrace --expect examples/testing/forum.txt
     """
     from dispatchviz.cli.input_source import load
     from dispatchviz.terminal_output import print_lines
@@ -74,9 +74,10 @@ def _text(file: str) -> str:
 
     from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
     from dispatchviz.errors import DispatchvizError
+    from dispatchviz.shipped_examples import located
 
     try:
-        raw = standard_input() if file == STANDARD_INPUT else Path(file).read_bytes()
+        raw = standard_input() if file == STANDARD_INPUT else Path(located(file)).read_bytes()
         return raw.decode("utf-8")
     except OSError as error:
         raise DispatchvizError(f"cannot read {file}: {error.strerror or error}") from None
