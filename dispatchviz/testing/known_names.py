@@ -69,11 +69,13 @@ def _meant_operator(name: str, known: Collection[str]) -> list[str]:
         return [find_operator(name, known).name]
     except DispatchvizError:
         bases = [] if "." in name.partition("::")[2] else close_operators(name, known)
-        return [find_operator(base, known).name for base in bases if _has_usual(base, known)]
+        return [_one_of(base, known) for base in bases]
 
 
-def _has_usual(base: str, known: Collection[str]) -> bool:
-    return any(joined(base, overload) in known for overload in USUAL)
+def _one_of(base: str, known: Collection[str]) -> str:
+    """The overload that people mean mostly, else the first."""
+    usual = (full for full in (joined(base, overload) for overload in USUAL) if full in known)
+    return next(usual, "") or min(name for name in known if name.startswith(f"{base}."))
 
 
 def _kind(pattern: Pattern, field: str) -> str:

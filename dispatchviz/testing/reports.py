@@ -37,9 +37,9 @@ def add_log(
     lines, wanted = _size(report, item)
     command = _command(item, trace, step)
     log = _log(trace, step, lines, wanted) if lines > 0 else []
-    report.sections.append(("dispatchviz log", "\n".join([*log, *[_hint(item)] * (not command)])))
-    if command:
-        report.sections.append(("dispatchviz trace", command))
+    hint = [_hint(item)] * (not command and len(trace) > 0)
+    sections = (("dispatchviz log", "\n".join([*log, *hint])), ("dispatchviz trace", command))
+    report.sections += [(title, text) for title, text in sections if text]
 
 
 FRAME = 5
