@@ -50,13 +50,18 @@ def folder() -> Path:
     return within if within.is_dir() else _PACKAGE.parent / FOLDER
 
 
+TESTS = "testing/"
+"""What pytest runs: as programs these files do nothing."""
+
+
 @cache
 def examples() -> tuple[Example, ...]:
-    """All of them, in the order in which they are told; the founding program is the first."""
+    """All programs, in the order in which they are told; the founding program is the first."""
     text = (folder() / "README.md").read_text("utf-8")
     _, *parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
     groups = zip(parts[::2], parts[1::2], strict=True)
-    return tuple(Example(name, group, shows) for group, part in groups for name, shows in _ROW.findall(part))
+    told = (Example(name, group, shows) for group, part in groups for name, shows in _ROW.findall(part))
+    return tuple(example for example in told if not example.name.startswith(TESTS))
 
 
 _ROW = re.compile(r"^\| `(.*)\.py` \| (.*) \|$", re.MULTILINE)

@@ -23,7 +23,7 @@ class Commands(click.Group):
             return None
         if cmd_name in FAST_COMMANDS:
             return click_command(cmd_name)
-        command = importlib.import_module(f"dispatchviz.cli.{cmd_name}_command").command
+        command = importlib.import_module(f"dispatchviz.cli.{cmd_name.replace('-', '_')}_command").command
         assert isinstance(command, click.Command)
         return command
 

@@ -16,10 +16,12 @@ COMMANDS = {
     "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
     "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
+    "check-log": "Mark homework: whether saved traces are as a file expects.",
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
     "help": "The help of a command, with examples.",
 }
-"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, the command in it ``command``."""
+"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, with _ for -, the command in it
+``command``."""
 
 OVERVIEW = """\
 dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.

@@ -17,29 +17,38 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dispatchviz.testing.accumulation import no_copy_in_accumulate
     from dispatchviz.testing.expectations import (
+        assert_at_most,
         assert_count,
         assert_kernel_ran,
         assert_never,
         assert_same,
         assert_sequence,
         assert_subsequence,
+        redispatches_to,
     )
-    from dispatchviz.testing.patterns import Pattern, call, event, kernel, node_created, node_ran, redispatch
-
-_EXPECTATIONS = (
-    "assert_count",
-    "assert_kernel_ran",
-    "assert_never",
-    "assert_same",
-    "assert_sequence",
-    "assert_subsequence",
-)
-_PATTERNS = ("Pattern", "call", "event", "kernel", "node_created", "node_ran", "redispatch")
+    from dispatchviz.testing.golden_log import assert_golden
+    from dispatchviz.testing.patterns import (
+        Pattern,
+        accumulated,
+        call,
+        event,
+        hook_ran,
+        kernel,
+        node_created,
+        node_ran,
+        redispatch,
+    )
+    from dispatchviz.testing.saved_memory import saved_bytes
+    from dispatchviz.testing.trace_texts import graph, hook_order, keys, node_order, saved
 
 __all__ = [
     "Pattern",
+    "accumulated",
+    "assert_at_most",
     "assert_count",
+    "assert_golden",
     "assert_kernel_ran",
     "assert_never",
     "assert_same",
@@ -47,16 +56,50 @@ __all__ = [
     "assert_subsequence",
     "call",
     "event",
+    "graph",
+    "hook_order",
+    "hook_ran",
     "kernel",
+    "keys",
+    "no_copy_in_accumulate",
     "node_created",
+    "node_order",
     "node_ran",
     "redispatch",
+    "redispatches_to",
+    "saved",
+    "saved_bytes",
 ]
+
+_ELSEWHERE = {
+    "accumulation": ("no_copy_in_accumulate",),
+    "golden_log": ("assert_golden",),
+    "patterns": (
+        "Pattern",
+        "accumulated",
+        "call",
+        "event",
+        "hook_ran",
+        "kernel",
+        "node_created",
+        "node_ran",
+        "redispatch",
+    ),
+    "saved_memory": ("saved_bytes",),
+    "trace_texts": ("graph", "hook_order", "keys", "node_order", "saved"),
+}
+"""The modules that names are in; the others are in ``expectations``."""
+
+_HOME = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _EXPECTATIONS:
-        return getattr(importlib.import_module("dispatchviz.testing.expectations"), name)
-    if name in _PATTERNS:
-        return getattr(importlib.import_module("dispatchviz.testing.patterns"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"dispatchviz.testing.{_HOME.get(name, 'expectations')}")
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,31 +6,19 @@ the first event of that pattern counts. A name that does not exist is refused (`
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
+from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
-
-AROUND = 3
-"""Steps shown before and after the one where a sequence differs."""
-
-MANY = 12
-"""So many steps are listed, of more the rest is counted."""
-
-
-STEP = "dispatchviz_step"
-"""The attribute of a failure that holds the step at which it shows: reports show the log around that one."""
-
-
-def failed(text: str, step: int | None = None) -> AssertionError:
-    """An expectation that does not hold; ``step`` is where that shows, None if nowhere in particular."""
-    failure = AssertionError(text)
-    setattr(failure, STEP, step)
-    return failure
+from dispatchviz.testing.trace_texts import key_ways
 
 
 def assert_sequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern | None = None) -> None:
@@ -41,12 +29,12 @@ def assert_sequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern |
     events = [event for event in _part(trace, within) if type(event) in kinds]
     for k, pattern in enumerate(patterns):
         if k >= len(events):
-            raise failed(f"ends too soon: expected {pattern!r} after\n{_window(trace, events, k)}", _last(events))
+            raise failed(trace, f"ends too soon: expected {pattern!r} after\n{window(trace, events, k)}", _last(events))
         if not pattern.matches(events[k]):
-            raise failed(_difference(trace, events, k, repr(pattern)), events[k].seq)
+            raise failed(trace, difference(trace, events, k, repr(pattern)), events[k].seq)
     if len(events) > len(patterns):
         k = len(patterns)
-        raise failed(_difference(trace, events, k, "nothing more"), events[k].seq)
+        raise failed(trace, difference(trace, events, k, "nothing more"), events[k].seq)
 
 
 def assert_subsequence(trace: Trace, patterns: Sequence[Pattern], within: Pattern | None = None) -> None:
@@ -59,9 +47,9 @@ def assert_subsequence(trace: Trace, patterns: Sequence[Pattern], within: Patter
         found = next((i for i in range(at, len(events)) if pattern.matches(events[i])), None)
         if found is None:
             after = f"after step {events[at - 1].seq}, which is the last that matched" if at else ""
-            near = _near(trace, events[at:], pattern)
             what = f"pattern {k} of {len(patterns)}, {pattern!r}, does not happen {after}".rstrip()
-            raise failed(f"{what}; {near}", events[at - 1].seq if at else None)
+            text = f"{what}; {near(trace, events[at:], pattern)}"
+            raise failed(trace, text, events[at - 1].seq if at else None)
         at = found + 1
 
 
@@ -74,12 +62,34 @@ def assert_never(trace: Trace, pattern: Pattern, within: Pattern | None = None) 
 def assert_count(trace: Trace, pattern: Pattern, count: int, within: Pattern | None = None) -> None:
     """So many events match."""
     __tracebackhide__ = True
-    check_names(trace, [pattern])
-    found = [event for event in _part(trace, within) if pattern.matches(event)]
+    found = _found(trace, pattern, within)
     if len(found) != count:
-        found_at = f"\n{_lines(trace, found)}" if found else f"; {_near(trace, list(_part(trace, within)), pattern)}"
-        text = f"{pattern!r} happens {_times(len(found))}, expected {_times(count)}{found_at}"
-        raise failed(text, found[min(count, len(found) - 1)].seq if found else None)
+        raise _miscounted(trace, pattern, found, count, times(count), within)
+
+
+def assert_at_most(trace: Trace, pattern: Pattern, count: int, within: Pattern | None = None) -> None:
+    """No more than so many events match."""
+    __tracebackhide__ = True
+    found = _found(trace, pattern, within)
+    if len(found) > count:
+        raise _miscounted(trace, pattern, found, count, f"at most {times(count)}" if count else "never", within)
+
+
+def _found(trace: Trace, pattern: Pattern, within: Pattern | None) -> list[AnyEvent]:
+    __tracebackhide__ = True
+    check_names(trace, [pattern])
+    if says_nothing(trace):
+        raise failed(trace, f"whether {pattern!r} happens is not known")
+    return [event for event in _part(trace, within) if pattern.matches(event)]
+
+
+def _miscounted(
+    trace: Trace, pattern: Pattern, found: Sequence[AnyEvent], count: int, expected: str, within: Pattern | None
+) -> AssertionError:
+    """The first event too many is where it shows."""
+    where = f"\n{lines(trace, found)}" if found else f"; {near(trace, _part(trace, within), pattern)}"
+    text = f"{pattern!r} happens {times(len(found))}, expected {expected}{where}"
+    return failed(trace, text, found[min(count, len(found) - 1)].seq if found else None)
 
 
 def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | None = None) -> None:
@@ -87,11 +97,56 @@ def assert_kernel_ran(trace: Trace, kernel: str, under: str, within: Pattern | N
     __tracebackhide__ = True
     check_name(trace, "kernel", kernel)
     check_name(trace, "key", under)
-    ran = [(event.kernel, _key(trace, event)) for event in _part(trace, within) if isinstance(event, KernelEntered)]
+    entered = [event for event in _part(trace, within) if isinstance(event, KernelEntered)]
+    ran = {(event.kernel, _key(trace, event)): event.seq for event in reversed(entered)}
     if (kernel, under) not in ran:
-        keys = _listed([key for name, key in ran if name == kernel], "no key at all")
-        kernels = _listed([name for name, key in ran if key == under], "no kernel at all")
-        raise failed(f"{kernel} did not run under {under}\n  it ran under: {keys}\n  {under} ran: {kernels}")
+        raise _not_run(trace, kernel, under, ran)
+
+
+def _not_run(trace: Trace, kernel: str, under: str, ran: dict[tuple[str, str], int]) -> AssertionError:
+    """Where the kernel ran instead, and what ran there, the names that are like it first."""
+    others = [name for name, key in reversed(ran) if key == under]
+    alike = difflib.get_close_matches(kernel, others, ALIKE, 0)
+    nearest = [step for (name, key), step in ran.items() if name == kernel or (key == under and name == alike[0])]
+    keys = listed([key for name, key in reversed(ran) if name == kernel], "no key at all")
+    more = f" and {len(others) - ALIKE} more" * (len(others) > ALIKE)
+    text = (
+        f"{kernel} did not run under {under}\n  it ran under: {keys}\n"
+        f"  {under} ran: {listed(alike, 'no kernel at all')}{more}"
+    )
+    return failed(trace, text, min(nearest, default=None))
+
+
+ALIKE = 4
+"""So many kernels are listed beside one that did not run."""
+
+
+def redispatches_to(trace: Trace, operator: Any, *keys: str) -> bool:
+    """Each call of an operator is redispatched to these keys, in this order, and to no other; True.
+
+    ``redispatches_to(trace, "aten::add_.Tensor", "ADInplaceOrView", "CPU")``.
+    """
+    __tracebackhide__ = True
+    for key in keys:
+        check_name(trace, "key", key)
+    for way in key_ways(trace, operator):
+        if tuple(key for key, _ in way[1:]) != keys:
+            raise failed(trace, *_other_way(trace, way, keys))
+    return True
+
+
+def _other_way(trace: Trace, way: Sequence[Part], keys: Sequence[str]) -> tuple[str, int]:
+    """A call goes to other keys than expected."""
+    first, begun = way[0]
+    got = [key for key, _ in way[1:]]
+    at = next((k for k, (a, b) in enumerate(zip(got, keys, strict=False)) if a != b), min(len(got), len(keys)))
+    step = way[min(at + 1, len(way) - 1)][1]
+    text = (
+        f"the call at step {begun} is redispatched to other keys\n"
+        f"  expected  {first} → {' → '.join(keys) or 'no redispatch'}\n"
+        f"  got       {first} → {' → '.join(got) or 'no redispatch'}\n"
+    )
+    return text + lines(trace, [trace[each] for _, each in way], step), step
 
 
 def assert_same(trace: Trace, other: Trace | str | Path) -> None:
@@ -102,28 +157,35 @@ def assert_same(trace: Trace, other: Trace | str | Path) -> None:
     __tracebackhide__ = True
     if not isinstance(other, Trace):
         if not Path(other).exists():
-            raise failed(f"there is no {other} to compare with: make it with trace.save({str(other)!r})")
+            raise failed(trace, f"there is no {other} to compare with: make it with trace.save({str(other)!r})")
         other = Trace.load(other)
     mine, theirs = list(trace), list(other)
     for k, (got, want) in enumerate(zip(mine, theirs, strict=False)):
         if got != want:
-            text = _difference(trace, mine, k, f"{label(other, k)}   {want!r}")
-            raise failed(f"{text}\n  namely    {got!r}", got.seq)
+            text = difference(trace, mine, k, f"{label(other, k)}   {want!r}")
+            raise failed(trace, f"{text}\n  namely    {got!r}", got.seq)
     if len(mine) != len(theirs):
         shorter = min(len(mine), len(theirs))
         text = f"the same up to step {shorter - 1}, but {len(mine)} steps, expected {len(theirs)}"
-        raise failed(text, min(shorter, len(mine) - 1) if mine else None)
+        raise failed(trace, text, min(shorter, len(mine) - 1) if mine else None)
+
+
+def part(trace: Trace, within: Pattern | None) -> tuple[int, int]:
+    """Where what counts begins, and where it has ended. AssertionError if what it shall be within does not happen."""
+    __tracebackhide__ = True
+    if within is None:
+        return 0, len(trace)
+    check_names(trace, [within])
+    start = next((event.seq for event in trace if within.matches(event)), None)
+    if start is None:
+        raise failed(trace, f"{within!r} does not happen, so nothing happens within it")
+    return start, trace.ends[start] + 1
 
 
 def _part(trace: Trace, within: Pattern | None) -> Sequence[AnyEvent]:
     __tracebackhide__ = True
-    if within is None:
-        return trace[:]
-    check_names(trace, [within])
-    start = next((event.seq for event in trace if within.matches(event)), None)
-    if start is None:
-        raise failed(f"{within!r} does not happen, so nothing happens within it")
-    return trace[start : trace.ends[start] + 1]
+    begin, end = part(trace, within)
+    return trace[begin:end]
 
 
 def _last(events: Sequence[AnyEvent]) -> int | None:
@@ -133,50 +195,3 @@ def _last(events: Sequence[AnyEvent]) -> int | None:
 def _key(trace: Trace, event: KernelEntered) -> str:
     call = None if event.parent is None else trace[event.parent]
     return call.key if isinstance(call, Dispatched) else ""
-
-
-# -- messages ---------------------------------------------------------------------------------------------------------
-
-
-def _difference(trace: Trace, events: Sequence[AnyEvent], k: int, expected: str) -> str:
-    step = events[k].seq
-    return (
-        f"differs first at event {k} (step {step}):\n  expected  {expected}\n"
-        f"  got       {label(_still(trace), step)}\n{_window(trace, events, k)}"
-    )
-
-
-def _window(trace: Trace, events: Sequence[AnyEvent], k: int) -> str:
-    """The steps around the k-th, which is marked."""
-    near = events[max(k - AROUND, 0) : k + AROUND + 1]
-    return _lines(trace, near, events[k].seq if k < len(events) else None)
-
-
-def _near(trace: Trace, events: Sequence[AnyEvent], pattern: Pattern) -> str:
-    """The events that the pattern could have meant."""
-    alike = [event for event in events if type(event) is pattern.kind]
-    return f"what happens of that kind:\n{_lines(trace, alike)}" if alike else f"no {pattern.kind.__name__} does"
-
-
-def _lines(trace: Trace, events: Sequence[AnyEvent], marked: int | None = None) -> str:
-    still = _still(trace)
-    rows = [
-        f"  {'>' if event.seq == marked else ' '} {event.seq:>4} {label(still, event.seq)}" for event in events[:MANY]
-    ]
-    return "\n".join([*rows, *[f"    and {len(events) - MANY} more"] * (len(events) > MANY)])
-
-
-def _listed(names: Sequence[str], none: str) -> str:
-    """Different names, as many as are read."""
-    different = list(dict.fromkeys(names))
-    more = f" and {len(different) - MANY} more" * (len(different) > MANY)
-    return f"{', '.join(different[:MANY])}{more}" or none
-
-
-def _still(trace: Trace) -> Trace:
-    """A copy that no longer grows: what explains a trace may remember what it found there."""
-    return Trace(trace.header, list(trace.events))
-
-
-def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")

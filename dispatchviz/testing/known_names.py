@@ -15,9 +15,13 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS
 from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.registry import process
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.cells.operators.operator_names import USUAL, close_operators, find_operator, joined
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
 from dispatchviz.explain.keys.key_names import runtime_keys
+from dispatchviz.testing.failures import loglessly
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.trace_text import short_node
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Node
@@ -36,20 +40,42 @@ def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
 
 
 def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
-    """The same for a name of a kind: ``operator``, ``key``, ``any key``, ``kernel`` or ``Node``."""
+    """The same for a name of a kind: ``operator``, ``key``, ``any key``, ``kernel``, ``Node``, ``short Node``."""
     __tracebackhide__ = True
     known = _KNOWN[kind](name)
     if name not in known and name not in _in_trace(trace, kind):
-        raise ValueError(f"{where}{_refusal(kind, name, known)}")
+        raise loglessly(ValueError(f"{where}{_refusal(kind, name, known)}"))
 
 
 def _refusal(kind: str, name: str, known: Collection[str]) -> str:
     if kind == "key" and name.lower() in KEYS:
         keys = [key.name for key in runtime_keys([name])]
         return f"no call is dispatched to {name!r}, but to {', '.join(keys[:3])}{' ...' * (len(keys) > 3)}"
-    near = " or ".join(difflib.get_close_matches(name, known, 3, 0.5))
+    near = " or ".join(near_names(kind, name, known))
     hint = f"; did you mean {near}?" if near else ""
-    return f"there is no {kind.removeprefix('any ')} {name!r}{hint}"
+    return f"there is no {kind.removeprefix('any ').removeprefix('short ')} {name!r}{hint}"
+
+
+def near_names(kind: str, name: str, known: Collection[str]) -> list[str]:
+    """Names that one which does not exist may have meant, best first."""
+    same = [each for each in known if each.casefold() == name.casefold()]
+    meant = _meant_operator(name, known) if kind == "operator" else []
+    return same or meant or difflib.get_close_matches(name, known, 3, 0.5)
+
+
+def _meant_operator(name: str, known: Collection[str]) -> list[str]:
+    """``add``, ``torch.add`` and ``aten::add`` are no full names, but say which one is meant."""
+    try:
+        return [find_operator(name, known).name]
+    except DispatchvizError:
+        bases = [] if "." in name.partition("::")[2] else close_operators(name, known)
+        return [_one_of(base, known) for base in bases]
+
+
+def _one_of(base: str, known: Collection[str]) -> str:
+    """The overload that people mean mostly, else the first."""
+    usual = (full for full in (joined(base, overload) for overload in USUAL) if full in known)
+    return next(usual, "") or min(name for name in known if name.startswith(f"{base}."))
 
 
 def _kind(pattern: Pattern, field: str) -> str:
@@ -63,6 +89,8 @@ def _kind(pattern: Pattern, field: str) -> str:
 
 def _in_trace(trace: Trace, kind: str) -> set[object]:
     """What the events of a trace hold of that kind."""
+    if kind == "short Node":
+        return {short_node(event.name) for event in trace if isinstance(event, NodeCreated | NodeStarted)}
     field = {"Node": "name", "any key": "key"}.get(kind, kind)
     return {getattr(event, field, None) for event in trace}
 
@@ -95,11 +123,30 @@ def _registered(operator: str) -> Iterator[str]:
         yield from (kernel.name for kernel in kernels)
 
 
+NODE_MODULES = (
+    "autograd.engine.compiled_autograd",
+    "autograd.function.python_function",
+    "autograd.graph.accumulate_grad",
+    "autograd.graph.basic_nodes",
+    "autograd.graph.copy_nodes",
+    "autograd.graph.list_nodes",
+    "autograd.kernels.autograd_fallback",
+    "generated.nodes",
+)
+"""The modules of the machine that define Nodes. They are loaded when they are first used, which nothing has to do."""
+
+
 def _nodes(name: str) -> Collection[str]:
     from dispatchviz.core.autograd.graph.node import Node
 
     importlib.import_module("dispatchviz.torch")
+    for module in NODE_MODULES:
+        getattr(importlib.import_module(f"dispatchviz.core.{module}"), "__doc__")  # noqa: B009 # loads it
     return {node.cpp_name or node.__name__ for node in _subclasses(Node)}
+
+
+def _short_nodes(name: str) -> Collection[str]:
+    return {short_node(node) for node in _nodes(name)}
 
 
 def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
@@ -114,4 +161,5 @@ _KNOWN: dict[str, Callable[[str], Collection[str]]] = {
     "any key": _any_keys,
     "kernel": _kernels,
     "Node": _nodes,
+    "short Node": _short_nodes,
 }

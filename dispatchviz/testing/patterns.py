@@ -10,10 +10,21 @@ from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import Any
 
-from dispatchviz.core.record.events import AnyEvent, Dispatched, Event, KernelSelected, NodeCreated, NodeStarted
+from dispatchviz.core.record.events import (
+    AnyEvent,
+    Dispatched,
+    Event,
+    GradientAccumulated,
+    HookRan,
+    KernelSelected,
+    NodeCreated,
+    NodeStarted,
+)
+from dispatchviz.testing.operator_objects import Overloads, plain_operator
 
-Expected = str | EllipsisType | Callable[[Any], bool]
-"""What a field of a shorthand below may be given as."""
+Expected = str | EllipsisType | Callable[[Any], Any]
+"""What a field of a shorthand below may be given as. An operator may be ``torch.ops.aten.add.Tensor``, too: that one
+overload, or ``torch.ops.aten.add``: any of them."""
 
 
 class Pattern:
@@ -33,6 +44,15 @@ class Pattern:
         """Whether an event is of the kind and each field as expected."""
         return type(event) is self.kind and all(_is(getattr(event, name), want) for name, want in self.fields.items())
 
+    def agrees(self, event: AnyEvent) -> bool:
+        """Whether one of the fields of an event of that kind, that are given as values, is as expected."""
+        given = ((name, want) for name, want in self.fields.items() if not callable(want))
+        return any(_is(getattr(event, name), want) for name, want in given)
+
+    def as_written(self, text: str) -> Pattern:
+        """The same pattern, which is shown as this text."""
+        return Pattern(self.kind, self.fields, text)
+
     def __repr__(self) -> str:
         return self._written or f"event({', '.join([self.kind.__name__, *_named(self.fields)])})"
 
@@ -48,17 +68,20 @@ def call(operator: Expected = ..., key: Expected = ...) -> Pattern:
 
     Boxed calls are calls: those of ``torch.ops``, of operators of the program's own, of what a Python fallback makes.
     """
+    operator = plain_operator(operator)
     return Pattern(Dispatched, {"how": _a_call, "operator": operator, "key": key}, _as_written("call", operator, key))
 
 
 def redispatch(operator: Expected = ..., key: Expected = ...) -> Pattern:
     """A redispatch of an operator to a key, boxed ones too: ``redispatch("aten::add.Tensor", "CUDA")``."""
+    operator = plain_operator(operator)
     fields = {"how": _a_redispatch, "operator": operator, "key": key}
     return Pattern(Dispatched, fields, _as_written("redispatch", operator, key))
 
 
 def kernel(name: Expected = ..., under: Expected = ..., operator: Expected = ...) -> Pattern:
     """A kernel picked under a key: ``kernel("VariableType::add_Tensor", under="AutogradCUDA")``."""
+    operator = plain_operator(operator)
     fields = {"kernel": name, "key": under, "operator": operator}
     return Pattern(KernelSelected, fields, _as_written("kernel", name, under=under, operator=operator))
 
@@ -71,6 +94,16 @@ def node_created(name: Expected = ...) -> Pattern:
 def node_ran(name: Expected = ...) -> Pattern:
     """A Node that the engine evaluates: ``node_ran("AddBackward0")``."""
     return Pattern(NodeStarted, {"name": name}, _as_written("node_ran", name))
+
+
+def hook_ran(function: Expected = ..., kind: Expected = ...) -> Pattern:
+    """A hook that the engine calls, by the function's name: ``hook_ran("scale", kind="post hook")``."""
+    return Pattern(HookRan, {"function": function, "kind": kind}, _as_written("hook_ran", function, kind=kind))
+
+
+def accumulated(how: Expected = ...) -> Pattern:
+    """A gradient that gets into a leaf's ``.grad``: ``accumulated("stolen")``, ``"copied"``, ``"added in place"``."""
+    return Pattern(GradientAccumulated, {"how": how}, _as_written("accumulated", how))
 
 
 def _a_call(how: str) -> bool:
@@ -97,4 +130,6 @@ def _is(value: object, want: Any) -> bool:
 
 
 def _shown(want: object) -> str:
+    if isinstance(want, Overloads):
+        return repr(want)
     return "..." if want is ... else getattr(want, "__name__", repr(want)) if callable(want) else repr(want)

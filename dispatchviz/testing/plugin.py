@@ -1,14 +1,13 @@
 """The pytest plugin: the fixture ``dispatch_trace``, and its log in the report of a test that fails.
 
-Idle unless a test uses the fixture: nothing of the package is imported before.
+Idle unless a test uses the fixture: nothing of the package is imported before. What a report has is in ``reports.py``,
+which is imported when a test fails.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,12 +17,15 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("dispatchviz.testing.expectations")
 
 TRACE = pytest.StashKey["Trace"]()
-LINES = 30
-"""Lines of the log that a report shows, unless more are requested."""
+COMPARED = pytest.StashKey["int | None"]()
+"""The step at which the last comparison with a text showed a difference."""
+
+ACCEPTED = "dispatchviz accepted"
+"""The property of a report that has the golden logs which a test wrote: it comes to the main process of xdist, too."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--dispatchviz-keep`` and ``--dispatchviz-lines``."""
+    """``--dispatchviz-keep``, ``--dispatchviz-lines`` and ``--dispatchviz-accept``."""
     group = parser.getgroup("dispatchviz", "dispatch traces (fixture dispatch_trace)")
     group.addoption(
         "--dispatchviz-keep",
@@ -33,11 +35,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dispatchviz-lines",
         type=int,
-        default=LINES,
+        default=None,
         metavar="N",
-        help=f"lines of the log that the report of a failed test shows, around the step that differs (default {LINES}; "
-        "0: all)",
+        help="lines of the log that the report of a failed test shows, around the step that differs (default: as many "
+        "as make the report 26 lines long; 0: all)",
     )
+    group.addoption(
+        "--dispatchviz-accept",
+        action="store_true",
+        help="write the golden logs that assert_golden compares with, instead of comparing",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Golden logs are written from now on if the command line says so."""
+    if config.getoption("dispatchviz_accept"):
+        from dispatchviz.testing.golden_log import Accepting
+
+        Accepting.on = True
 
 
 @pytest.fixture
@@ -50,52 +65,41 @@ def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
         yield trace
 
 
+def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
+    """Both texts around their first difference, of ``graph(trace) == "..."`` and its like."""
+    shown, expected = (left, right) if type(left).__name__ == "TraceText" else (right, left)
+    if op != "==" or type(shown).__name__ != "TraceText" or not isinstance(expected, str):
+        return None
+    text: Any = shown
+    config.stash[COMPARED] = text.step(expected)
+    lines: list[str] = text.difference(expected)
+    return lines
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Puts the log into the report of a failed test."""
+    """Puts the log into the report of a failed test, and into any one which golden logs were written."""
     report = yield
     trace = item.stash.get(TRACE, None)
+    if item.config.getoption("dispatchviz_accept"):
+        from dispatchviz.testing.golden_log import Accepting
+
+        report.user_properties += [(ACCEPTED, file) for file in Accepting.written]
+        Accepting.written.clear()
     if trace is not None and call.excinfo is not None and report.when == "call" and report.failed:
-        step = getattr(call.excinfo.value, "dispatchviz_step", None)
-        report.sections.append(("dispatchviz log", _log(trace, step, item.config.getoption("dispatchviz_lines"))))
-        if item.config.getoption("dispatchviz_keep"):
-            at = "" if step is None else f"--step {step} "
-            report.sections.append(("dispatchviz trace", f"dispatchviz open {at}{_keep(trace, item)}"))
+        from dispatchviz.testing.reports import add_log
+
+        add_log(report, item, trace, call.excinfo.value, item.config.stash.get(COMPARED, None))
+    item.config.stash[COMPARED] = None
     return report
 
 
-def _log(trace: Trace, step: int | None, most: int) -> str:
-    """The text log around a step, or why there is none: a report must come out in any case."""
-    from dispatchviz.core.record.trace_file import Trace as Still
-    from dispatchviz.render.log.text_log import text_log
-
-    try:
-        head, *lines = text_log(Still(trace.header, list(trace.events)))
-    except Exception as error:
-        return f"the log of {len(trace)} steps cannot be shown: {error!r}"
-    at = next((k for k, line in enumerate(lines) if line.split()[:1] == [str(step)]), len(lines))
-    return "\n".join([head, *_around(lines, at, most or len(lines))])
-
-
-def _around(lines: list[str], at: int, most: int) -> list[str]:
-    """So many lines, with one in the middle as far as possible, and how many were left out."""
-    begin = max(0, min(at - most // 2, len(lines) - most))
-    shown = lines[begin : begin + most]
-    more = "--dispatchviz-lines=0 shows all"
-    before = [f"... {begin} lines before; {more} ..."] * bool(begin)
-    left = len(lines) - begin - len(shown)
-    return [*before, *shown, *[f"... {left} lines after; {more} ..."] * bool(left)]
-
-
-def _keep(trace: Trace, item: pytest.Item) -> Path:
-    """Saves the trace in pytest's cache folder and gives its path."""
-    folder = item.config.rootpath / ".pytest_cache" / "d" / "dispatchviz"
-    cache = getattr(item.config, "cache", None)
-    if cache is not None:
-        folder = cache.mkdir("dispatchviz")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-") + ".jsonl.gz")
-    trace.save(path)
-    return Path(path)
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Which golden logs were written."""
+    if terminalreporter.config.getoption("dispatchviz_accept"):
+        reports = [report for each in terminalreporter.stats.values() for report in each]
+        found = [value for each in reports for name, value in getattr(each, "user_properties", ()) if name == ACCEPTED]
+        terminalreporter.section("dispatchviz golden logs")
+        terminalreporter.write_line("\n".join(f"accepted {file}" for file in dict.fromkeys(found)) or "nothing changed")

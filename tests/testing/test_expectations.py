@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,6 +26,8 @@ from dispatchviz.core.record.events import (
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing import (
     Pattern,
+    accumulated,
+    assert_at_most,
     assert_count,
     assert_kernel_ran,
     assert_never,
@@ -31,11 +36,13 @@ from dispatchviz.testing import (
     assert_subsequence,
     call,
     event,
+    hook_ran,
     kernel,
     node_created,
     node_ran,
     redispatch,
 )
+from dispatchviz.testing.known_names import NODE_MODULES
 from tests.explain.founding import founding
 from tests.steps import step
 
@@ -245,3 +252,115 @@ def test_long_lists_are_counted() -> None:
     lines = str(caught.value).splitlines()
     assert lines[0] == "call('aten::ones') happens 50 times, expected never"
     assert (len(lines), lines[-1]) == (14, "    and 38 more")
+
+
+def test_at_most() -> None:
+    assert_at_most(TRACE, node_ran(), 3)
+    assert_at_most(TRACE, call("aten::mul.Tensor"), 0)
+    says = _fails(assert_at_most, node_ran(), 2)
+    assert says.startswith("node_ran() happens 3 times, expected at most twice\n")
+    assert _fails(assert_at_most, node_ran(), 0).startswith("node_ran() happens 3 times, expected never\n")
+
+
+def test_operators_may_be_objects() -> None:
+    """They can be called, and are no conditions."""
+    with torch.library._scoped_library("objects", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+        with dispatchviz.record() as trace:
+            torch.ops.objects.twice(torch.ones(2))
+        assert_subsequence(trace, [call(torch.ops.objects.twice), call(torch.ops.aten.mul.Tensor)])
+    assert_count(trace, redispatch(torch.ops.aten.mul), 1)
+    assert_never(trace, call(torch.ops.aten.mul.Scalar))
+    assert_never(trace, kernel(..., under="Meta", operator=torch.ops.aten.mul))
+    assert repr(call(torch.ops.aten.mul, "CPU")) == "call(torch.ops.aten.mul, 'CPU')"
+    assert repr(redispatch(torch.ops.aten.mul.Tensor)) == "redispatch('aten::mul.Tensor')"
+    with pytest.raises(TypeError, match=r"add is a function and no operator: torch\.ops\.aten\.add is one"):
+        call(torch.add)
+
+
+def test_a_packet_means_its_overloads_and_no_other_operator() -> None:
+    with dispatchviz.record() as trace:
+        torch.ones(2).add_(1)
+        torch.addmv(torch.ones(2), torch.ones(2, 2), torch.ones(2))
+    assert_never(trace, call(torch.ops.aten.add))
+
+
+def test_hooks_and_gradients_are_patterns() -> None:
+    def scale(gradient: Any) -> Any:
+        return gradient * 2
+
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        y.register_hook(scale)
+        y.sum().backward()
+    assert_sequence(trace, [hook_ran("scale", kind="tensor pre hook"), accumulated("stolen")])
+    assert_never(trace, accumulated("copied"))
+    assert repr(hook_ran("scale", kind="post hook")) == "hook_ran('scale', kind='post hook')"
+
+
+@pytest.mark.parametrize(
+    ("operator", "meant"),
+    [
+        ("add", "aten::add.Tensor"),
+        ("aten::add", "aten::add.Tensor"),
+        ("aten.add.Tensor", "aten::add.Tensor"),
+        ("torch.ops.aten.sum", "aten::sum"),
+        ("ATEN::ADD.TENSOR", "aten::add.Tensor"),
+        ("aten::softmx", "aten::softmax.int"),
+        ("relux", "aten::relu"),
+    ],
+)
+def test_a_name_that_people_type_says_which_is_meant(operator: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf"there is no operator '.*'; did you mean (.* or )?{re.escape(meant)}\b"):
+        assert_never(TRACE, call(operator))
+
+
+def test_what_comes_near_is_shown_and_not_all_there_is() -> None:
+    says = _fails(assert_subsequence, [redispatch(ADD, "CPU")])
+    assert "what comes near:\n" in says
+    assert [line.split()[1:] for line in says.splitlines()[1:]] == [
+        ["call", ADD, "→", "AutogradCUDA"],
+        ["redispatch", ADD, "→", "CUDA"],
+    ]
+
+
+def test_a_kernel_that_did_not_run_is_shown_beside_those_like_it() -> None:
+    with dispatchviz.record() as trace:
+        torch.ones(2) * 2
+    with pytest.raises(AssertionError) as caught:
+        assert_kernel_ran(trace, "wrapper_CUDA_mul_Tensor", under="CPU")
+    assert "  CPU ran: wrapper_CPU_mul_Tensor, " in str(caught.value)
+    at = caught.value.dispatchviz_step  # type: ignore[attr-defined]
+    assert trace[at].kernel == "wrapper_CPU_mul_Tensor"  # type: ignore[union-attr]
+
+
+def test_all_modules_that_define_nodes_are_known() -> None:
+    """What is not loaded has no subclasses: the names in it would be refused."""
+    core = Path(dispatchviz.__file__).parent / "core"
+    defining = re.compile(r"^ *class \w+\((?:\w+, )*(Node|PyNode|BackwardCFunction)\b", re.MULTILINE)
+    found = {path for path in core.rglob("*.py") if defining.search(path.read_text("utf-8"))}
+    modules = {".".join(path.relative_to(core).with_suffix("").parts) for path in found}
+    assert modules - {"autograd.graph.node"} <= set(NODE_MODULES)
+
+
+def test_a_node_is_known_before_any_is_made() -> None:
+    code = (
+        "import dispatchviz\n"
+        "from dispatchviz import torch\n"
+        "from dispatchviz.testing import *\n"
+        "with dispatchviz.record() as trace:\n"
+        "    torch.ones(2)\n"
+        "for name in ('MulBackward0', 'torch::autograd::CopySlices', 'torch::autograd::AccumulateGrad'):\n"
+        "    assert_never(trace, node_created(name))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_is_proved_by_an_empty_trace_while_pytorch_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = Trace(TRACE.header, [])
+    assert_never(empty, call(ADD))
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    with pytest.raises(AssertionError, match="nothing was recorded: `from dispatchviz import torch` is the model"):
+        assert_never(empty, call(ADD))

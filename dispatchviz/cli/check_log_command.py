@@ -1,0 +1,107 @@
+"""``dispatchviz check-log LOG... --expect FILE``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from dispatchviz.cli import completion
+
+if TYPE_CHECKING:
+    from dispatchviz.testing.expected_log import Line
+    from dispatchviz.testing.marking import Mark
+    from dispatchviz.trace import Trace
+
+NOT_ALL_HOLD = 1
+"""The exit status if a line of a log does not hold."""
+
+
+@click.command("check-log")
+@click.option(
+    "--expect",
+    "expected",
+    metavar="FILE",
+    required=True,
+    shell_complete=completion.files,
+    help="What is expected, a line each, written by hand; - reads standard input.",
+)
+@click.option("--summary", is_flag=True, help="One line for each LOG: how many lines of FILE hold.")
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=completion.traces)
+def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
+    """Mark homework: whether each LOG, a saved trace, is as FILE expects it.
+
+    FILE has lines as they stand in a golden log, in the order in which they happen; others may lie between, and an
+    indented line happens within the one that it stands under:
+
+    \b
+      # a product and its gradient
+      call aten::mul.Tensor AutogradCPU
+        redispatch aten::mul.Tensor CPU
+      backward
+        run Mul
+      never: error
+      at most 2 times: call aten::sum
+      graph: Sum → Mul → AccumulateGrad(x)
+      no copy in accumulate
+
+    Exit status: 0 if every line holds, 1 if one does not, 2 if a file cannot be read or a name does not exist.
+
+    \b
+    Examples:
+      dispatchviz check-log forum.dvtrace --expect examples/testing/forum.txt
+      dispatchviz check-log --summary forum.dvtrace --expect examples/testing/forum.txt
+    """
+    from dispatchviz.cli.input_source import load
+    from dispatchviz.terminal_output import print_lines
+    from dispatchviz.testing.expected_log import read_expected
+    from dispatchviz.testing.marking import marked
+
+    lines = read_expected(_text(expected), expected)
+    status = 0
+    for log in logs:
+        trace = load(log)
+        marks = marked(trace, lines, expected)
+        print_lines(_report(log, trace, marks, summary))
+        status = status if all(mark.holds for mark in marks) else NOT_ALL_HOLD
+    return status
+
+
+def _text(file: str) -> str:
+    """The text of a file. DispatchvizError if it cannot be read."""
+    from pathlib import Path
+
+    from dispatchviz.cli.input_source import STANDARD_INPUT, standard_input
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.shipped_examples import located
+
+    try:
+        raw = standard_input() if file == STANDARD_INPUT else Path(located(file)).read_bytes()
+        return raw.decode("utf-8")
+    except OSError as error:
+        raise DispatchvizError(f"cannot read {file}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise DispatchvizError(f"{file} is no text: --expect takes a file with a line for each expectation") from None
+
+
+def _report(log: str, trace: Trace, marks: list[Mark], summary: bool) -> Iterator[str]:
+    held = sum(mark.holds for mark in marks)
+    yield f"{log}: {held} of {len(marks)} lines hold ({trace.header.program})"
+    for mark in () if summary else marks:
+        yield _row(mark.line, mark)
+        if not mark.holds:
+            yield from (f"        {line}" for line in mark.why.split("\n"))
+            if mark.step is not None:
+                yield f"        dispatchviz open --step {mark.step} {_quoted(log)}"
+
+
+def _row(line: Line, mark: Mark) -> str:
+    step = f"   step {mark.step}" if mark.holds and mark.step is not None else ""
+    return f"  {'✓' if mark.holds else '✗'} line {line.number:<3} {line.text}{step}"
+
+
+def _quoted(file: str) -> str:
+    import shlex
+
+    return shlex.quote(file)

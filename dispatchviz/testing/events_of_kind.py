@@ -1,0 +1,27 @@
+"""The events of one kind, of a whole trace or of one of its backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from dispatchviz.core.record.events import BackwardStarted, Event
+from dispatchviz.core.record.trace_file import Trace
+
+E = TypeVar("E", bound=Event)
+
+
+def events_of(trace: Trace, kind: type[E], backward: int | None = None) -> Iterator[E]:
+    """Those within a backward, counted from 0, if one is named. ValueError if there is no such."""
+    begin, end = (0, len(trace)) if backward is None else _span(trace, backward)
+    steps = trace.steps_of(kind)
+    return (event for event in (trace[step] for step in steps if begin <= step <= end) if isinstance(event, kind))
+
+
+def _span(trace: Trace, backward: int) -> tuple[int, int]:
+    begun = list(events_of(trace, BackwardStarted))
+    found = next((event.seq for event in begun if event.graph_task == backward), None)
+    if found is None:
+        there = ", ".join(str(event.graph_task) for event in begun) or "there is none"
+        raise ValueError(f"no backward {backward} in this trace; its backwards: {there}")
+    return found, trace.ends[found]

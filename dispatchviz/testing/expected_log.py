@@ -1,0 +1,169 @@
+"""What a teacher expects of a log: a text file, written by hand, a line an expectation.
+
+    # Homework 2: a product and its gradient
+    call aten::mul.Tensor AutogradCPU
+      node Mul
+      redispatch aten::mul.Tensor CPU
+      never: error
+    backward
+      run Mul
+      accumulate stolen
+    at most 1 times: call aten::sum
+    graph: Sum → Mul → AccumulateGrad(x)
+    no copy in accumulate                    # the gradient is stolen
+
+Lines of a log (``log_lines.py``) happen in this order, others may lie between; an indented one happens within the one
+that it stands under. Behind a colon stand counts, and what the functions of ``trace_texts.py`` give. Lines of a golden
+log can be pasted. Not here: whether a trace is so (``marking.py``).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.testing.accumulation import no_copy_in_accumulate
+from dispatchviz.testing.log_lines import FORMS, pattern_of
+from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.saved_memory import saved_bytes
+from dispatchviz.testing.trace_texts import graph, hook_order, keys, node_order, saved
+
+
+class Bounds(NamedTuple):
+    """How often a pattern happens."""
+
+    least: int
+    most: int | None
+
+    def hold(self, count: int) -> bool:
+        """Whether so many are enough and not too many."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+@dataclass
+class Line:
+    """One expectation."""
+
+    number: int
+    text: str
+    """As it was written, with its indentation."""
+    pattern: Pattern | None = None
+    names: list[tuple[str, str]] = field(default_factory=list)
+    """Kind and name, of those that the pattern cannot check."""
+    bounds: Bounds | None = None
+    """None: it happens after the line before."""
+    question: Callable[[Trace], Any] | None = None
+    """What is asked of the whole trace, instead of a pattern."""
+    answer: Any = None
+    inner: list[Line] = field(default_factory=list)
+    """What happens within it."""
+
+    @property
+    def indent(self) -> int:
+        """How far it is indented."""
+        return len(self.text) - len(self.text.lstrip())
+
+
+QUESTIONS: dict[str, Callable[[Trace], Any]] = {
+    "graph": graph,
+    "node order": node_order,
+    "hook order": hook_order,
+    "saved": saved,
+    "saved bytes": saved_bytes,
+}
+"""What can stand before a colon, besides counts and ``keys OPERATOR``."""
+
+NO_COPY = "no copy in accumulate"
+
+COUNTS = "never:", "once:", "anywhere:", "3 times:", "at most 3 times:"
+
+_COMMENT = re.compile(r"(^|\s)#.*")
+"""``Mul#1`` is no comment."""
+
+_COUNT = re.compile(r"(?P<most>at most )?(?P<count>\d+) times?")
+_NAMED = {"never": Bounds(0, 0), "once": Bounds(1, 1), "anywhere": Bounds(1, None)}
+
+
+def read_expected(text: str, file: str) -> list[Line]:
+    """The expectations of a file. DispatchvizError, with the line, for one that means nothing."""
+    top: list[Line] = []
+    open_: list[Line] = []
+    for number, written in enumerate(text.expandtabs().splitlines(), 1):
+        row = _COMMENT.sub("", written).rstrip()
+        if not row:
+            continue
+        try:
+            line = _line(number, row)
+            _place(line, open_, top)
+        except ValueError as error:
+            raise DispatchvizError(f"{file}, line {number}: {error}") from None
+    if not top:
+        raise DispatchvizError(f"{file} expects nothing: write a line such as `call aten::add.Tensor AutogradCPU`")
+    return top
+
+
+def every(lines: Iterable[Line]) -> list[Line]:
+    """Lines with what is within them, in the order of the file."""
+    return [each for line in lines for each in (line, *every(line.inner))]
+
+
+def _place(line: Line, open_: list[Line], top: list[Line]) -> None:
+    while open_ and open_[-1].indent >= line.indent:
+        open_.pop()
+    if line.question and open_:
+        raise ValueError(f"{line.text.strip()!r} is about the whole log: it stands at the left")
+    (open_[-1].inner if open_ else top).append(line)
+    if line.pattern and not line.bounds:
+        open_.append(line)
+
+
+def _line(number: int, row: str) -> Line:
+    text = row.strip()
+    if text == NO_COPY:
+        return Line(number, row, question=no_copy_in_accumulate, answer=True)
+    head, colon, rest = text.partition(": ")
+    if not colon and not text.endswith(":"):
+        return Line(number, row, *pattern_of(text))
+    return _with_colon(number, row, head.removesuffix(":"), rest.strip())
+
+
+def _with_colon(number: int, row: str, head: str, rest: str) -> Line:
+    if bounds := _bounds(head):
+        return Line(number, row, *pattern_of(rest or "..."), bounds)
+    if head.startswith("keys "):
+        operator = head.removeprefix("keys ").strip()
+        return Line(
+            number, row, names=[("operator", operator)], question=lambda trace: keys(trace, operator), answer=rest
+        )
+    if head not in QUESTIONS:
+        raise ValueError(_unknown(head))
+    return Line(number, row, question=QUESTIONS[head], answer=_number(head, rest) if head == "saved bytes" else rest)
+
+
+def _bounds(head: str) -> Bounds | None:
+    if head in _NAMED:
+        return _NAMED[head]
+    found = _COUNT.fullmatch(head)
+    if found is None:
+        return None
+    count = int(found["count"])
+    return Bounds(0 if found["most"] else count, count)
+
+
+def _number(head: str, rest: str) -> int:
+    plain = rest.replace(",", "")
+    if not plain.isdecimal():
+        raise ValueError(f"after {head}: stands a number, not {rest!r}")
+    return int(plain)
+
+
+def _unknown(head: str) -> str:
+    known: Sequence[str] = [*QUESTIONS, "keys OPERATOR", "never", "once", "anywhere", "3 times", "at most 3 times"]
+    near = difflib.get_close_matches(head, known, 1) or difflib.get_close_matches(head, FORMS, 1)
+    meant = f", did you mean {near[0]}?" if near else f": before a colon stands {', '.join(known)}"
+    return f"there is no {head!r}{meant}"

@@ -1,0 +1,106 @@
+"""Golden logs: what a test dispatches, as text beside the test, to be read in a diff and accepted with one command.
+
+A log has calls, redispatches, kernels, Nodes, what they save, what the engine runs, hooks, gradients that are written,
+and errors, nested (``log_lines.py``). It has no numbers of steps and tensors, no addresses and no lines of the program.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from sys import _getframe
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing.expectations import part
+from dispatchviz.testing.failures import failed, loglessly, still
+from dispatchviz.testing.log_lines import line_of
+from dispatchviz.testing.patterns import Pattern
+
+HEAD = "# written by `pytest --dispatchviz-accept`: what is called, which Nodes are made, what the engine runs"
+
+SHOWN = 8
+"""So many lines of the difference a failure shows."""
+
+FAR = 200
+"""So many lines from the first difference on are compared to show it."""
+
+
+class Accepting:
+    """Whether golden logs are written instead of compared, as ``--dispatchviz-accept`` asks, and which ones were."""
+
+    on = False
+    written: list[str] = []  # noqa: RUF012 # one for the process
+
+
+def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None) -> None:
+    """The log is that of a text file; a path that is not absolute begins at the folder of the file that calls this.
+
+    ``pytest --dispatchviz-accept`` writes the file, instead of comparing it.
+    """
+    __tracebackhide__ = True
+    file = Path(_getframe(1).f_code.co_filename).parent / path
+    begin, end = part(trace, within)
+    rows = list(golden_rows(still(trace), begin, end))
+    text = "\n".join([HEAD, *(row for row, _ in rows), ""])
+    if Accepting.on:
+        _accept(file, text)
+    elif not file.exists():
+        raise loglessly(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
+    else:
+        _compare(trace, file, rows)
+
+
+def golden_rows(trace: Trace, begin: int, end: int) -> Iterator[tuple[str, int]]:
+    """The lines of a log, each with its step."""
+    ends, open_ = trace.ends, list[int]()
+    for event in trace[begin:end]:
+        text = line_of(event)
+        if text:
+            while open_ and open_[-1] < event.seq:
+                open_.pop()
+            yield "  " * len(open_) + text, event.seq
+            open_.append(ends[event.seq])
+
+
+def _accept(file: Path, text: str) -> None:
+    """Writes a log, if it is another one."""
+    if not file.exists() or file.read_text("utf-8") != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8", newline="\n")
+        Accepting.written.append(str(file))
+
+
+def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]]) -> None:
+    __tracebackhide__ = True
+    numbered = [(k, line) for k, line in enumerate(file.read_text("utf-8").splitlines(), 1) if _counts(line)]
+    for k, (want, got) in enumerate(zip_longest(numbered, rows)):
+        if want is None or got is None or want[1].rstrip() != got[0]:
+            place = f"at line {want[0]}" if want else "after its end"
+            text = (
+                f"{file.name} differs first {place}\n  expected  {want[1].strip() if want else 'nothing more'}\n"
+                f"  got       {got[0].strip() if got else 'nothing more'}\n"
+            )
+            both = [line for _, line in numbered], [line for line, _ in rows]
+            step = rows[min(k, len(rows) - 1)][1] if rows else None
+            raise failed(trace, f"{text}{_diff(*both, k)}\n  {_accepts(trace)} accepts it", step)
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _diff(wanted: Sequence[str], got: Sequence[str], first: int) -> str:
+    """As ``diff -u`` shows it, from just before the first difference on."""
+    begin = max(first - 3, 0)
+    both = wanted[begin : first + FAR], got[begin : first + FAR]
+    lines = list(difflib.unified_diff(*both, lineterm="", n=2))[3:]
+    more = f"  and {len(lines) - SHOWN} more lines of the difference"
+    return "\n".join([*(f"  {line}" for line in lines[:SHOWN]), *[more] * (len(lines) > SHOWN)])
+
+
+def _accepts(trace: Trace) -> str:
+    """The command that accepts the log of a trace: a test's has its name."""
+    test = trace.header.program
+    return f"pytest --dispatchviz-accept {test!r}" if "::" in test else "pytest --dispatchviz-accept"

@@ -1,0 +1,147 @@
+"""What the report of a failed test shows of its trace: the log around the step that differs, the command to open it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.render.log.log_filter import ALL_STEPS, LogFilter
+from dispatchviz.render.log.text_log import text_log
+from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still
+
+ROOM = 26
+"""So many lines of a report at most, where nobody asks for more: eight failures are read in one go."""
+
+SOURCE = 8
+"""So many lines of the test are shown up to the one that fails, if the report would be too long otherwise."""
+
+CALLS = LogFilter(level="calls")
+"""What of the log is shown where nobody asks for more: calls, redispatches and Nodes, without their details."""
+
+
+def add_log(
+    report: pytest.TestReport, item: pytest.Item, trace: Trace, error: BaseException, compared: int | None
+) -> None:
+    """Adds the sections, and shortens the report to what is read. ``compared``: the step where two texts differ."""
+    if getattr(error, LOGLESS, False):
+        _shorten(report, item)
+        return
+    step = getattr(error, STEP, compared)
+    lines, wanted = _size(report, item)
+    command = _command(item, trace, step)
+    log = _log(trace, step, lines, wanted) if lines > 0 else []
+    hint = [_hint(item)] * (not command and len(trace) > 0)
+    sections = (("dispatchviz log", "\n".join([*log, *hint])), ("dispatchviz trace", command))
+    report.sections += [(title, text) for title, text in sections if text]
+
+
+FRAME = 5
+"""Lines that come with a log: the section's title, the log's head, what was left out twice, the command."""
+
+
+def _size(report: pytest.TestReport, item: pytest.Item) -> tuple[int, LogFilter]:
+    """How many lines the log has, and of what: as many as are asked for, else as fit beside what pytest says."""
+    asked = item.config.getoption("dispatchviz_lines")
+    if asked is not None:
+        return asked or sys.maxsize, ALL_STEPS
+    _shorten(report, item)
+    return ROOM - len(report.longreprtext.splitlines()) - FRAME, CALLS
+
+
+def _hint(item: pytest.Item) -> str:
+    return f"to open it here: pytest --dispatchviz-keep {shlex.quote(item.nodeid)}"
+
+
+def _command(item: pytest.Item, trace: Trace, step: int | None) -> str:
+    """What opens the trace, which is kept; empty if it is not."""
+    if not item.config.getoption("dispatchviz_keep"):
+        return ""
+    at = "" if step is None else f"--step {step} "
+    return f"dispatchviz open {at}{shlex.quote(str(_keep(trace, item)))}"
+
+
+def _shorten(report: pytest.TestReport, item: pytest.Item) -> None:
+    """Of a long test the last lines before the one that fails are shown, unless ``--tb`` asks for something else."""
+    traceback: Any = getattr(report.longrepr, "reprtraceback", None)  # what pytest has made, in classes of its own
+    if item.config.getoption("tbstyle") != "auto" or traceback is None:
+        return
+    for entry in traceback.reprentries:
+        if getattr(entry, "style", "") == "long":
+            entry.lines[:] = _end_of_source(entry.lines)
+            _leave_out_fixture(entry)
+
+
+def _leave_out_fixture(entry: Any) -> None:
+    """The trace itself is in the log."""
+    arguments = getattr(entry, "reprfuncargs", None)
+    if arguments is not None:
+        arguments.args = [(name, value) for name, value in arguments.args if name != "dispatch_trace"]
+        entry.reprfuncargs = arguments if arguments.args else None
+
+
+def _end_of_source(lines: list[str]) -> list[str]:
+    """The first line, and the last ones up to the one that fails; all that is said of the error."""
+    at = next((k for k, line in enumerate(lines) if line.startswith(">")), 0)
+    begin = at - SOURCE + 2
+    return lines if begin < 2 else [lines[0], f"    ... {begin - 1} lines ...", *lines[begin:]]
+
+
+def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter) -> list[str]:
+    """The text log around a step, or why there is none: a report must come out in any case."""
+    if not len(trace):
+        return [EMPTY]
+    try:
+        head, *lines = text_log(still(trace), wanted=wanted)
+    except Exception as error:
+        return [f"the log of {len(trace)} steps cannot be shown: {error!r}"]
+    rows = [line for line in lines if line]
+    at = _row_of(rows, step)
+    return [head, *_around([f"{'>' if k == at else ' '} {row}" for k, row in enumerate(rows)], at, most)]
+
+
+def _row_of(rows: list[str], step: int | None) -> int:
+    """The row of a step, or of the one before that has a row; without a step the end."""
+    if step is None:
+        return len(rows)
+    numbered = [k for k, row in enumerate(rows) if row.split()[0].isdecimal() and int(row.split()[0]) <= step]
+    return numbered[-1] if numbered else 0
+
+
+def _around(lines: list[str], at: int, most: int) -> list[str]:
+    """So many lines, with one in the middle as far as possible, and how many were left out."""
+    begin = max(0, min(at - most // 2, len(lines) - most))
+    shown = lines[begin : begin + most]
+    more = "--dispatchviz-lines=0 shows all"
+    before = [f"... {begin} lines before; {more} ..."] * bool(begin)
+    left = len(lines) - begin - len(shown)
+    return [*before, *shown, *[f"... {left} lines after; {more} ..."] * bool(left)]
+
+
+def _keep(trace: Trace, item: pytest.Item) -> Path:
+    """Saves the trace in pytest's cache folder and gives its path."""
+    folder = item.config.rootpath / ".pytest_cache" / "d" / "dispatchviz"
+    cache = getattr(item.config, "cache", None)
+    if cache is not None:
+        folder = cache.mkdir("dispatchviz")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = Path(folder / f"{_file_name(item.nodeid)}.jsonl.gz")
+    trace.save(path)
+    return path
+
+
+LONGEST = 100
+"""So many characters of a test's name are in that of its file."""
+
+
+def _file_name(test: str) -> str:
+    """A name for a test's file; where it leaves something out, with a number that tells tests apart."""
+    plain = re.sub(r"[^\w.-]+", "-", test).strip("-")
+    odd = re.sub(r"::|/", "-", test) != plain or len(plain) > LONGEST
+    return f"{plain[:LONGEST]}-{hashlib.sha256(test.encode()).hexdigest()[:8]}" if odd else plain

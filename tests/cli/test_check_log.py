@@ -1,0 +1,172 @@
+"""``dispatchviz check-log``: each line of what is expected gets its mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli import main
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing.expected_log import read_expected
+from dispatchviz.testing.marking import marked
+from tests.explain.founding import founding
+
+TRACE = founding()
+
+HOLDS = """\
+# Homework 1: a sum and its gradient
+
+call aten::add.Tensor AutogradCUDA
+  node Add
+  redispatch aten::add.Tensor CUDA
+    kernel wrapper_CUDA_add_Tensor under CUDA
+  never: error              # what is behind the sign is a comment
+  once: node AddBackward0
+backward
+  run Sum
+  run Add
+  run AccumulateGrad
+anywhere: redispatch ... CUDA
+at most 1 times: call aten::add.Tensor
+0 times: call aten::mul.Tensor
+graph: Sum -> Add -> AccumulateGrad(x)
+node order: Sum, Add, AccumulateGrad(x)
+hook order:
+saved bytes: 0
+keys aten::add.Tensor: AutogradCUDA → CUDA
+"""
+
+
+def _marks(text: str, trace: Trace = TRACE) -> dict[int, str]:
+    """Why each line that does not hold does not, by its number."""
+    found = marked(trace, read_expected(text, "expected.txt"), "expected.txt")
+    assert [mark.line.number for mark in found] == sorted(mark.line.number for mark in found)
+    return {mark.line.number: mark.why for mark in found if not mark.holds}
+
+
+def test_all_lines_may_hold() -> None:
+    assert _marks(HOLDS) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("redispatch aten::add.Tensor\ncall aten::add.Tensor", {2: "does not happen after step"}),
+        ("backward\n  call aten::add.Tensor", {2: "does not happen within step"}),
+        (
+            "call aten::mul.Tensor\n  node Mul\n  never: error\nbackward",
+            {1: "", 2: "line 1 does not", 3: "line 1 does not"},
+        ),
+        ("never: call aten::add.Tensor", {1: "happens once\n"}),
+        ("3 times: run", {}),
+        ("2 times: run", {1: "happens 3 times\n"}),
+        ("once: call aten::mul.Tensor", {1: "happens never"}),
+        ("graph: Sum → Mul → AccumulateGrad(x)", {1: "  got       Sum → Add → AccumulateGrad(x)"}),
+        ("saved bytes: 16", {1: "  expected  16\n  got       0"}),
+        ("keys aten::mul.Tensor: CUDA", {1: "never happens"}),
+    ],
+)
+def test_a_line_that_does_not_hold_says_what_came_instead(text: str, wrong: dict[int, str]) -> None:
+    found = _marks(text)
+    assert found.keys() == wrong.keys()
+    assert all(says in found[line] for line, says in wrong.items())
+
+
+def test_the_call_that_has_it_all_counts_and_not_the_first() -> None:
+    """A teacher writes of one call; that another one came before is no mistake."""
+    import dispatchviz
+    from dispatchviz import torch
+
+    with dispatchviz.record() as trace:
+        torch.ones(2) * 2
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        y.sum().backward()
+    assert _marks("call aten::mul.Tensor\n  node Mul\ncall aten::sum\nbackward", trace) == {}
+    assert _marks("call aten::mul.Tensor\n  node Mul\ncall aten::mul.Tensor\n  node Mul", trace).keys() == {4}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "call aten::adx.Tensor",
+            "line 1: call aten::adx.Tensor: there is no operator 'aten::adx.Tensor'; did you mean",
+        ),
+        ("# one\n\ncall aten::add.Tensor CUBA", "line 3: call aten::add.Tensor CUBA: there is no key 'CUBA'"),
+        ("run Ad", "line 1: there is no Node 'Ad'; did you mean Add"),
+        ("graph: Sum → Ad", "line 1: there is no Node 'Ad'; did you mean Add"),
+        ("keys add: CPU", "line 1: there is no operator 'add'; did you mean aten::add.Tensor?"),
+        ("garph: Sum", "line 1: there is no 'garph', did you mean graph?"),
+        ("sometimes: run", "line 1: there is no 'sometimes', did you mean 3 times?"),
+        ("saved bytes: many", "line 1: after saved bytes: stands a number, not 'many'"),
+        ("call\n  graph: Sum", "line 2: 'graph: Sum' is about the whole log: it stands at the left"),
+        ("runs Add", "line 1: no line begins with 'runs', did you mean run?"),
+        ("# nothing\n", "expects nothing: write a line such as"),
+        ("node Add Mul", "line 1: after node stands NAME, not 'Add Mul'"),
+    ],
+)
+def test_a_file_that_means_nothing_is_refused(
+    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, expected = tmp_path / "log.jsonl", tmp_path / "expected.txt"
+    TRACE.save(log)
+    expected.write_text(text, "utf-8")
+    assert main(["check-log", str(log), "--expect", str(expected)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.fixture
+def homework(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str]]]:
+    """Runs the command on the founding program's log; status and lines."""
+    TRACE.save(tmp_path / "add.dvtrace")
+
+    def check(text: str, *more: str) -> tuple[int, list[str]]:
+        (tmp_path / "expected.txt").write_text(text, "utf-8")
+        status = main(["check-log", str(tmp_path / "add.dvtrace"), *more, "--expect", str(tmp_path / "expected.txt")])
+        return status, capsys.readouterr().out.splitlines()
+
+    return check
+
+
+def test_the_report_has_a_mark_for_each_line(homework: Callable[..., tuple[int, list[str]]]) -> None:
+    status, lines = homework(HOLDS)
+    assert status == 0
+    marks = [line.partition("  #")[0] for line in HOLDS.splitlines() if line and not line.startswith("#")]
+    assert re.search(r"add.dvtrace: 18 of 18 lines hold \(.*\)$", lines[0])
+    assert [re.sub(r"   step \d+$", "", line)[12:].lstrip(" ") for line in lines[1:]] == [
+        line.strip() for line in marks
+    ]
+    assert all(line.startswith("  ✓ line ") for line in lines[1:])
+
+
+def test_a_line_that_fails_has_the_command_that_opens_the_log_there(
+    homework: Callable[..., tuple[int, list[str]]],
+) -> None:
+    status, lines = homework("call aten::add.Tensor\n  redispatch aten::add.Tensor CPU\n")
+    assert status == 1
+    assert "1 of 2 lines hold" in lines[0]
+    assert lines[2] == "  ✗ line 2     redispatch aten::add.Tensor CPU"
+    assert re.fullmatch(r" +dispatchviz open --step \d+ \S+add.dvtrace", lines[-1])
+
+
+def test_many_logs_in_a_line_each(homework: Callable[..., tuple[int, list[str]]], tmp_path: Path) -> None:
+    TRACE.save(tmp_path / "second.jsonl")
+    status, lines = homework("never: run\ncall\n", str(tmp_path / "second.jsonl"), "--summary")
+    assert status == 1
+    assert [line.partition(":")[2][:20] for line in lines] == [" 1 of 2 lines hold ("] * 2
+
+
+def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    TRACE.save(tmp_path / "log.jsonl")
+    assert main(["check-log", str(tmp_path / "log.jsonl"), "--expect", "nowhere.txt"]) == 2
+    assert capsys.readouterr().err == "dispatchviz: cannot read nowhere.txt: No such file or directory\n"
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    assert main(["check-log", str(tmp_path / "log.jsonl"), "--expect", str(tmp_path / "bytes")]) == 2
+    assert "is no text" in capsys.readouterr().err

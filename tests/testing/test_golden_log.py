@@ -1,0 +1,144 @@
+"""Golden logs: their lines, how they are compared, accepted, and read again as patterns."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing import assert_golden, call
+from dispatchviz.testing.golden_log import SHOWN, Accepting, golden_rows
+from dispatchviz.testing.log_lines import FORMS, pattern_of
+from tests.explain.founding import founding
+
+LOG = """\
+call aten::add.Tensor AutogradCUDA
+  kernel VariableType::add_Tensor under AutogradCUDA
+  node AddBackward0
+  node AccumulateGrad
+  redispatch aten::add.Tensor CUDA
+    kernel wrapper_CUDA_add_Tensor under CUDA
+"""
+
+
+@pytest.fixture
+def accepting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Golden logs are written; which ones."""
+    monkeypatch.setattr(Accepting, "on", True)
+    monkeypatch.setattr(Accepting, "written", [])
+    return Accepting.written
+
+
+def _everything() -> Trace:
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp()
+        y.register_hook(lambda gradient: None)
+        y.sum().backward()
+        torch.autograd.grad((x * 2).sum(), x)
+        with pytest.raises(RuntimeError):
+            torch.ones(2) + torch.ones(3)
+    return trace
+
+
+def test_a_log_is_text_without_numbers(tmp_path: Path, accepting: list[str]) -> None:
+    assert_golden(founding(), tmp_path / "add.log", within=call("aten::add.Tensor"))
+    head, *lines = (tmp_path / "add.log").read_text("utf-8").splitlines(keepends=True)
+    assert head.startswith("# written by `pytest --dispatchviz-accept`")
+    assert "".join(lines) == LOG
+    assert accepting == [str(tmp_path / "add.log")]
+
+
+def test_two_recordings_have_one_log() -> None:
+    """Whatever was recorded before: no address, no number of a step, a tensor or a Node is in it."""
+    logs = []
+    for _ in range(2):
+        trace = _everything()
+        logs.append([row for row, _ in golden_rows(trace, 0, len(trace))])
+    assert logs[0] == logs[1]
+    assert not [row for row in logs[0] if re.search(r"0x|\bt\d+\b|\bn\d+\b", row)]
+
+
+def test_every_line_is_the_pattern_of_its_event() -> None:
+    trace = _everything()
+    rows = list(golden_rows(trace, 0, len(trace)))
+    assert {row.split()[0] for row, _ in rows} == set(FORMS)
+    for row, step in rows:
+        pattern, _ = pattern_of(row)
+        assert pattern.matches(trace[step]), row
+
+
+def test_what_is_accepted_holds(tmp_path: Path, accepting: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = _everything()
+    assert_golden(trace, tmp_path / "new" / "all.log")
+    assert_golden(trace, tmp_path / "new" / "all.log")
+    assert len(accepting) == 1, "what is the same is not written again"
+    monkeypatch.setattr(Accepting, "on", False)
+    assert_golden(trace, tmp_path / "new" / "all.log")
+
+
+def test_a_person_may_add_comments_and_empty_lines(tmp_path: Path) -> None:
+    path = tmp_path / "add.log"
+    path.write_text("# the sum\n\n" + LOG.replace("  redispatch", "\n  # below autograd\n  redispatch"), "utf-8")
+    assert_golden(founding(), path, within=call("aten::add.Tensor"))
+
+
+@pytest.mark.parametrize(
+    ("written", "place", "expected", "got"),
+    [
+        (LOG.replace("CUDA\n    kernel", "CPU\n    kernel"), "at line 5", "add.Tensor CPU", "add.Tensor CUDA"),
+        (LOG + "call aten::sum CPU\n", "at line 7", "call aten::sum CPU", "nothing more"),
+        (LOG.rpartition("    kernel")[0], "after its end", "nothing more", "kernel wrapper_CUDA_add_Tensor under CUDA"),
+        (LOG.replace("  node Acc", "node Acc"), "at line 4", "node AccumulateGrad", "node AccumulateGrad"),
+    ],
+    ids=["other key", "too short", "too long", "other place"],
+)
+def test_a_difference_is_shown_where_it_is_first(
+    written: str, place: str, expected: str, got: str, tmp_path: Path
+) -> None:
+    (tmp_path / "add.log").write_text(written, "utf-8")
+    with pytest.raises(AssertionError) as caught:
+        assert_golden(founding(), tmp_path / "add.log", within=call("aten::add.Tensor"))
+    first, wanted, came, *rest = str(caught.value).splitlines()
+    assert first == f"add.log differs first {place}"
+    assert wanted.startswith("  expected  ")
+    assert wanted.endswith(expected)
+    assert came.startswith("  got       ")
+    assert came.endswith(got)
+    assert rest[-1] == "  pytest --dispatchviz-accept accepts it"
+    assert len(rest) <= SHOWN + 2
+
+
+def test_a_log_that_is_missing_is_not_made_silently(tmp_path: Path) -> None:
+    with pytest.raises(
+        AssertionError, match=r"there is no golden log .*none.log\n  pytest --dispatchviz-accept writes"
+    ):
+        assert_golden(founding(), tmp_path / "none.log")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("cal aten::add.Tensor", "no line begins with 'cal', did you mean call?"),
+        ("xyz", "no line begins with 'xyz': lines begin with call, redispatch, kernel"),
+        ("call aten::add.Tensor CPU CUDA", r"after call stands OPERATOR \[KEY\], not 'aten::add.Tensor CPU CUDA'"),
+        ("backward now", "after backward stands nothing, not 'now'"),
+        ("kernel f below CPU", "`under` stands before the key, not 'below'"),
+    ],
+)
+def test_a_line_that_means_nothing_is_refused(line: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        pattern_of(line)
+
+
+def test_words_may_be_left_open() -> None:
+    trace = founding()
+    for line in ("call ... AutogradCUDA", "call", "node", "run Add", "run AddBackward0", "kernel ... under CUDA"):
+        pattern, _ = pattern_of(line)
+        assert any(pattern.matches(event) for event in trace), line
+        assert repr(pattern) == line
