@@ -2,8 +2,8 @@
 #
 # Each operator has a table of 137 cells, a cell for each key that a call can go to. Nobody registers
 # so many kernels. Most cells are filled by alias keys: one registration that stands for a group.
-# Whoever writes an operator chooses between them, and a wrong choice gives wrong gradients. Three
-# operators, each filled in another way:
+# Whoever writes an operator chooses between them, and with the wrong choice a gradient is lost. Four
+# operators, the cells of each filled in another way:
 
 import torch
 
@@ -22,20 +22,21 @@ c = torch.ops.shop.twice(x)
 # registration. Guess from what the operator is: does somebody have to write its derivative?
 #
 # predict: cell of matmul at AutogradCPU
-# `matmul` is written in terms of other operators. One kernel serves autograd keys and backend keys
-# alike. It needs no derivative of its own, as the operators that it calls have theirs.
+# The same kernel is in the CPU's cell. So autograd and backend are no two layers here: there is one
+# kernel, and what it calls begins again at the top. "Implicit" is said of that: gradients come
+# without anybody's writing them.
 #
 # predict: cell of mm at AutogradCPU
-# Here `matmul` calls `mm`, and `mm` does have a derivative. One kernel for all autograd keys: it makes
-# the Node, and the backend's kernel is called below it.
+# Here `matmul` calls `mm`, and for `mm` somebody wrote a derivative. So there is a kernel that makes
+# the Node, whatever the device: one registration for 18 keys. The numbers are left to another one.
 #
 # predict: cell of sum at CPU
-# The third alias key. This kernel serves every backend, but no autograd key: so autograd's kernel
-# runs before it, and it must have been written. "Explicit" is said of that.
+# The third alias key. It fills the cells of backends and leaves those of autograd alone. Gradients
+# need a kernel of their own there, which `sum` has: autograd is explicit.
 #
 # predict: cell of twice at AutogradCPU
-# Nothing of this operator covers AutogradCPU. Before a cell stays empty, the key itself is asked
-# whether it has a fallback, a kernel for all operators.
+# The last resort before a cell stays empty. The fallback lets the call through, so `c` has its
+# numbers. It knows no derivative. Which Node there is depends on what the kernel below does.
 #
 # ## Run
 #
@@ -47,8 +48,8 @@ c = torch.ops.shop.twice(x)
 #
 # stop: cell of matmul at AutogradCPU
 # Pane 3 has every key that this cell could have been filled from, in the order in which they are
-# asked. The first that has a kernel gives it, the rest is not reached. Look at CompositeImplicit-
-# Autograd: it is only taken for an autograd key if the backend has no kernel of its own.
+# asked. The first that has a kernel gives it. One of them has a condition: with a kernel for CPU
+# alone, CompositeImplicitAutograd would be passed over for AutogradCPU, and the derivative with it.
 #
 # stop: cell of sum at CPU
 # Press `T` for the whole table of `sum`. Count how many registrations fill it, and how many cells
@@ -57,8 +58,8 @@ c = torch.ops.shop.twice(x)
 #
 # ## Modify
 #
-# Stay at the line `b = torch.sum(a)`, press `W`, and let a Python function be registered at
-# AutogradCPU. Which reason does the cell give now? What has become of the alias key's kernel?
+# Stay at this cell, press `W`, and let a Python function be in the CPU cell of `sum`. Which reason
+# does the cell give now? Is the kernel of the alias key gone?
 #
 # ## Make
 #
