@@ -1,9 +1,9 @@
 # # How does one registration fill many cells?
 #
-# Each operator has a table of 137 cells, a cell for each key that a call can go to. Nobody registers
-# so many kernels. Most cells are filled by alias keys: one registration that stands for a group.
-# Whoever writes an operator chooses between them, and with the wrong choice a gradient is lost. Four
-# operators, the cells of each filled in another way:
+# Each operator has a table of 137 cells, a cell for each key that a call can go to. Nobody
+# registers so many kernels. Most cells are filled by alias keys: one registration that stands for a
+# group. Whoever writes an operator chooses between them, and with the wrong choice a gradient is
+# lost. Four operators, the cells of each filled in another way:
 
 import torch
 
@@ -27,8 +27,9 @@ c = torch.ops.shop.twice(x)
 # without anybody's writing them.
 #
 # predict: cell of mm at AutogradCPU
-# Here `matmul` calls `mm`, and for `mm` somebody wrote a derivative. So there is a kernel that makes
-# the Node, whatever the device: one registration for 18 keys. The numbers are left to another one.
+# Here `matmul` calls `mm`, and for `mm` somebody wrote a derivative. So there is a kernel that
+# makes the Node, whatever the device: one registration for 18 keys. The numbers are left to another
+# one.
 #
 # predict: cell of sum at CPU
 # The third alias key. It fills the cells of backends and leaves those of autograd alone. Gradients
@@ -78,13 +79,16 @@ def facts():
     assert len(list(torch._C._dispatch_keyset_to_string(torch._C._dispatch_keyset_full()).split(","))) + 1 == 137
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     matmul, mm, add_up = table("aten::matmul"), table("aten::mm"), table("aten::sum")
-    assert "[math kernel]" in matmul["AutogradCPU"] and "[math kernel]" in matmul["CPU"]
+    assert "[math kernel]" in matmul["AutogradCPU"]
+    assert "[math kernel]" in matmul["CPU"]
     assert has_kernel("aten::matmul", "CompositeImplicitAutograd")
     assert not has_kernel("aten::matmul", "AutogradCPU")
-    assert "[autograd kernel]" in mm["AutogradCPU"] and "[autograd kernel]" in mm["AutogradCUDA"]
+    assert "[autograd kernel]" in mm["AutogradCPU"]
+    assert "[autograd kernel]" in mm["AutogradCUDA"]
     assert "[kernel]" in mm["CPU"] and has_kernel("aten::mm", "CPU"), "registered for the key itself"
     assert has_kernel("aten::sum", "CompositeExplicitAutograd")
-    assert "[default backend kernel]" in add_up["CPU"] and "[autograd kernel]" in add_up["AutogradCPU"]
+    assert "[default backend kernel]" in add_up["CPU"]
+    assert "[autograd kernel]" in add_up["AutogradCPU"]
 
     def covered(alias):
         is_in, key = torch._C._dispatch_is_included_in_alias, torch._C.DispatchKey
@@ -103,7 +107,8 @@ def facts():
     library.define("f(Tensor x) -> Tensor")
     library.impl("f", lambda x: x * 2, "CompositeImplicitAutograd")
     before = table("lesson_alias::f")
-    assert "[math kernel]" in before["AutogradCPU"] and "[math kernel]" in before["AutogradCUDA"]
+    assert "[math kernel]" in before["AutogradCPU"]
+    assert "[math kernel]" in before["AutogradCUDA"]
     library.impl("f", lambda x: x * 3, "CPU")
     after = table("lesson_alias::f")
     assert "[kernel]" in after["CPU"], "the key's own kernel comes first"

@@ -32,8 +32,8 @@ z = torch.add(x, y)
 #
 # predict: call normal_ in `y =`
 # The same operator, the same new tensor, another way. `torch.ops` has no binding with a guard, so
-# `normal_` begins with autograd, as for any tensor. The numbers are the same kind of numbers, but it
-# took more kernels, and the version of `y` has been counted.
+# `normal_` begins with autograd, as for any tensor. The numbers are the same kind of numbers, but
+# it took more kernels, and the version of `y` has been counted.
 #
 # ## Run
 #
@@ -44,8 +44,8 @@ z = torch.add(x, y)
 # ## Investigate
 #
 # stop: skipped keys of add
-# A fallthrough is no kernel that runs and passes the call on. It never runs: the bit of its key is 0
-# in the mask of `add`, so the key is gone before the highest one is picked. That is why a default
+# A fallthrough is no kernel that runs and passes the call on. It never runs: the bit of its key is
+# 0 in the mask of `add`, so the key is gone before the highest one is picked. That is why a default
 # that is included in every thread costs nothing.
 #
 # stop: cell of randn at CPU in `x =`
@@ -57,13 +57,14 @@ z = torch.add(x, y)
 #
 # ## Modify
 #
-# Go to the call of `add` in the last line, press `W`, and let AutogradCPU fall through for it. Which
-# key wins then? Is there an error? Here, at `empty`, BackendSelect may fall through as well: try it.
+# Go to the call of `add` in the last line, press `W`, and let AutogradCPU fall through for it.
+# Which key wins then? Is there an error? Here, at `empty`, BackendSelect may fall through as well:
+# try it.
 #
 # ## Make
 #
-# Call `torch.zeros_like(x)` and `x.new_zeros(2)`: they have a device and a tensor. Is there a kernel
-# of BackendSelect for them? Guess first, then look with `dispatchviz run FILE`.
+# Call `torch.zeros_like(x)` and `x.new_zeros(2)`: they have a device and a tensor. Is there a
+# kernel of BackendSelect for them? Guess first, then look with `dispatchviz run FILE`.
 
 
 def facts():
@@ -73,14 +74,18 @@ def facts():
     key = torch._C.DispatchKey
     included, has_kernel = torch._C._dispatch_tls_local_include_set, torch._C._dispatch_has_kernel_for_dispatch_key
     assert included().has(key.BackendSelect), "by default"
-    assert torch.randn(2).device.type == "cpu" and torch.randn(2, device="meta").device.type == "meta"
-    assert has_kernel("aten::randn", "BackendSelect") and has_kernel("aten::empty.memory_format", "BackendSelect")
+    assert torch.randn(2).device.type == "cpu"
+    assert torch.randn(2, device="meta").device.type == "meta"
+    assert has_kernel("aten::randn", "BackendSelect")
+    assert has_kernel("aten::empty.memory_format", "BackendSelect")
     for other in ("aten::normal_", "aten::add.Tensor", "aten::zeros_like", "aten::new_zeros"):
         assert not has_kernel(other, "BackendSelect")
         rows = torch._C._dispatch_dump_table(other).splitlines()
         [row] = [each for each in rows if each.startswith("BackendSelect:")]
-        assert "fallthrough" in row and "[backend fallback]" in row
-    assert has_kernel("aten::normal_", "Autograd") and has_kernel("aten::normal_", "ADInplaceOrView")
+        assert "fallthrough" in row
+        assert "[backend fallback]" in row
+    assert has_kernel("aten::normal_", "Autograd")
+    assert has_kernel("aten::normal_", "ADInplaceOrView")
     assert has_kernel("aten::randn", "CompositeExplicitAutograd"), "one kernel for every backend"
 
     assert torch.randn(2)._version == 0, "the binding's guard keeps ADInplaceOrView out"
@@ -92,7 +97,8 @@ def facts():
     library.impl("f", torch.library.fallthrough_kernel, "AutogradCPU")
     x = torch.ones(2, requires_grad=True)
     assert torch.ops.lesson_fallthrough.f(x).tolist() == [2, 2], "the key is passed by"
-    [row] = [each for each in torch._C._dispatch_dump_table("lesson_fallthrough::f").splitlines() if "AutogradCPU" in each]
+    rows = torch._C._dispatch_dump_table("lesson_fallthrough::f").splitlines()
+    [row] = [each for each in rows if "AutogradCPU" in each]
     assert "fallthrough" in row
 
 

@@ -1,8 +1,9 @@
 # # Why does a kernel need both a guard and a mask?
 #
-# An autograd kernel hands its call on to the backend. Two things keep autograd from seeing it twice.
-# The mask takes keys out of the one set that is handed on. The guard changes the thread, and with it
-# every call that is made below. Who writes a kernel must know which of the two protects what.
+# An autograd kernel hands its call on to the backend. Two things keep autograd from seeing it
+# twice. The mask takes keys out of the one set that is handed on. The guard changes the thread, and
+# with it every call that is made below. Who writes a kernel must know which of the two protects
+# what.
 
 import torch
 
@@ -18,9 +19,9 @@ with torch._C._AutoDispatchBelowAutograd():
 
 # ## Predict
 #
-# `x.t()` and `shop::turned` do the same thing, and both do it by a call of `transpose` in the kernel
-# that the CPU's cell holds. For `t` there is an autograd kernel. For `turned` there is none: only the
-# fallback of AutogradCPU, which hands on.
+# `x.t()` and `shop::turned` do the same thing, and both do it by a call of `transpose` in the
+# kernel that the CPU's cell holds. For `t` there is an autograd kernel. For `turned` there is none:
+# only the fallback of AutogradCPU, which hands on.
 #
 # predict: redispatch t to ADInplaceOrView
 # The mask `after_autograd_keyset` has taken out the autograd keys, and nothing else was done: no
@@ -43,8 +44,8 @@ with torch._C._AutoDispatchBelowAutograd():
 #
 # stop: guard AutoDispatchBelowAutograd in `a =`
 # The guard is up from here until the kernel has its result. Pane 7 has the thread's two sets before
-# and after. Views and in-place operators get this guard, as ADInplaceOrView is still to come; others
-# get AutoDispatchBelowADInplaceOrView.
+# and after. Views and in-place operators get this guard, as ADInplaceOrView is still to come;
+# others get AutoDispatchBelowADInplaceOrView.
 #
 # ## Investigate
 #
@@ -56,13 +57,13 @@ with torch._C._AutoDispatchBelowAutograd():
 # right, though `backward` warns. With a guard, but no derivative of its own, it would be lost.
 #
 # stop: call turned in `c =`
-# And this is that case. The guard excludes AutogradCPU for `turned` itself, so not even the fallback
-# runs. No Node leads from `c` to `x`: `c.grad_fn` is None.
+# And this is that case. The guard excludes AutogradCPU for `turned` itself, so not even the
+# fallback runs. No Node leads from `c` to `x`: `c.grad_fn` is None.
 #
 # ## Modify
 #
-# Go to the line `c = ...` and press `W`: leave out the `with`. What has `c` for a `grad_fn` now? Which
-# steps do the lines of `b` and `c` differ in?
+# Go to the line `c = ...` and press `W`: leave out the `with`. What has `c` for a `grad_fn` now?
+# Which steps do the lines of `b` and `c` differ in?
 #
 # ## Make
 #
@@ -100,17 +101,20 @@ def facts():
     assert x.grad.tolist() == [[1, 1, 1], [1, 1, 1]], "the gradient is right"
 
     with torch._C._AutoDispatchBelowAutograd():
-        assert excluded().has(key.AutogradFunctionality) and not excluded().has(key.ADInplaceOrView)
+        assert excluded().has(key.AutogradFunctionality)
+        assert not excluded().has(key.ADInplaceOrView)
         c = torch.ops.lesson_guards.turned(x)
         with torch._C._AutoDispatchBelowADInplaceOrView():
             assert excluded().has(key.ADInplaceOrView)
     assert excluded() == before, "a guard restores what it has changed"
-    assert seen == [False, True] and c.grad_fn is None
+    assert seen == [False, True]
+    assert c.grad_fn is None
     x.grad = None
     c.sum().backward()
     assert x.grad is None, "the gradient does not come to x"
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    assert has_kernel("aten::transpose.int", "ADInplaceOrView") and has_kernel("aten::t", "Autograd")
+    assert has_kernel("aten::transpose.int", "ADInplaceOrView")
+    assert has_kernel("aten::t", "Autograd")
     assert not has_kernel("lesson_guards::turned", "Autograd")
 
     again = torch.library.Library("lesson_guards_2", "DEF")

@@ -34,8 +34,9 @@ c = torch.ops.shop.twice(x)
 # still in the cells of the other backends.
 #
 # predict: cell of twice at AutogradCPU in `c =`
-# The fallback is the last to be asked, so the new kernel takes its place: in this cell, and in those
-# of the other autograd keys. That kernel calls no `twice` below it, so CPU's does not run at all.
+# The fallback is the last to be asked, so the new kernel takes its place: in this cell, and in
+# those of the other autograd keys. That kernel calls no `twice` below it, so CPU's does not run at
+# all.
 #
 # ## Run
 #
@@ -50,8 +51,8 @@ c = torch.ops.shop.twice(x)
 # ## Investigate
 #
 # stop: second event CellsRecomputed
-# A key with one cell changes one cell. What decides is the key, not the order: register CPU first and
-# CompositeExplicitAutograd later, and CPU's kernel is in this cell all the same.
+# A key with one cell changes one cell. What decides is the key, not the order: register CPU first
+# and CompositeExplicitAutograd later, and CPU's kernel is in this cell all the same.
 #
 # stop: third event CellsRecomputed
 # Compare with the two before. An autograd key of a backend that has no fallback had an empty cell
@@ -64,9 +65,9 @@ c = torch.ops.shop.twice(x)
 #
 # ## Modify
 #
-# Go to the line that registers to "CPU" and press `W`: leave it out. Which kernel does `b` get then?
-# After that edit the file: put that line before the one with "CompositeExplicitAutograd". How many
-# cells does each of the two change now?
+# Go to the line that registers to "CPU" and press `W`: leave it out. Which kernel does `b` get
+# then? After that edit the file: put that line before the one with "CompositeExplicitAutograd". How
+# many cells does each of the two change now?
 #
 # ## Make
 #
@@ -87,12 +88,14 @@ def facts():
     empty = table()
     assert len(empty) == 38, "the fallbacks are there at once"
     assert all("[backend fallback]" in row for row in empty.values())
-    assert "AutogradCPU" in empty and "CPU" not in empty
+    assert "AutogradCPU" in empty
+    assert "CPU" not in empty
     assert "AutogradIPU" not in empty, "a backend without a fallback for autograd"
 
     library.impl("f", lambda x: x * 2, "CompositeExplicitAutograd")
     shared = table()
-    assert "[default backend kernel]" in shared["CPU"] and "[default backend kernel]" in shared["CUDA"]
+    assert "[default backend kernel]" in shared["CPU"]
+    assert "[default backend kernel]" in shared["CUDA"]
     assert shared["AutogradCPU"] == empty["AutogradCPU"]
     x = torch.ones(2)
     assert torch.ops.lesson_registration.f(x).tolist() == [2, 2]
@@ -104,7 +107,8 @@ def facts():
 
     library.impl("f", lambda x: x.clone(), "Autograd")
     full = table()
-    assert "[autograd kernel]" in full["AutogradCPU"] and "[autograd kernel]" in full["AutogradIPU"]
+    assert "[autograd kernel]" in full["AutogradCPU"]
+    assert "[autograd kernel]" in full["AutogradIPU"]
     assert torch.ops.lesson_registration.f(x).tolist() == [1, 1], "the kernel of CPU is not reached"
 
     other = torch.library.Library("lesson_registration_2", "DEF")
