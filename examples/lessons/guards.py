@@ -53,7 +53,8 @@ with torch._C._AutoDispatchBelowAutograd():
 # The second mask, the second guard: ADInplaceOrView's kernel does the same for itself.
 #
 # stop: b's Node
-# So autograd saw the inner call and made a Node, of `transpose`, not of `turned`. The gradient is
+# So autograd saw the inner call and made a Node, of `transpose`. The fallback has made one, too,
+# WarnNotImplemented, for results that come without a history: it is not needed. The gradient is
 # right, though `backward` warns. With a guard, but no derivative of its own, it would be lost.
 #
 # stop: call turned in `c =`
@@ -112,6 +113,23 @@ def facts():
     x.grad = None
     c.sum().backward()
     assert x.grad is None, "the gradient does not come to x"
+
+    def seen_below(name, where, result, call):
+        """What the thread excludes when autograd's kernel redispatches an operator of PyTorch."""
+        found = []
+        own = torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's kernel is overridden while this one is there
+            own.impl(name, lambda *args: (found.append(excluded()), result)[1], where)
+            call()
+        own._destroy()
+        return found[0].has(key.AutogradFunctionality), found[0].has(key.ADInplaceOrView)
+
+    plain = torch.ones(2, 3)
+    assert seen_below("t", "ADInplaceOrView", torch.ones(3, 2), plain.t) == (True, False)
+    assert seen_below("neg_", "ADInplaceOrView", plain, plain.neg_) == (True, False)
+    assert seen_below("neg", "CPU", torch.ones(2, 3), plain.neg) == (True, True), "no view, not in place"
+
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     assert has_kernel("aten::transpose.int", "ADInplaceOrView")
     assert has_kernel("aten::t", "Autograd")
