@@ -50,7 +50,7 @@ z = torch.add(x, y)
 #
 # stop: cell of randn at CPU in `x =`
 # BackendSelect is behind us, and the CPU's cell holds a kernel that serves every backend. What it
-# calls must find its own way: the next step calls `empty`, again without a tensor.
+# calls must find its own way: `empty`, for example, has no tensor either.
 #
 # stop: call empty in `x =`
 # So BackendSelect is asked a second time, now for `empty`. `device` is still among the arguments.

@@ -59,9 +59,10 @@ c = torch.ops.shop.twice(x)
 # until now.
 #
 # stop: call twice in `c =`
-# Press `H` for all registrations of the operator of this step, one after the other: `→` and `←` go
-# through them, below each is what it changed. The first ones are fallbacks. Then type `/` and look
-# for `mul`, press `H` at its call: so PyTorch's own operators come to be, from many files.
+# `H` has all registrations of the operator of this step, one after the other. It opens at the
+# definition: the 38 before it are the fallbacks, `→` goes on to the kernels of the program. `H` at the
+# call of `mul` in `a` shows how an operator of PyTorch came to be, from many files. The kernels that
+# are removed below this line: at the end of the program the library takes them with it.
 #
 # ## Modify
 #
@@ -116,6 +117,8 @@ def facts():
     other.impl("f", lambda x: x + 5, "CPU")
     other.impl("f", lambda x: x * 2, "CompositeExplicitAutograd")
     assert torch.ops.lesson_registration_2.f(x).tolist() == [6, 6], "the key decides, not the order"
+    other._destroy()
+    assert torch._C._dispatch_dump("lesson_registration_2::f") == "", "its registrations go with it"
     names = [row.partition(":")[0] for row in torch._C._dispatch_dump("aten::mul.Tensor").splitlines()]
     assert {"CPU", "Meta", "Autograd[alias]"} <= set(names), "PyTorch's own operators have many registrations"
 

@@ -46,8 +46,8 @@ with torch.inference_mode():
 # ## Investigate
 #
 # stop: skipped keys of add in `y =`
-# The mask belongs to the operator, not to the call. It has a 0 for each key whose cell says: go on
-# to the next one. It costs a call nothing but this one `&`.
+# The mask belongs to the operator, not to the call. It has a 0 for each key whose cell says: go on to
+# the next one. One `&` is all that this costs a call.
 #
 # stop: key set of mul_ in `x.mul_`
 # The same rule, another result. The mask of `mul_` keeps ADInplaceOrView. Compare with the pane at
