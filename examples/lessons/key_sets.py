@@ -1,0 +1,133 @@
+# # Which keys does a tensor bring to a call?
+#
+# An operator has a kernel for each of many keys, and a call takes the kernel of one. Most keys of a
+# call come from its tensors. So whoever asks why a call goes where it goes first asks what its
+# tensors carry. Here are five: a leaf that requires grad, a view, a tensor without memory on
+# `meta`, one on a GPU, and one that is made in inference mode.
+
+import torch
+
+leaf = torch.ones(2, 2, requires_grad=True)
+view = torch.ones(2, 2)[0]
+meta = torch.ones(2, 2, device="meta")
+cuda = torch.ones(2, 2, device="cuda")
+with torch.inference_mode():
+    plain = torch.ones(2, 2)
+
+torch.neg(leaf)
+torch.neg(view)
+torch.neg(meta)
+torch.neg(cuda)
+torch.neg(plain)
+
+# ## Predict
+#
+# Each tensor now goes to the same operator, `torch.neg`, so only the tensor can make a difference.
+# Guess before you look: which of the five have an autograd key?
+#
+# predict: call neg in `torch.neg(leaf)`
+# Four keys, and none of them stands for `requires_grad`. CPU is where the numbers are. AutogradCPU
+# says that there is an autograd layer for this device. ADInplaceOrView and AutocastCPU serve calls
+# that write or make views, and autocast. Each of them can only be taken if the tensor, or the
+# thread, brings it.
+#
+# stop: call neg in `torch.neg(view)`
+# The set is the same. A view shares memory with its base, and it has the keys of a tensor of its
+# own. That it is a view is kept elsewhere, in its autograd metadata. A `Parameter`, integers
+# instead of floats, the result of `detach()`: all have these four keys, too.
+#
+# predict: call neg in `torch.neg(meta)`
+# `meta` counts as a backend, so there is an AutogradMeta as well. A Node could be made without any
+# number being computed. One key is missing beside the CPU's set: there is no AutocastMeta.
+#
+# predict: call neg in `torch.neg(plain)`
+# Inference mode is over here, and still autograd has no part in this call. So it is the tensor that
+# makes the difference, not the thread.
+#
+# ## Run
+#
+# stop: key set of neg in `torch.neg(cuda)`
+# The device decides: each CPU in the names is now a CUDA. A set is one number of 64 bits, of which
+# 16 name backends and 46 functionalities. AutogradCUDA is no bit of its own: it is a pair, the bit
+# for autograd and the bit for CUDA.
+#
+# ## Investigate
+#
+# stop: event TensorCreated in `leaf =`
+# The set is made here, when the tensor is made: from device, layout and dtype. Pane 8 shows the
+# tensor. `requires_grad` is set some steps later, and the set stays.
+#
+# stop: event TensorCreated in `plain =`
+# While inference mode is on, a new tensor gets neither AutogradCPU nor ADInplaceOrView, and it does
+# not get them later. A kernel that would have to save such a tensor for backward refuses. Pane 7
+# has what the mode does to the thread: that is the other half, and it ends with the block.
+#
+# ## Modify
+#
+# Move the line `view = torch.ones(2, 2)[0]` in two: make the base before the `with`, take the view
+# `base[0]` inside it. Is the view an inference tensor? What about `base[0].clone()`, made inside?
+#
+# ## Make
+#
+# Write a program that calls `torch.neg` on a sparse tensor (`.to_sparse()`) and on the conjugate of
+# a complex one (`.conj()`). Which keys are new? Does the winner change?
+
+
+def facts():
+    """What the prose says of PyTorch."""
+    import torch
+
+    keys, key_set, key = torch._C._dispatch_keys, torch._C.DispatchKeySet, torch._C.DispatchKey
+
+    def named(*names):
+        found = key_set.from_raw_repr(0)
+        for name in names:
+            found = found | key_set(getattr(key, name))
+        return found
+
+    x = torch.ones(2, 2)
+    ordinary = named("CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")
+    assert keys(x) == ordinary
+    assert keys(torch.ones(2, 2, requires_grad=True)) == ordinary, "requires_grad has no key"
+    assert keys(x[0]) == ordinary, "nor has a view"
+    assert x[0]._base is x
+    assert keys(torch.nn.Parameter(x)) == keys(x.detach()) == keys(x.to(torch.int64)) == ordinary
+    meta = torch.ones(2, 2, device="meta")
+    assert keys(meta) == named("Meta", "ADInplaceOrView", "AutogradMeta"), "no autocast key"
+    assert torch.neg(meta.requires_grad_()).grad_fn is not None
+
+    class Wrapper(torch.Tensor):
+        """The keys of a CUDA tensor, where there is no GPU."""
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            raise NotImplementedError
+
+    wrapper = keys(torch.Tensor._make_wrapper_subclass(Wrapper, (2,), device="cuda"))
+    cuda = wrapper - key_set(key.Python) - key_set(key.PythonTLSSnapshot)
+    assert cuda == named("CUDA", "ADInplaceOrView", "AutogradCUDA", "AutocastCUDA")
+
+    autograd, on_cuda = key_set(key.AutogradCUDA).raw_repr(), key_set(key.CUDA).raw_repr()
+    assert autograd & on_cuda == 0b10, "they share the bit of the backend"
+    assert bin(autograd).count("1") == bin(on_cuda).count("1") == 2, "a pair of bits each"
+    assert torch._C._dispatch_keyset_full().raw_repr() == 2 ** (16 + 46) - 1
+
+    with torch.inference_mode():
+        plain, view, copy = torch.ones(2, 2), x[0], x[0].clone()
+    assert keys(plain) == keys(copy) == named("CPU", "AutocastCPU")
+    assert keys(view) == ordinary, "a view of an ordinary tensor is ordinary"
+    said = ""
+    try:
+        torch.mul(plain, torch.ones(2, 2, requires_grad=True))
+    except RuntimeError as error:
+        said = str(error)
+    assert "Inference tensors cannot be saved for backward" in said
+
+
+def check(trace):
+    """Which key wins for each of the tensors."""
+    neg = "aten::neg"
+    winners = ["AutogradCPU", "AutogradCPU", "AutogradMeta", "AutogradCUDA", "CPU"]
+    assert_subsequence(trace, [call(neg, winner) for winner in winners])
+    assert_count(trace, call(neg), 5)
+    assert_count(trace, node_created("NegBackward0"), 1)

@@ -1,0 +1,133 @@
+# # Which key wins a call?
+#
+# A call has keys from each of its tensors and from the thread, and one of them gets the call. The
+# rule is four operations on sets and then a maximum. Whoever knows it can say which kernel runs
+# without a debugger. Three calls show all of it: a plain one, one with tensors of two backends, and
+# one in inference mode.
+
+import torch
+
+x = torch.ones(2, 2)
+y = torch.add(x, x)
+
+on_meta = torch.ones(2, 2, device="meta")
+z = torch.add(on_meta, torch.tensor(2.0))
+
+with torch.inference_mode():
+    x.mul_(2)
+
+# ## Predict
+#
+# What is known before each question are the sets as they come in. Keys are shown from high to low.
+# A set is never sorted by what you need, only by this fixed order, so do not look for a key that
+# fits: look for the highest one that may stay.
+#
+# predict: call add in `y =`
+# AutocastCPU is higher and does not win: the thread excludes it, and exclusion beats everything. It
+# is excluded in every thread until autocast is on.
+#
+# predict: call add in `z =`
+# The sets of both arguments are united, so the call has a CPU and a Meta. All backends share the
+# one bit for autograd, and the highest backend in the set goes with it: Meta is above all others.
+# The order of the arguments plays no part.
+#
+# predict: call mul_ in `x.mul_`
+# Inference mode excludes the autograd keys, and it stops to include ADInplaceOrView. But `x` is
+# older than the block and brings ADInplaceOrView itself: what a thread does not include may still
+# come from a tensor. And `mul_` has a kernel there, which `add` has not.
+#
+# ## Run
+#
+# stop: key set of add in `y =`
+# All of the rule in one place, in pane 2, from top to bottom: the union of the arguments, plus what
+# the thread includes, minus what it excludes, and the mask of the operator. The highest key of what
+# is left wins.
+#
+# ## Investigate
+#
+# stop: skipped keys of add in `y =`
+# The mask belongs to the operator, not to the call. It has a 0 for each key whose cell says: go on to
+# the next one. One `&` is all that this costs a call.
+#
+# stop: key set of mul_ in `x.mul_`
+# The same rule, another result. The mask of `mul_` keeps ADInplaceOrView. Compare with the pane at
+# the call of `add`: which of the four rows are different, and why?
+#
+# stop: cell of mul_ in `x.mul_`
+# The winner is turned into a number, the number of a cell of the table of `mul_`, and that is all
+# the search there is. `T` shows the whole table. If a cell is empty, the call does not try the next
+# key: it raises an error.
+#
+# ## Modify
+#
+# Go to the line `y = torch.add(x, x)` and press `W`. Try inference mode and autocast, each alone.
+# Which of the four rows of pane 2 becomes another one? Does the winner?
+#
+# ## Make
+#
+# Write a call with a sparse and a strided tensor: `torch.add(x, x.to_sparse())`. Write down the
+# union first, then which key wins, then which one the redispatch goes to. `dispatchviz run FILE`
+# tells.
+
+
+def facts():
+    """What the prose says of PyTorch."""
+    import torch
+
+    keys, key_set, key = torch._C._dispatch_keys, torch._C.DispatchKeySet, torch._C.DispatchKey
+    included = torch._C._dispatch_tls_local_include_set
+    excluded = torch._C._dispatch_tls_local_exclude_set
+    x, on_meta = torch.ones(2, 2), torch.ones(2, 2, device="meta")
+
+    united = (keys(x) | included()) - excluded()
+    assert keys(x).highestPriorityTypeId() == key.AutocastCPU, "the highest key of the tensor"
+    assert united.highestPriorityTypeId() == key.AutogradCPU, "but the thread excludes it"
+    with torch.autocast("cpu"):
+        assert ((keys(x) | included()) - excluded()).highestPriorityTypeId() == key.AutocastCPU
+
+    both = (keys(on_meta) | keys(torch.tensor(2.0)) | included()) - excluded()
+    assert both.has(key.CPU)
+    assert both.highestPriorityTypeId() == key.AutogradMeta
+    assert torch.add(torch.tensor(2.0), on_meta).device.type == "meta"
+    backends = [getattr(key, name) for name in ("CPU", "CUDA", "XLA", "MPS", "PrivateUse1")]
+    assert all((key_set(each) | key_set(key.Meta)).highestPriorityTypeId() == key.Meta for each in backends)
+
+    with torch.inference_mode():
+        assert not included().has(key.ADInplaceOrView)
+        assert keys(x).has(key.ADInplaceOrView), "it comes from the tensor"
+        left = (keys(x) | included()) - excluded()
+        assert left.highestPriorityTypeId() == key.ADInplaceOrView
+    assert included().has(key.ADInplaceOrView)
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    assert has_kernel("aten::mul_.Tensor", "ADInplaceOrView")
+    assert not has_kernel("aten::add.Tensor", "ADInplaceOrView")
+    rows = torch._C._dispatch_dump_table("aten::add.Tensor").splitlines()
+    [row] = [each for each in rows if each.startswith("ADInplaceOrView:")]
+    assert "fallthrough" in row, "so the mask of add leaves it out"
+
+    library = torch.library.Library("lesson_winner", "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: x, "CUDA")
+    said = ""
+    try:
+        torch.ops.lesson_winner.f(x)
+    except NotImplementedError as error:
+        said = str(error)
+    assert "Could not run" in said, "an empty cell is an error"
+
+
+def check(trace):
+    """Who wins the three calls."""
+    add, mul = "aten::add.Tensor", "aten::mul_.Tensor"
+    assert_subsequence(
+        trace,
+        [
+            call(add, "AutogradCPU"),
+            redispatch(add, "CPU"),
+            call(add, "AutogradMeta"),
+            redispatch(add, "Meta"),
+            call(mul, "ADInplaceOrView"),
+            kernel("ADInplaceOrView::mul__Tensor", under="ADInplaceOrView"),
+            redispatch(mul, "CPU"),
+        ],
+    )
