@@ -50,14 +50,14 @@ z.backward()
 #
 # ## Modify
 #
-# Go to the line `b = x * w` and press `W`: `requires_grad` of `w` off. Which Nodes are left, and in
-# which order do they run? Then swap the lines of `a` and `b` in a copy of the program. Which branch
-# runs first?
+# Go to the line `b = x * w` and press `W`: `requires_grad` of `w` off. Which Nodes are left, and
+# in which order do they run? Then swap the lines of `a` and `b` in a copy of the program. Which
+# branch runs first?
 #
 # ## Make
 #
-# Write a program in which one leaf has three edges to its AccumulateGrad, and another leaf gets its
-# gradient before the engine has run half of the Nodes.
+# Write a program in which one leaf has three edges to its AccumulateGrad, and another leaf gets
+# its gradient before the engine has run half of the Nodes.
 
 
 def facts():

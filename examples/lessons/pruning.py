@@ -21,8 +21,8 @@ z.backward(inputs=[h, k])
 # counted for `x`?
 #
 # predict: event DependenciesCounted
-# Everything is counted, also what will never run: the engine counts first and asks afterwards what
-# is needed. A Node that is not needed is never queued, whatever its count is.
+# Everything is counted, also what will never run: the engine counts first and asks afterwards
+# what is needed. A Node on no path to that is never queued, whatever its count is.
 #
 # stop: event ExecInfoPopulated
 # Compare it with your list. A plain `backward` leaves exec_info empty, and then everything runs.
@@ -30,8 +30,9 @@ z.backward(inputs=[h, k])
 # ## Run
 #
 # stop: event FormulaSkipped
-# Within a Node pruning goes on. `dot` has a formula for each of its two arguments, and asks before
-# each whether the Node behind that edge is needed. One product is computed in place of two.
+# Within a Node pruning goes on. `dot` has a formula for each of its two arguments, and asks
+# before each whether the Node behind that edge is needed. One product is computed in place of
+# two.
 #
 # stop: event GradientCaptured
 # Here the gradient leaves the graph. `w`'s AccumulateGrad is not called, so `w.grad` stays None:
@@ -40,14 +41,14 @@ z.backward(inputs=[h, k])
 # ## Investigate
 #
 # stop: second event ExecInfoPopulated
-# Now `h` and `k` are asked for. Their Nodes have the topological number 1: no path on from them has
-# more than one edge. A path only leads from larger numbers to smaller ones, so the search for
+# Now `h` and `k` are asked for. Their Nodes have the topological number 1: no path on from them
+# has more than one edge. A path only leads from larger numbers to smaller ones, so the search for
 # needed Nodes turns back at every Node below 1, without a look at what is behind it.
 #
 # predict: run MulBackward0
-# `backward(inputs=)` needs the Nodes of `h` and of `k` themselves, so they run, in the order of any
-# backward pass. What they would return nobody needs: their formulas are skipped. `grad(z, h)` does
-# not run the Node of `h`.
+# `backward(inputs=)` needs the Nodes of `h` and of `k` themselves, so they run, in the order of
+# any backward pass. What they would return nobody needs: their formulas are skipped. `grad(z, h)`
+# does not run the Node of `h`.
 #
 # stop: event GradSet
 # `inputs=` has called `retain_grad` for `h` and `k`, which are no leaves. So `h.grad` is written
@@ -55,9 +56,9 @@ z.backward(inputs=[h, k])
 #
 # ## Modify
 #
-# Go to the line `h = x * x` and press `W`: `requires_grad` of `x` off. What is left out of the first
-# pass now, and what does the second one say? Then write `inputs=[x]` in a copy of the program: for
-# which reason is each Node left out there?
+# Go to the line `h = x * x` and press `W`: `requires_grad` of `x` off. What is left out of the
+# first pass now, and what does the second one say? Then write `inputs=[x]` in a copy of the
+# program: for which reason is each Node left out there?
 #
 # ## Make
 #
