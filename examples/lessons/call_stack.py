@@ -21,9 +21,9 @@ z.sum().backward()
 # the arguments of Python; the first one of `add` is deprecated, and does not.
 #
 # predict: call add
-# Every operator has this beginning: the API (`at::Tensor::add`), the operator
-# (`at::_ops::add_Tensor::call`), the dispatcher. The dispatcher computes the key set and looks
-# into the operator's table.
+# Every operator has this beginning: the API `at::Tensor::add`, the operator
+# `at::_ops::add_Tensor::call`, the dispatcher. The dispatcher computes the key set and looks into
+# the operator's table.
 #
 # ## Run
 #
@@ -36,9 +36,9 @@ z.sum().backward()
 # The dispatcher is on the stack a second time. It computes no set now, since it is given one.
 #
 # stop: kernel wrapper_CPU_add_Tensor
-# Compare the two halves of the stack in pane 4: `call` has become `redispatch`, the rest has the
-# same names. A stack of PyTorch is this pattern again and again, once for each key that has a
-# kernel.
+# Compare the two halves of the stack in pane 4. The second begins with `at::redispatch::add` in
+# place of `at::Tensor::add`; from there on it has the same functions for the same jobs. A stack
+# of PyTorch is this pattern again and again, once for each key that has a kernel.
 #
 # ## Investigate
 #
