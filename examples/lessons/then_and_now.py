@@ -1,9 +1,10 @@
 # # What of the texts of 2020 is still so?
 #
-# Many have learned the dispatcher from a walkthrough of 2020 and its later versions. Most of it
-# holds, some has changed, and one plan never came true. Here is a program for a few of its
-# statements. Before you answer, remember what you have read; `Y` shows at each place what was
-# said then and what PyTorch 2.13 does.
+# Many have learned the dispatcher from a walkthrough of 2020. Much of it holds, some has changed.
+# Judge three of its statements: within `randn`, `normal_` goes through autograd; where nothing
+# requires grad, autograd's kernel will soon not even be called; `vmap` slices the batch and calls
+# the operator for each example. At each place `Y` shows what was said then, and what PyTorch 2.13
+# does.
 
 import torch
 
@@ -23,8 +24,8 @@ v = torch.vmap(torch.add)(rows, rows)
 # old text is right.
 #
 # predict: call add in `z =`
-# Nothing requires grad. The text told of a plan: in such a case autograd's kernel would not even
-# be called. It never came true: the kernel runs, and finds that it has nothing to record.
+# Nothing requires grad, and the plan never came true: the kernel runs, and finds that it has
+# nothing to record.
 #
 # ## Run
 #
