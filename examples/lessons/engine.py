@@ -91,6 +91,14 @@ def facts():
     assert order(swapped=True) == "Sum Add Exp Mul x w", "what ran last in the forward runs first"
 
     x = torch.ones(2, requires_grad=True)
+    y, arrived = x * x, []
+    leaf = y.grad_fn.next_functions[0][0]
+    assert leaf is y.grad_fn.next_functions[1][0], "a Node that leads twice to the same one"
+    leaf.register_prehook(lambda gradients: arrived.append(gradients[0].tolist()))
+    y.sum().backward()
+    assert arrived == [[2, 2]], "it runs once, when both edges have been followed"
+
+    x = torch.ones(2, requires_grad=True)
     first = []
     a, b = x.exp(), x * 3
     b.grad_fn.register_hook(lambda results, gradients: first.append(results[0].data_ptr()))

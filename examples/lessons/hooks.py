@@ -147,6 +147,11 @@ def facts():
     assert seen == ["tensor pre hook", True], "create_graph leaves grad mode on"
 
     x = torch.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, "grad", None))
+    (x * 3).sum().backward()
+    assert x.grad is None, "the hook of a leaf may take its .grad away"
+
+    x = torch.ones(2, requires_grad=True)
     y = x * 3
     held, addresses = [], []
     y.register_hook(lambda gradient: seen.append("first"))
