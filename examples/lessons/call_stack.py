@@ -1,4 +1,4 @@
-# # Which functions does one `add` pass through?
+# # Which functions does one add pass through?
 #
 # Exercise 0 of PyTorch's dispatcher walkthrough: set a breakpoint where two numbers are added,
 # and read the stack. A debug build shows over twenty functions for one `torch.add`. Nobody has to
