@@ -1,0 +1,187 @@
+# # Which hooks run, and in which order?
+#
+# There are five kinds of hooks on gradients, and they see different things: the gradient before
+# or after another hook has replaced it, what goes into a Node or what comes out, a leaf with its
+# new `.grad`. Who logs, clips or shards gradients has to know which one runs when, and that some
+# run although the Node does not.
+
+import torch
+
+
+def says(kind):
+    return lambda *gradients: print(kind)
+
+
+def tenfold(gradient):
+    return gradient * 10
+
+
+x = torch.ones(2, requires_grad=True)
+y = x * 3
+x.register_post_accumulate_grad_hook(says("post-accumulate hook"))
+y.grad_fn.register_hook(says("post hook"))
+y.grad_fn.register_prehook(says("pre hook"))
+y.retain_grad()
+y.register_hook(tenfold)
+z = y.sum()
+z.backward(retain_graph=True)
+(of_y,) = torch.autograd.grad(z, y)
+
+# ## Predict
+#
+# Write down two things: the order of the five hooks in `backward`, and the number in `y.grad`.
+# `y.grad` is kept by the hook that `retain_grad` registers, before `tenfold` is.
+#
+# predict: event NoNodeMade in `return gradient * 10`
+# This is the tensor pre hook, the first of all. The engine has switched grad mode off, also for
+# hooks; only `create_graph=True` would leave it on.
+#
+# ## Run
+#
+# stop: second event HookRan
+# The retains-grad hook comes after all tensor pre hooks, whichever was registered first. So
+# `y.grad` has what `tenfold` returned.
+#
+# stop: third event HookRan
+# A pre hook is the Node's own. It gets the gradients of all outputs at once, as a tuple, after
+# every tensor pre hook.
+#
+# stop: fourth event HookRan
+# A post hook gets what the Node has returned and what the Node was given. The order of kinds is
+# fixed. Only hooks of one kind run in the order of their registration.
+#
+# predict: x.grad
+# The post hook has seen this gradient and has not kept it. A hook that keeps a gradient costs its
+# leaf the copy.
+#
+# stop: fifth event HookRan
+# The hook of a leaf gets the leaf, not a gradient: `x.grad` is complete. An optimizer can step
+# here and set `x.grad` to None, so that the gradients of a model are never there all at once.
+#
+# ## Investigate
+#
+# stop: last event HookRan
+# Now `grad(z, y)`: only the gradient of `y` is asked for. `tenfold` and `retain_grad` have run
+# again, since they belong to the gradient of `y`, which is there.
+#
+# stop: event NodeSkipped
+# Here pre hook and post hook would have come. They belong to the call of the Node, and there is
+# none. What `grad` returns is what `tenfold` made.
+#
+# ## Modify
+#
+# Go to the line `return gradient * 10` and press `W`: `enable_grad`. There is no Node for the
+# product even so; what is the reason now? Then ask for `grad(z, x)` in the last line of a copy of
+# the program. Which hooks run?
+#
+# ## Make
+#
+# Write a program that clips the gradient of one inner tensor to 1, and check with a second hook
+# what its Node has been given.
+
+
+def facts():
+    """What the prose says of PyTorch."""
+    import torch
+
+    seen = []
+
+    def says(kind):
+        return lambda *gradients: seen.append(kind)
+
+    def tenfold(gradient):
+        seen.append("tensor pre hook")
+        seen.append(torch.is_grad_enabled())
+        return gradient * 10
+
+    def before(gradients):
+        seen.append("pre hook")
+        seen.append(type(gradients))
+        seen.append(y.grad.tolist())
+
+    def after(results, gradients):
+        seen.append("post hook")
+        seen.append([result is not None for result in results])
+        seen.append(gradients[0].tolist())
+
+    def accumulated(leaf):
+        seen.append("post-accumulate hook")
+        seen.append(leaf is x)
+        seen.append(leaf.grad.tolist())
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    x.register_post_accumulate_grad_hook(accumulated)
+    y.grad_fn.register_hook(after)
+    y.grad_fn.register_prehook(before)
+    y.retain_grad()
+    y.register_hook(tenfold)
+    z = y.sum()
+    z.backward(retain_graph=True)
+    first = ["tensor pre hook", False]
+    node = ["pre hook", tuple, [10, 10], "post hook", [True, False], [10, 10]]
+    assert seen == [*first, *node, "post-accumulate hook", True, [30, 30]]
+
+    seen.clear()
+    (of_y,) = torch.autograd.grad(z, y, retain_graph=True)
+    assert seen == first, "hooks of the Node do not run, that of the tensor does"
+    assert of_y.tolist() == [10, 10]
+    assert y.grad.tolist() == [20, 20], "the retains-grad hook has run again"
+
+    seen.clear()
+    torch.autograd.grad(z, x, retain_graph=True)
+    assert seen[:2] == first
+    assert [each for each in seen if str(each).endswith("hook")] == ["tensor pre hook", "pre hook", "post hook"]
+
+    def recorded(gradient):
+        with torch.enable_grad():
+            seen.append((gradient * 10).grad_fn)
+
+    seen.clear()
+    with y.register_hook(recorded):
+        torch.autograd.grad(z, y, retain_graph=True)
+    assert seen == [*first, None], "no Node with grad mode on either: no input requires grad"
+
+    seen.clear()
+    torch.autograd.grad(z, y, create_graph=True)
+    assert seen == ["tensor pre hook", True], "create_graph leaves grad mode on"
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, "grad", None))
+    (x * 3).sum().backward()
+    assert x.grad is None, "the hook of a leaf may take its .grad away"
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    held, addresses = [], []
+    y.register_hook(lambda gradient: seen.append("first"))
+    y.register_hook(lambda gradient: seen.append("second"))
+    y.grad_fn.register_hook(lambda results, gradients: addresses.append(results[0].data_ptr()))
+    seen.clear()
+    y.sum().backward()
+    assert seen == ["first", "second"], "hooks of a kind run as they were registered"
+    assert x.grad.data_ptr() == addresses[0], "stolen, as no hook has kept it"
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    y.grad_fn.register_hook(lambda results, gradients: held.append(results[0]))
+    y.sum().backward()
+    assert x.grad.data_ptr() != held[0].data_ptr(), "a hook that keeps it costs a copy"
+
+
+def check(trace):
+    """The order of the hooks of both passes."""
+    from dispatchviz.core.record import events as ev
+
+    order = ["tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook"]
+    assert_sequence(trace, [event(ev.HookRan, kind=kind) for kind in [*order, *order[:2]]])
+    assert_subsequence(
+        trace,
+        [
+            event(ev.HookRan, kind="pre hook"),
+            event(ev.HookRan, kind="post hook"),
+            event(ev.GradientAccumulated, how="stolen"),
+            event(ev.HookRan, kind="post-accumulate hook"),
+            event(ev.NodeSkipped),
+        ],
+    )
+    assert_count(trace, node_ran("MulBackward0"), 1)
