@@ -8,13 +8,16 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dispatchviz.testing
+from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.explain.sentences.english import counted
 from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
 from dispatchviz.lessons.stops import UnknownStopError, step_named
 from dispatchviz.program import Outcome, run
+from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
 
@@ -76,11 +79,13 @@ def _stop(trace: Trace, passage: Passage) -> Iterator[Problem]:
 
 def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
     """What ``check`` says of the trace, and ``facts`` of PyTorch, here of the model."""
-    names = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
+    names: dict[str, Any] = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
+    names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
     if "check" not in names:
         yield Problem(1, "there is no closing assertion: def check(trace): ...")
     else:
+        TraceText.last = None
         try:
             names["check"](trace)
         except Exception as error:
@@ -88,12 +93,18 @@ def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
     if "facts" in names:
         outcome = run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: f"{lesson.assertions}facts()\n")
         if outcome.error is not None:
-            yield _failed(lesson, outcome.error)
+            yield _problem(lesson, outcome.location[1] or 1, outcome.error)
 
 
-def _failed(lesson: Lesson, error: BaseException) -> Problem:
-    """An assertion that does not hold, at its line in the lesson."""
+def _failed(lesson: Lesson, error: Exception) -> Problem:
+    """What does not hold of the trace, at its line in the lesson."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == str(lesson.path)]
-    said = str(error) or (own[-1].line or "" if own else "")
-    return Problem(own[-1].lineno or 1 if own else 1, f"{type(error).__name__}: {said}")
+    own = [frame.lineno or 1 for frame in frames if frame.filename == str(lesson.path)]
+    more = explained(error) if isinstance(error, AssertionError) and not str(error) else ""
+    return _problem(lesson, own[-1] if own else 1, error, more)
+
+
+def _problem(lesson: Lesson, line: int, error: BaseException, more: str = "") -> Problem:
+    """An assertion without a message is told by its source."""
+    said = str(error) or lesson.assertions.split("\n")[line - 1].strip()
+    return Problem(line, "\n".join(filter(None, (f"{type(error).__name__}: {said}", more))))

@@ -42,6 +42,11 @@ class Guide:
         return self.places[self.at]
 
     @property
+    def is_aside(self) -> bool:
+        """The passage of the moment is about no step: what to change, what to write."""
+        return not self.place.passage.stop
+
+    @property
     def asked(self) -> frozenset[int]:
         """The steps that are asked for before they are shown."""
         return frozenset(place.step for place in self.places if place.asks)

@@ -17,7 +17,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.english import counted
 from dispatchviz.explain.trace_index.display_names import plain_node
-from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
 from dispatchviz.explain.trace_index.trace_index import index
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "last")
@@ -201,11 +201,12 @@ def step_named(trace: Trace, name: str) -> int:
     form = None if stop is None else _read(stop["thing"])
     if stop is None or form is None:
         raise UnknownStopError(f"{name!r} names no stop; these do: {', '.join(each.written for each in FORMS)}")
-    found = [step for step in form[0].steps(trace, form[1]) if _is_in(trace, step, stop["line"])]
+    anywhere = list(form[0].steps(trace, form[1]))
+    found = [step for step in anywhere if _is_in(trace, step, stop["line"])]
     which = ORDINALS.index(stop["which"] or "first")
     at = -1 if ORDINALS[which] == "last" else which
     if not found or at >= len(found):
-        raise UnknownStopError(f"{name!r} does not happen{_only(found)}{_instead(trace, form[0], form[1])}")
+        raise UnknownStopError(f"{name!r} does not happen{_why_not(trace, form, found, len(anywhere))}")
     return found[at]
 
 
@@ -215,12 +216,17 @@ def _read(thing: str) -> tuple[Form, re.Match[str]] | None:
 
 
 def _is_in(trace: Trace, step: int, text: str | None) -> bool:
-    line = None if text is None else source_line(trace, step)
-    return text is None or (line is not None and text in source_text(trace, line))
+    """Whether a step is within a line with a text: its own, or one that its function was called from."""
+    return text is None or any(text in source_text(trace, line) for line in user_stack(trace, step))
 
 
-def _only(found: Sequence[int]) -> str:
-    return f": there {'is' if len(found) == 1 else 'are'} {counted(len(found), 'such step')}" if found else ""
+def _why_not(trace: Trace, form: tuple[Form, re.Match[str]], found: Sequence[int], anywhere: int) -> str:
+    """How many there are, or that there are some in other lines, or what there is instead."""
+    number = len(found) or anywhere
+    if not number:
+        return _instead(trace, *form)
+    where = "" if found else " in other lines"
+    return f": there {'is' if number == 1 else 'are'} {counted(number, 'such step')}{where}"
 
 
 def _instead(trace: Trace, form: Form, name: re.Match[str]) -> str:

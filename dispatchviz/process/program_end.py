@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from dispatchviz.process.finalizers import finalizers_apart
 from dispatchviz.process.tracebacks import without_our_frames
 
 P = ParamSpec("P")
@@ -38,7 +39,7 @@ def run_to_its_end(begin: Callable[[dict[str, Any]], None], space: dict[str, Any
 
     ``shows_errors``: errors are shown also if it has no hook for that of its own.
     """
-    with _exit_functions() as functions:
+    with finalizers_apart(), _exit_functions() as functions:
         try:
             begin(space)
             end = End(0)

@@ -92,7 +92,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
     def __init__(self, session: Session, choice: PaneChoice | None = None) -> None:
         """``choice``: the panes that the reader has chosen by now."""
         session.cursor = predicting.masked(session, session.cursor)
-        view = StepperScreen(session.cursor, choice, session.leaving, guiding.rows(session, session.cursor))
+        view = StepperScreen(session.cursor, choice, session.leaving, guiding.said(session, session.cursor))
         super().__init__(view, entries(session.leaving))
         self.session, self.view = session, view
         self._slice: Callable[[], Update] | None = None
@@ -180,8 +180,9 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         self.session.cursor, self._shown = cursor, monotonic()
         if update.clipboard:
             self.copy_to_clipboard(update.clipboard)
-        note = update.note or predicting.guess_note(self.session, cursor.at)
-        self.view.show(cursor, note, asks=update.asks, lesson=guiding.rows(self.session, cursor))
+        lesson = guiding.said(self.session, cursor)
+        note = update.note or (None if lesson.alone else predicting.guess_note(self.session, cursor.at))
+        self.view.show(cursor, note, asks=update.asks, lesson=lesson)
         if update.asks is not None:
             self._ask(update.asks)
         if (then := update.then) is not None:

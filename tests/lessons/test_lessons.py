@@ -17,7 +17,7 @@ from dispatchviz.lessons.catalog import lesson_named, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
 from dispatchviz.lessons.stops import FORMS
-from dispatchviz.tui.commands.guiding import rows
+from dispatchviz.tui.commands.guiding import said
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.tui.session import Session, Update
@@ -42,7 +42,7 @@ def session(path: Path) -> Session:
 
 def played(of: Session, right: bool) -> tuple[list[Prediction], list[str]]:
     """What a reader is asked who goes on to the end, and what the lesson says at each place."""
-    asked, said = [], [_text(of)]
+    asked, texts = [], [_text(of)]
     while of.guide is not None and of.guide.at + 1 < len(of.guide.places):
         update = _shown(of, move(of, "resume"))
         if update.asks is not None:
@@ -50,8 +50,8 @@ def played(of: Session, right: bool) -> tuple[list[Prediction], list[str]]:
             assert of.cursor.at < update.asks.reveals, "the answer is not on the screen"
             _shown(of, answered(of, update.asks, _choice(update.asks, right)))
         assert of.cursor.at == of.guide.place.step
-        said.append(_text(of))
-    return asked, said
+        texts.append(_text(of))
+    return asked, texts
 
 
 def _shown(of: Session, update: Update) -> Update:
@@ -64,7 +64,7 @@ def _choice(asked: Prediction, right: bool) -> Choice:
 
 
 def _text(of: Session) -> str:
-    return " ".join(" ".join(row.plain for row in rows(of, of.cursor)).split())
+    return " ".join(" ".join(row.plain for row in said(of, of.cursor).rows).split())
 
 
 @pytest.mark.parametrize("path", LESSONS)
@@ -77,9 +77,9 @@ def test_a_lesson_holds(path: Path) -> None:
 def test_a_lesson_is_played_to_its_end(path: Path, right: bool) -> None:
     of = session(path)
     lesson, trace = read(path)
-    asked, said = played(of, right)
+    asked, texts = played(of, right)
     assert len(asked) == sum(passage.asks for passage in lesson.stops)
-    for passage, text in zip(lesson.passages, said, strict=True):
+    for passage, text in zip(lesson.passages, texts, strict=True):
         plain = " ".join(re.sub(r"`([^`]+)`", r"\1", passage.text).split())
         assert plain in text
     total = f"{len(asked) if right else 0} of {len(asked)} right" if asked else ""

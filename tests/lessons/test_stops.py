@@ -87,10 +87,10 @@ def test_a_variable_names_the_node_of_the_moment() -> None:
         ("q's Node", '"q\'s Node" does not happen; there is x, w, y, z'),
         ("call mull", "'call mull' does not happen; there is mul.Tensor"),
         ("seventh call mul", "'seventh call mul' names no stop; these do: `z = x + y`, z's Node"),
-        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is one such step; there is"),
+        ("second Node SumBackward0", "'second Node SumBackward0' does not happen: there is one such step"),
         ("event VersionBump", "there is no event VersionBump; near: VersionBumped"),
         ("redispatch add to CUDA", "'redispatch add to CUDA' does not happen; there is"),
-        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen; there is"),
+        ("call mul in `nowhere`", "'call mul in `nowhere`' does not happen: there are six such steps in other lines"),
         ("47", "'47' names no stop"),
     ],
 )

@@ -9,7 +9,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.cell_card import Candidate, cell_card
 from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
-from dispatchviz.explain.calls.key_set_lanes import EXCLUDED, INCLUDED, UNITED, Lane, lanes
+from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, INCLUDED, UNITED, Lane, lanes
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.predictions.outer_calls import is_outer
 from dispatchviz.explain.predictions.prediction import MOST, Kind, Prediction, prediction
@@ -77,13 +77,16 @@ def _key_topic(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed | 
 
 def _known(card: KeySetCard) -> Iterator[str]:
     """The sets as they come in; what the mask takes and what is left is the answer."""
-    found = [lane for lane in lanes(card) if lane.stage in (UNITED, INCLUDED, EXCLUDED) and lane.title != "united"]
-    sets = [lane for lane in found if lane.stage == UNITED]
+    found = [lane for lane in lanes(card) if lane.stage in (*GIVEN, INCLUDED, EXCLUDED) and lane.title != "united"]
+    sets = [lane for lane in found if lane.stage in GIVEN]
     if not sets:
         yield "no argument is a tensor"
     yield from (f"{lane.title}: {', '.join(lane.keys)}" for lane in sets[:SHOWN])
-    yield from (f"{TOLD[lane.stage]} {_listed(lane)}" for lane in found if lane.stage != UNITED)
+    yield from (f"{TOLD[lane.stage]} {_listed(lane)}" for lane in found if lane.stage not in GIVEN)
 
+
+GIVEN = (ARGUMENTS, UNITED)
+"""The stages of the sets that arguments bring: they are united first if they differ."""
 
 TOLD = {INCLUDED: "the thread includes", EXCLUDED: "of all these the thread excludes"}
 

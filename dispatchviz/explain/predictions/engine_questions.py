@@ -40,7 +40,7 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
     lead = f"{capital(counted(count, 'edge'))} {'leads' if count == 1 else 'lead'} to {title}"
     if len(by) != count:
         return None  # some edges are not counted: nobody can tell from the graph
-    why = f"{lead}: {'that' if count == 1 else 'those'} of {listed(by)}."
+    why = f"{lead}: {_leading(by)}."
     first = max(1, count - 1)
     return prediction(
         Kind.COUNT,
@@ -51,6 +51,13 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
         (count,),
         [f"{name} leads to {listed(ends) or 'nothing'}" for name, ends in edges.items()],
     )
+
+
+def _leading(nodes: list[str]) -> str:
+    """Whose edges they are: ``both of Mul``, ``that of Add``, ``those of Add and Mul``."""
+    if len(nodes) == 2 and nodes[0] == nodes[1]:
+        return f"both of {nodes[0]}"
+    return f"{'that' if len(nodes) == 1 else 'those'} of {listed(list(dict.fromkeys(nodes)))}"
 
 
 def _edges(trace: Trace, backward: Backward, at: int) -> Iterator[tuple[str, list[str]]]:
@@ -131,7 +138,9 @@ def _title(trace: Trace, node: int, at: int) -> str:
     title = shortened(node_title(trace, node, at), LONGEST - len(", sequence number 1000000"))
     if made is None or made.sequence_nr == NO_NUMBER:
         return title
-    return f"{title}, sequence number {made.sequence_nr}"
+    changes = (trace[step] for step in trace.steps_of(ev.SequenceNumberSet) if step < at)
+    numbers = [each.sequence_nr for each in changes if isinstance(each, ev.SequenceNumberSet) and each.node == node]
+    return f"{title}, sequence number {[made.sequence_nr, *numbers][-1]}"
 
 
 def _later(trace: Trace, queued: QueuedNode, event: ev.NodeStarted, why: str) -> str:

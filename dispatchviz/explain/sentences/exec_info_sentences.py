@@ -93,7 +93,7 @@ def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, reque
     if below:
         minimum = _minimum(trace, event)
         text = (
-            f"{_some(trace, below, event.seq)}: not needed, and what follows it is not even visited, since the "
+            f"{_some(trace, below, event.seq)}: not needed, and nothing beyond is even visited, since the "
             f"topological number there is below {minimum}, the smallest among the requested Nodes."
         )
         behind = sorted(backward.pruned - set(aside))

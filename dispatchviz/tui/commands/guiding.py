@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.layout.lesson_text import Said
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, Span, line
 
@@ -36,14 +37,14 @@ def _end(session: Session, guide: Guide) -> Line:
     return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))
 
 
-def rows(session: Session, cursor: Cursor) -> tuple[Line, ...]:
-    """What the lesson says where the reader is; nothing while the reader looks elsewhere."""
+def said(session: Session, cursor: Cursor) -> Said:
+    """What the lesson says where the reader is; while the reader looks elsewhere how to come back."""
     guide = session.guide
     if guide is None:
-        return ()
+        return Said()
     if cursor.at != guide.place.step:
-        return (line((f" {key_of(NEXT).first}", "keycap"), (" goes on with the lesson", "dim")),)
-    return tuple(_said(guide))
+        return Said((line((f" {key_of(NEXT).first}", "keycap"), (" goes on with the lesson", "dim")),))
+    return Said(tuple(_said(guide)), alone=guide.is_aside)
 
 
 def _said(guide: Guide) -> Iterator[Line]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import QUITS, Leaving
+from dispatchviz.tui.layout.lesson_text import Said
 from dispatchviz.tui.layout.needed_panes import Shown, chosen, order
 from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice
 from dispatchviz.tui.layout.pane_layout import SMALLEST, STEPS, Box, Frame, arrange, why_height
@@ -25,6 +27,8 @@ from dispatchviz.tui.panes.bars.why_bar import first_notes, needed_rows, why_row
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.text.line_fitting import wrap
 from dispatchviz.tui.text.styled_line import Line, line
+
+NOTHING_SAID = Said()
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Scene:
     """Of the question on the bottom line, shown instead of the footer; empty without one."""
     leaving: Leaving = QUITS
     """Where the key leads that closes the stepper."""
-    lesson: tuple[Line, ...] = ()
+    lesson: Said = NOTHING_SAID
     """What a lesson says at this step."""
     _plans: dict[tuple[int, int], ScreenPlan] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -74,11 +78,11 @@ class Scene:
         if self.choice.presenting:
             return self._presenting(width, height)
         cursor, header = self.cursor, header_rows(self.cursor, width)
-        needed = needed_rows(cursor, self._notes(), width, opening=self._is_opening)
+        needed = needed_rows(cursor, self._notes(), width, self._goes_without_saying)
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
-        keys = footer_row(width, bool(cursor.breakpoints or self.lesson), self.leaving)
+        keys = footer_row(width, bool(cursor.breakpoints or self.lesson.rows), self.leaving)
         footer = line((self.label, "keycap")) if self.label else keys
         bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
@@ -98,8 +102,8 @@ class Scene:
         cursor = self.cursor
         header = [presenter_header(cursor.trace.header, position(cursor), width)]
         room = text_width(width)
-        notes = [*self.lesson, *([] if self.note is None else [self.note])]
-        sentence = needed_rows(cursor, notes, room)[: max(height // 3, 1)]
+        notes = [*self.lesson.rows, *([] if self.note is None else [self.note])]
+        sentence = needed_rows(cursor, notes, room, self.lesson.alone)[: max(height // 3, 1)]
         panes = [self.choice.zoomed] if self.choice.zoomed else [STEPS, self._second]
         placed = presenter_boxes(width, height, len(header), len(sentence), panes)
         boxes = {f"pane{number}": box for number, box in placed.items()}
@@ -129,9 +133,14 @@ class Scene:
         """Whether nothing has been done yet, or all of it was taken back."""
         return self.note is None and self.cursor.at == self.opened_at
 
+    @property
+    def _goes_without_saying(self) -> bool:
+        """Whether the sentence of the step is left out: that a line is reached, or where a lesson is about no step."""
+        return self.lesson.alone or (self._is_opening and isinstance(self.cursor.trace[self.cursor.at], SourceLine))
+
     def _notes(self) -> list[Line]:
-        if self.lesson:
-            return [*([] if self.note is None else [self.note]), *self.lesson]
+        if self.lesson.rows:
+            return [*([] if self.note is None else [self.note]), *self.lesson.rows]
         if self._is_opening and self.cursor.ahead is None:
             return first_notes(self.cursor.trace, self.cursor.at)
         return [] if self.note is None else [self.note]

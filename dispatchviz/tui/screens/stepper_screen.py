@@ -16,9 +16,10 @@ from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.layout.kept_layouts import read_layouts, write_layouts
+from dispatchviz.tui.layout.lesson_text import Said
 from dispatchviz.tui.layout.pane_choice import PaneChoice, keep_note, pin_note, present_note, zoom_note
 from dispatchviz.tui.layout.pane_layout import STEPS
-from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.layout.screen_plan import NOTHING_SAID, Scene
 from dispatchviz.tui.terminal.terminal_app import Ready, View
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
@@ -38,7 +39,7 @@ class StepperScreen(View):
         cursor: Cursor,
         choice: PaneChoice | None = None,
         leaving: Leaving = QUITS,
-        lesson: tuple[Line, ...] = (),
+        lesson: Said = NOTHING_SAID,
     ) -> None:
         super().__init__()
         chosen = choice or PaneChoice(kept=read_layouts())
@@ -88,7 +89,7 @@ class StepperScreen(View):
         note: Line | None = None,
         choice: PaneChoice | None = None,
         asks: Prediction | None = None,
-        lesson: tuple[Line, ...] | None = None,
+        lesson: Said | None = None,
     ) -> None:
         """Shows the step of a cursor, a note on how the reader came there, what the lesson says if it says something
         else now, and the panes that are chosen by now; the steps alone while something is asked."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised, SourceLine
+from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
@@ -61,11 +61,11 @@ def _caps(action: str, label: str) -> tuple[Span, Span]:
     return (key_of(action).first, "keycap"), (f" {label}", "")
 
 
-def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, opening: bool = False) -> list[Line]:
-    """What must be read: the notes if there are some, the sentence of the step, the message of an error. ``opening``:
-    that a line is reached goes without saying."""
+def needed_rows(cursor: Cursor, notes: Iterable[Line], width: int, notes_alone: bool = False) -> list[Line]:
+    """What must be read: the notes if there are some, and unless these stand alone the sentence of the step and the
+    message of an error."""
     event = cursor.trace[cursor.at]
-    if opening and isinstance(event, SourceLine):
+    if notes_alone:
         return [part for note in notes for part in wrap(cut_row(replace(note, indent=1), LONGEST), width - 1)]
     shown = _stage(cursor) or why_here(cursor.trace, cursor.at)
     sentence = ASKED_FIRST.plain if hides_sentence(cursor) else shown

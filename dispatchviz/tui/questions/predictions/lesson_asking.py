@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.questions.predictions.guesses import question_at
 
@@ -18,6 +18,8 @@ class LessonAsking(Asking):
         super().__init__()
         self._steps = sorted(steps)
         self._everywhere = False
+        self._passed_by: set[int] = set()
+        """Steps of questions that were not answered."""
         self.on = bool(self._steps)
 
     def start(self, trace: Trace) -> None:
@@ -30,6 +32,17 @@ class LessonAsking(Asking):
 
     def on_the_way(self, trace: Trace, at: int, to: int) -> Prediction | None:
         return super().on_the_way(trace, at, to) if self._everywhere else self._next(trace, at, to)
+
+    def answer(self, asked: Prediction, choice: Choice | None) -> str:
+        if choice is None:
+            self._passed_by.add(asked.reveals)
+        return super().answer(asked, choice)
+
+    def _is_open(self, asked: Prediction) -> bool:
+        """A lesson asks what it asks, whatever else was understood."""
+        if self._everywhere:
+            return super()._is_open(asked)
+        return asked.reveals not in self.guesses and asked.reveals not in self._passed_by
 
     def _next(self, trace: Trace, at: int, to: int) -> Prediction | None:
         """The first open question behind a step, up to another."""

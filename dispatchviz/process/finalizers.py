@@ -1,0 +1,48 @@
+"""What ``weakref.finalize`` keeps for a program, apart from what the process has of its own.
+
+Python runs the finalizers of a process once, when it ends. A program ends before its process does: its finalizers run
+then, each program's own and nobody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import finalize
+
+_STATE = ("_registry", "_shutdown", "_registered_with_atexit", "_dirty")
+"""Attributes of the class: the finalizers, whether they have run, whether ``atexit`` runs them, whether some came."""
+
+
+class _Registry(dict[Any, Any]):
+    """The finalizers of a program. Those from before are found, too, but are none of those that run at its end."""
+
+    def __init__(self, outer: dict[Any, Any]) -> None:
+        super().__init__()
+        self._outer = outer
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self._outer
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, self._outer.get(key, default))
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        return super().pop(key) if super().__contains__(key) else self._outer.pop(key, *default)
+
+
+@contextmanager
+def finalizers_apart() -> Iterator[None]:
+    """Inside the block finalizers are those of a program that begins; ``atexit`` is asked anew to run them."""
+    kept = {name: getattr(finalize, name) for name in _STATE}
+    try:
+        _set({**dict.fromkeys(_STATE, False), "_registry": _Registry(kept["_registry"])})
+        yield
+    finally:
+        _set(kept)
+
+
+def _set(state: dict[str, Any]) -> None:
+    for name, value in state.items():
+        setattr(finalize, name, value)
