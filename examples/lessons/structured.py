@@ -1,6 +1,6 @@
-# # How three adds share one kernel
+# # How three muls share one kernel
 #
-# `torch.add(x, y)` makes a tensor, `x.add_(y)` writes into `x`, `out=` fills a tensor that is
+# `torch.mul(x, y)` makes a tensor, `x.mul_(y)` writes into `x`, `out=` fills a tensor that is
 # given. That is three kernels on each device, and all have to check the same things and compute
 # the same numbers. Who writes them, and where do they differ?
 
@@ -8,19 +8,19 @@ import torch
 
 x = torch.ones(2, 2)
 y = torch.full((2,), 3.0)
-z = torch.add(x, y)
-x.add_(y)
+z = torch.mul(x, y)
+x.mul_(y)
 out = torch.empty(0)
-torch.add(x, y, out=out)
+torch.mul(x, y, out=out)
 
 # ## Predict
 #
 # Look at the program again. Which lines need memory that is not there yet, and when can its size
 # be known: `y` has two numbers, `x` has four?
 #
-# predict: cell of add at CPU
-# Nobody wrote `wrapper_CPU_add_Tensor`. The generator did, because the entry of `add` in
-# native_functions.yaml says `structured_delegate: add.out`. `v` shows the text of it.
+# predict: cell of mul at CPU
+# Nobody wrote `wrapper_CPU_mul_Tensor`. The generator did, because the entry of `mul` in
+# native_functions.yaml says `structured_delegate: mul.out`. `v` shows the text of it.
 #
 # ## Run
 #
@@ -34,17 +34,17 @@ torch.add(x, y, out=out)
 # what it does depends on the class that the wrapper made. This one is functional, so it allocates.
 #
 # stop: event ImplEntered in `z =`
-# The second function that a person wrote, one for a kind of device. Its output is there and has
-# the right size, whoever made it. Nothing is left to do but numbers.
+# The second function that a person wrote: `TORCH_IMPL_FUNC(mul_out)`, for CPU and CUDA both. Its
+# output is there and has the right size, whoever made it. Nothing is left to do but numbers.
 #
 # ## Investigate
 #
-# stop: event OutputAllocated in `x.add_`
+# stop: event OutputAllocated in `x.mul_`
 # The same meta, and again `set_output_raw_strided`, but of the in-place class: it only checks that
 # `x` has the shape and dtype that meta wants. `K` has both functions and the three classes.
 #
-# predict: cell of add.out at CPU
-# So `out=` is no `add` with a copy after it. Of the three this is the one that carries the entry
+# predict: cell of mul.out at CPU
+# So `out=` is no `mul` with a copy after it. Of the three this is the one that carries the entry
 # `structured: True`; the other two only point to it.
 #
 # stop: event OutputAllocated in `out=out`
@@ -52,12 +52,12 @@ torch.add(x, y, out=out)
 # been taken as it is, whatever its strides are: raw means that any strides will do.
 #
 # stop: event ImplEntered in `out=out`
-# The same `structured_ufunc_add_CPU::impl` for the third time. Go back with `C`: all that was
-# different lies between meta and impl, in one call.
+# The same impl for the third time. Go back with `C`: all that was different lies between meta and
+# impl, in one call.
 #
 # ## Modify
 #
-# Change `x.add_(y)` to `y.add_(x)` and run the lesson's file again with `dispatchviz run`: the
+# Change `x.mul_(y)` to `y.mul_(x)` and run the lesson's file again with `dispatchviz run`: the
 # result has four numbers, `y` room for two. Guess first: which of meta, `set_output` and impl
 # raises?
 #
@@ -69,7 +69,6 @@ torch.add(x, y, out=out)
 
 def facts():
     """What the prose says of PyTorch."""
-    import re
     import warnings
     from pathlib import Path
 
@@ -82,58 +81,58 @@ def facts():
             return str(error)
         raise AssertionError("nothing is raised")
 
-    for operator in ("aten::add.Tensor", "aten::add_.Tensor", "aten::add.out"):
+    for operator in ("aten::mul.Tensor", "aten::mul_.Tensor", "aten::mul.out"):
         assert torch._C._dispatch_has_kernel_for_dispatch_key(operator, "CPU"), "a kernel each"
     x, y = torch.ones(2, 2), torch.full((2,), 3.0)
-    z = torch.add(x, y)
+    z = torch.mul(x, y)
     assert z.data_ptr() != x.data_ptr(), "functional allocates"
     assert z.shape == (2, 2), "broadcast"
     where = x.data_ptr()
-    assert x.add_(y) is x
+    assert x.mul_(y) is x
     assert x.data_ptr() == where, "in-place allocates nothing"
     out = torch.empty(0)
-    assert torch.add(x, y, out=out) is out
+    assert torch.mul(x, y, out=out) is out
     assert out.shape == (2, 2), "made larger"
     fits = torch.empty(2, 2).t()
     where = fits.data_ptr()
-    torch.add(x, y, out=fits)
+    torch.mul(x, y, out=fits)
     assert fits.data_ptr() == where, "taken as it is"
     assert fits.stride() == (1, 2), "any strides will do"
-    assert "doesn't match the broadcast shape [2, 2]" in raised(lambda: y.add_(x))
+    assert "doesn't match the broadcast shape [2, 2]" in raised(lambda: y.mul_(x))
     wrong = torch.empty(0, dtype=torch.int64)
-    assert "can't be cast" in raised(lambda: torch.add(x, y, out=wrong))
+    assert "can't be cast" in raised(lambda: torch.mul(x, y, out=wrong))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        torch.add(x, y, out=torch.empty(2, 3))
+        torch.mul(x, y, out=torch.empty(2, 3))
     assert "was resized since it had shape [2, 3]" in str(caught[0].message)
 
     # what the generator wrote, where PyTorch ships it
     headers = Path(torch.__file__).parent / "include" / "ATen" / "ops"
     if headers.is_dir():
-        meta, native = (headers / f"add_{name}.h" for name in ("meta", "native"))
-        assert "structured_add_Tensor : public TensorIteratorBase" in meta.read_text()
-        kinds = re.findall(r"structured_ufunc_add_(\w+) : public at::meta::structured_add_Tensor", native.read_text())
-        assert kinds == ["CPU", "CUDA"], "one meta, an impl for a kind of device"
+        meta, native = (headers / f"mul_{name}.h" for name in ("meta", "native"))
+        assert "structured_mul_Tensor : public TensorIteratorBase" in meta.read_text()
+        assert "structured_mul_out : public at::meta::structured_mul_Tensor" in native.read_text()
     entries = Path(torch.__file__).parents[1] / "torchgen" / "packaged" / "ATen" / "native" / "native_functions.yaml"
     if entries.is_file():
         text = entries.read_text()
-        entry = {name: text.split(f"- func: {name}(")[1].split("- func:")[0] for name in ("add.Tensor", "add.out")}
-        assert "structured_delegate: add.out" in entry["add.Tensor"]
-        assert "structured: True" in entry["add.out"]
+        entry = {name: text.split(f"- func: {name}(")[1].split("- func:")[0] for name in ("mul.Tensor", "mul.out")}
+        assert "structured_delegate: mul.out" in entry["mul.Tensor"]
+        assert "structured: True" in entry["mul.out"]
+        assert "CPU, CUDA, MPS, MTIA: mul_out" in entry["mul.out"], "one impl for both"
 
 
 def check(trace):
     """One meta and one impl, three ways to get an output."""
     from dispatchviz.core.record.events import ImplEntered, MetaEntered, OutputAllocated
 
-    for variant, operator in (("functional", "add.Tensor"), ("in-place", "add_.Tensor"), ("out", "add.out")):
+    for variant, operator in (("functional", "mul.Tensor"), ("in-place", "mul_.Tensor"), ("out", "mul.out")):
         assert_subsequence(
             trace,
             [
                 redispatch(f"aten::{operator}", "CPU"),
-                event(MetaEntered, function="structured_add_Tensor::meta"),
+                event(MetaEntered, function="structured_mul_Tensor::meta"),
                 event(OutputAllocated, variant=variant, method="set_output_raw_strided"),
-                event(ImplEntered, function="structured_ufunc_add_CPU::impl"),
+                event(ImplEntered, function="structured_mul_out::impl"),
             ],
         )
     assert_count(trace, event(OutputAllocated, resized=True), 1)
