@@ -30,8 +30,8 @@ b = torch.ops.lesson.area(x)
 # ## Run
 #
 # stop: event CellsRecomputed in `x.detach()`
-# One kernel was registered for one key, and two cells have changed. The first is CPU. Which is the
-# second, and what is in it now?
+# One kernel was registered for one key, and two cells have changed: that of CPU, and that of the
+# autograd key which belongs to CPU. What can be in the second one now?
 #
 # predict: cell of area at AutogradCPU in `b =`
 # The composite is still registered, but it fills an autograd cell only while the cell's backend
@@ -44,9 +44,9 @@ b = torch.ops.lesson.area(x)
 # ## Investigate
 #
 # predict: cell of area at CPU in `b =`
-# Here is the reason for the rule. A composite never redispatches. Had it stayed in the cell of
-# AutogradCPU, this kernel would never be reached: AutogradCPU is in every CPU tensor's set and
-# comes first. Whoever writes a kernel for a backend wants it to run.
+# Here is the reason for the rule. The composite hands nothing on. Had it stayed in the cell of
+# AutogradCPU, this kernel would never be reached: every ordinary CPU tensor has AutogradCPU, and
+# that comes first. Whoever writes a kernel for a backend wants it to run.
 #
 # stop: event CellsRecomputed in `x.detach()`
 # Back at the registration: `T` has all cells. AutogradCUDA still holds the composite: only the
@@ -61,8 +61,8 @@ b = torch.ops.lesson.area(x)
 # ## Make
 #
 # `matmul` has kernels at CompositeImplicitAutograd, Autograd and NestedTensorCPU. For which
-# tensors does its kernel at Autograd run? Guess, then look: `dispatchviz table matmul`. Mend
-# `area` in the same way, so that `b` has its gradient and CPU its kernel.
+# tensors does its kernel at Autograd run? Guess, then look: `dispatchviz table matmul`. What would
+# you have to register for `area`, so that `b` has its gradient and CPU its kernel?
 
 
 def facts():
