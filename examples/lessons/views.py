@@ -86,7 +86,7 @@ def facts():
     v.mul_(w)
     assert v._version == base._version == 1, "one counter"
     assert type(base.grad_fn).__name__ == "CopySlices"
-    assert [node for node, _ in base.grad_fn.next_functions][0] is before
+    assert base.grad_fn.next_functions[0][0] is before
     assert type(base.grad_fn.next_functions[1][0]).__name__ == "AccumulateGrad"
     assert len(base.grad_fn.next_functions) == 2, "the Node of mul_ is within"
     assert type(v.grad_fn).__name__ == "AsStridedBackward0"
@@ -101,10 +101,10 @@ def facts():
         v = base[1:3]
     try:
         v.mul_(w)
+        message = ""
     except RuntimeError as error:
-        assert "A view was created in no_grad mode and is being modified inplace" in str(error)
-    else:
-        raise AssertionError("a view of no_grad may not be written to")
+        message = str(error)
+    assert "A view was created in no_grad mode and is being modified inplace" in message
 
 
 def check(trace):
