@@ -1,8 +1,9 @@
 # # What is in a Node?
 #
 # `grad_fn` is a Node: a class of C++ with thirteen members, in torch/csrc/autograd/node.h.
-# Everything that backward knows about your program is in them. Which member is filled when, and
-# who reads it?
+# Everything that backward knows of your program is in them and in what its subclasses add. Which
+# member is filled when, and who reads it? Below, `x` requires grad and `w` does not: what must be
+# kept for the gradient of `x`, and what can be left out?
 
 import torch
 
@@ -14,9 +15,6 @@ y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: None)
 y.sum().backward()
 
 # ## Predict
-#
-# `x` requires grad, `w` does not. The gradient of `x` will be the gradient of `y` times `w`. What
-# must be kept for that, where must the result go, and what can be left out?
 #
 # predict: Node MulBackward0
 # The constructor fills the numbers: `sequence_nr_` from a counter of the thread, `thread_id_`.
@@ -61,8 +59,8 @@ y.sum().backward()
 # Node.
 #
 # predict: x.grad
-# The edge has led here. AccumulateGrad has no edges of its own: its `next_edges_` are empty, and
-# what it writes to is a member of its class, `variable`.
+# The first edge has led here. AccumulateGrad has no edges of its own: its `next_edges_` are empty,
+# and what it writes to is a member of its class, `variable`.
 #
 # ## Modify
 #
@@ -96,7 +94,7 @@ def facts():
     assert node._saved_self is None, "spared"
     assert len(node._input_metadata) == 1, "outputs of mul are inputs of its Node"
     assert node._input_metadata[0].shape == [2]
-    assert node._input_metadata[0].dtype == torch.float32
+    assert (node._input_metadata[0].dtype, node._input_metadata[0].device.type) == (torch.float32, "cpu")
     number = node._sequence_nr()
     assert (x * w).grad_fn._sequence_nr() == number + 1, "from a counter"
     y.register_hook(lambda grad: grad * 10)
