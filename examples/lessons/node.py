@@ -107,8 +107,7 @@ def facts():
     assert leaf.variable is x
     assert (node.next_functions[0][0], node._sequence_nr()) == (leaf, number), "what was saved is gone, the Node is not"
     try:
-        node._saved_other
-        message = ""
+        message = str(node._saved_other)
     except RuntimeError as error:
         message = str(error)
     assert "after they have already been freed" in message

@@ -31,7 +31,7 @@ torch.autograd.grad(z, b)
 # AccumulateGrad is not numbered by the counter. Its sequence number is UINT64_MAX, the largest
 # there is: as soon as a leaf's gradient is complete it is written, before all other work. Then its
 # memory need not wait in a buffer, and whoever waits for `.grad` can begin. NotImplemented has
-# that number, too: an error is better raised early.
+# that number, too.
 #
 # predict: run SinBackward0
 # The neg branch is done with. Read the three answers again: larger sequence numbers came first,
@@ -92,7 +92,8 @@ def facts():
     def order(z, nodes):
         ran = []
         for node in nodes:
-            node.register_prehook(lambda grads, name=type(node).__name__: ran.append(name.removesuffix("0")))
+            name = type(node).__name__.removesuffix("0")
+            node.register_prehook(lambda grads, name=name: ran.append(name))
         z.backward(retain_graph=True)
         return ran
 
