@@ -49,9 +49,9 @@ b = torch.ops.lesson.area(x)
 # that comes first. Whoever writes a kernel for a backend wants it to run.
 #
 # stop: event CellsRecomputed in `x.detach()`
-# Back at the registration: `T` has all cells. AutogradCUDA still holds the composite: only the
-# autograd cell of the backend that has a kernel was given up. So a derivative can be there on one
-# device and not on another.
+# Back at the registration: `H` plays all three, `→` goes on to the last. Of the sixteen autograd
+# keys fifteen hold the composite as before, AutogradCUDA among them: only that of the backend with
+# a kernel was given up. So a derivative can be there on one device and not on another.
 #
 # ## Modify
 #
