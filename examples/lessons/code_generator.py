@@ -51,9 +51,9 @@ y.backward()
 #
 # ## Modify
 #
-# stop: `x = torch.tensor`
-# Press `W` and run this line with `requires_grad` of `x` off. Which of the generated functions
-# still run, which do not? What does that say of where the decision is made?
+# stop: `y = torch.tanh(x)`
+# Press `W` and run this line with `requires_grad` of `x` off; `backward` then raises. Which of the
+# generated functions still run, which do not? What does that say of where the decision is made?
 #
 # ## Make
 #

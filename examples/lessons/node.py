@@ -64,7 +64,7 @@ y.sum().backward()
 #
 # ## Modify
 #
-# stop: `w = torch.tensor`
+# stop: `y = x * w`
 # Press `W` and run this line with `requires_grad` of `w` on. Guess first which of these change:
 # the two edges, `sequence_nr_`, what is saved, `input_metadata_`.
 #
