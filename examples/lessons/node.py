@@ -39,8 +39,9 @@ y.sum().backward()
 # ## Run
 #
 # stop: event HookRegistered in `y.register_hook`
-# `tensor_pre_hooks_`. A hook of the tensor `y` is kept in the Node of `y`: for the engine there
-# are no tensors, only Nodes and gradients.
+# `tensor_pre_hooks_`. A hook of the tensor `y` is kept in the Node of `y`, since the engine does
+# not know `y`: it has Nodes and gradients. The next line's hook goes to `post_hooks_`, and `O` has
+# two lists more.
 #
 # ## Investigate
 #
@@ -71,7 +72,7 @@ y.sum().backward()
 # ## Make
 #
 # `next_functions`, `_input_metadata`, `_sequence_nr()` and the names with `_saved_` are the
-# members as Python sees them. Write a function that walks from `z.grad_fn` to all Nodes and prints
+# members as Python sees them. Write a function that walks from a `grad_fn` to all Nodes and prints
 # these, and try it on a program of yours.
 
 

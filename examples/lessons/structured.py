@@ -40,16 +40,16 @@ torch.mul(x, y, out=out)
 # ## Investigate
 #
 # predict: redispatch mul_ to ADInplaceOrView
-# Now `x` is written to, and that has to be counted: so ADInplaceOrView's kernel comes between. Is
-# this also what makes the kernel of CPU another one? No: for that one look further down.
+# Now `x` is written to, and that has to be counted: so ADInplaceOrView's kernel comes between.
+# Below it is a kernel of CPU again, `wrapper_CPU_mul__Tensor`. What is different in that one?
 #
 # stop: event OutputAllocated in `x.mul_`
 # The same meta, and again `set_output_raw_strided`, but of the in-place class: it only checks that
 # `x` has the shape and dtype that meta wants. `K` has both functions and the three classes.
 #
 # stop: cell of mul.out at CPU
-# `out=` has a kernel of its own, too: it is no `mul` with a copy after it. Of the three this is
-# the one that carries the entry `structured: True`; the other two only point to it.
+# `out=` has a kernel of its own, too: it is no `mul` with a copy after it. Of the three entries
+# this is the one that says `structured: True`; the other two only point to it.
 #
 # stop: event OutputAllocated in `out=out`
 # The third class takes `out` and makes it larger. Had `out` been of the right size, it would have

@@ -73,6 +73,9 @@ def facts():
     """What the prose says of PyTorch."""
     import torch
 
+    writes_or_views = ("aten::mul_.Tensor", "aten::slice.Tensor", "aten::mul.Tensor")
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    assert [has_kernel(name, "ADInplaceOrView") for name in writes_or_views] == [True, True, False]
     x = torch.ones(4, requires_grad=True)
     w = torch.full((2,), 3.0, requires_grad=True)
     base = x * 2
@@ -113,6 +116,8 @@ def check(trace):
     assert_subsequence(
         trace,
         [
+            call("aten::mul.Tensor", "AutogradCPU"),
+            redispatch("aten::mul.Tensor", "CPU"),
             node_created("SliceBackward0"),
             call(mul, "AutogradCPU"),
             redispatch(mul, "ADInplaceOrView"),
@@ -122,5 +127,6 @@ def check(trace):
         ],
     )
     assert_count(trace, node_ran("torch::autograd::CopySlices"), 1)
+    assert_never(trace, redispatch("aten::mul.Tensor", "ADInplaceOrView"))
     assert_never(trace, node_ran("AsStridedBackward0"))
     assert_never(trace, node_ran("SliceBackward0"))
