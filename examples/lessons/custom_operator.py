@@ -1,0 +1,140 @@
+# # An operator of one's own: where did its gradient go?
+#
+# `double` has a kernel for the CPU, and the numbers are right. `z` is `x * 2 + x`, so `x.grad`
+# should be 3. It is 1. Nothing raises. Where is the rest, and how could one have seen that it is
+# missing?
+
+import torch
+
+library = torch.library.Library("lesson", "DEF")
+library.define("double(Tensor x) -> Tensor")
+library.impl("double", lambda x: x.detach() * 2, "CPU")  # detached, as if NumPy computed it
+
+x = torch.ones(3, requires_grad=True)
+y = torch.ops.lesson.double(x)
+z = y + x
+z.sum().backward()
+
+# ## Predict
+#
+# A kernel is registered for CPU, none for Autograd. But `x` has AutogradCPU, as every ordinary CPU
+# tensor has, so that is where the call comes first.
+#
+# predict: cell of double at AutogradCPU
+# Not empty, or the call would have raised. Every autograd key has a fallback, made for those who
+# registered a kernel for a backend and nothing else.
+#
+# stop: Node WarnNotImplemented
+# So `y` will require grad, and have a `grad_fn`. Whoever checks `y.requires_grad` is told that all
+# is well. Only the name of the Node says that it is not.
+#
+# predict: redispatch double to CPU
+# The call goes on with the same mask as from any autograd kernel. But no guard was put up: what
+# the kernel calls meets autograd again. That is why the `detach` is there.
+#
+# ## Run
+#
+# predict: event DependenciesCounted
+# Two edges lead to `x`: from AddBackward0, and from WarnNotImplemented. To the engine it is a Node
+# like any other.
+#
+# ## Investigate
+#
+# stop: run WarnNotImplemented
+# Its gradient has come, a full one. Here the derivative of `double` would be applied to it. There
+# is none: the Node keeps a warning for the end of the backward and hands on no gradient.
+#
+# predict: last event DependencyMet
+# An edge counts when its Node is done, with a gradient or without. If it did not, `x` would wait
+# for ever. So nothing stops, and AccumulateGrad runs with what there is.
+#
+# stop: x.grad
+# There it is: 1, from the `+ x` alone.
+#
+# stop: event Warned
+# The one sign that PyTorch gives. It tells what to do, too: register an autograd kernel.
+#
+# ## Modify
+#
+# stop: `library.impl`
+# Take `.detach()` out of the kernel and run the file with `dispatchviz run`. `x.grad` is 3 now.
+# Which `grad_fn` has `y`, and who made it? Why would a kernel written in C++, with a loop over the
+# numbers, not do that?
+#
+# ## Make
+#
+# Give `double` its derivative: `torch.library.register_autograd`. Write the program, and find the
+# cell in which your formula's kernel is now. How many cells did that one registration change?
+
+
+def facts():
+    """What the prose says of PyTorch."""
+    import warnings
+
+    import torch
+
+    library = torch.library.Library("lesson_facts", "DEF")
+    library.define("double(Tensor x) -> Tensor")
+    library.define("inner(Tensor x) -> Tensor")
+    excluded = []
+
+    def double(x):
+        excluded.append(torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.AutogradCPU))
+        return x.detach() * 2
+
+    library.impl("double", double, "CPU")
+    library.impl("inner", lambda x: x * 2, "CPU")
+    operators = torch.ops.lesson_facts
+
+    def cell(key):
+        rows = torch._C._dispatch_dump_table("lesson_facts::double").splitlines()
+        return next(row for row in rows if row.startswith(f"{key}:"))
+
+    assert all("[backend fallback]" in cell(key) for key in ("AutogradCPU", "AutogradCUDA", "AutogradOther"))
+
+    def backward(operator):
+        x = torch.ones(3, requires_grad=True)
+        y = operator(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            (y + x).sum().backward()
+        return x, y, [str(each.message) for each in caught]
+
+    x, y, caught = backward(operators.double)
+    assert y.requires_grad, "one is told that all is well"
+    assert "WarnNotImplemented" in y.grad_fn.name()
+    assert x.grad.tolist() == [1, 1, 1], "from + x alone"
+    assert "an autograd kernel was not registered" in caught[0]
+    assert excluded == [False], "no guard"
+
+    x, y, _ = backward(operators.inner)
+    assert x.grad.tolist() == [3, 3, 3]
+    assert type(y.grad_fn).__name__ == "MulBackward0", "made by the call within"
+
+    torch.library.register_autograd("lesson_facts::double", lambda ctx, grad: grad * 2, lib=library)
+    x, y, caught = backward(operators.double)
+    assert x.grad.tolist() == [3, 3, 3]
+    assert caught == []
+    assert "[autograd kernel]" in cell("AutogradCPU")
+
+
+def check(trace):
+    """The way of the gradient, to where it ends."""
+    from dispatchviz.core.record.events import GradientAccumulated, Warned
+
+    double = "lesson::double"
+    assert_subsequence(
+        trace,
+        [
+            call(double, "AutogradCPU"),
+            kernel("autograd_fallback", under="AutogradCPU"),
+            node_created("torch::autograd::WarnNotImplemented"),
+            redispatch(double, "CPU"),
+            node_created("AddBackward0"),
+            node_ran("AddBackward0"),
+            node_ran("torch::autograd::WarnNotImplemented"),
+            node_ran("torch::autograd::AccumulateGrad"),
+            event(GradientAccumulated),
+            event(Warned),
+        ],
+    )
