@@ -1,4 +1,4 @@
-"""Writes the pages of the documentation that have been read off, and the outputs on those that run commands.
+"""Writes the reference, the pictures of the tutorial, and the outputs on all pages that run commands.
 
 python -m scripts.docs             write all of it
 python -m scripts.docs PAGE...     only the outputs on these pages
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scripts.docs import commands_page
+from scripts.docs import commands_page, pictures
 from scripts.docs.page_runs import pages, with_outputs
 from scripts.docs.python_pages import FOLDER, python_page, testing_page
 
@@ -24,6 +24,8 @@ def main(asked: list[str]) -> None:
     """Writes the pages."""
     for path, text in READ_OFF.items() if not asked else ():
         path.write_text(text(), "utf-8")
+    if not asked:
+        pictures.write()
     for path in map(Path, asked) if asked else pages():
         written = path.read_text("utf-8")
         if (text_now := with_outputs(written)) != written:

@@ -13,8 +13,8 @@ COLUMNS = 100
 
 HEAD = """# Commands
 
-What `dispatchviz COMMAND --help` prints. Options stand before SCRIPT, `-c CODE` or `-m MODULE`; everything after it is the
-program's own. Written by `python -m scripts.docs`.
+What `dispatchviz COMMAND --help` prints. Options stand before SCRIPT, `-c CODE` or `-m MODULE`; everything after it is
+the program's own. Written by `python -m scripts.docs`.
 """
 
 

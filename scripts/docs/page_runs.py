@@ -4,8 +4,8 @@ A page is Markdown as people read it, with four rules:
 
 - A block after a line that ends with ``NAME``, in backticks and with a colon, is the file NAME.
 - Another Python block is a program of its own, which has to end well.
-- A ``console`` block has commands, each behind ``$ ``, and below each its output, which is written here. Programs and traces
-  are in one folder for the whole page, in which the commands are run one after the other.
+- A ``console`` block has commands, each behind ``$ ``, and below each its output, which is written here. Programs and
+  traces are in one folder for the whole page, in which the commands are run one after the other.
 - A comment before such a block, ``<!-- show: A ... B -->``, chooses of each output the lines from the first with A to
   before the next one with B, ``<!-- show: A -->`` all lines with A.
 """
@@ -114,7 +114,9 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     begin = [sys.executable, "-m", "dispatchviz"] if program == "dispatchviz" else [sys.executable]
     places = {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
     changed = {"PYTHONPATH": str(ROOT), "DISPATCHVIZ_CUDA": "emulated", "COLUMNS": "100", **places}
-    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "LINES")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "LINES")
+    }
     return subprocess.run(
         [*begin, *arguments],
         cwd=folder,

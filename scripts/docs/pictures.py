@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 from collections.abc import Callable
@@ -36,11 +37,12 @@ def home() -> str:
 
 
 def lesson() -> str:
-    """The first lesson, as it opens."""
-    first = read_lesson(ROOT / "examples" / "lessons" / "forum.py")
-    trace = run_lesson(first).trace
+    """The first lesson, at its first question."""
+    with contextlib.chdir(ROOT):
+        first = read_lesson(Path("examples/lessons/forum.py"))
+        trace = run_lesson(first).trace
     guide = Guide(first, trace)
-    return _screen(StepperApp(Session(trace, guide.place.step, guide=guide)), "dispatchviz lesson forum", "c")
+    return _screen(StepperApp(Session(trace, guide.place.step, guide=guide)), "dispatchviz lesson forum", "c", "c")
 
 
 def stepper() -> str:
@@ -61,11 +63,9 @@ def _own() -> Trace:
     """Of the program that the tutorial has its reader write."""
     page = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
     text = next(block["text"] for block in BLOCK.finditer(page) if block["name"] == "mine.py")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "mine.py"
-        path.write_text(text, "utf-8")
-        trace = run(str(path), (), io.StringIO()).trace
-    return trace
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("mine.py").write_text(text, "utf-8")
+        return run("mine.py", (), io.StringIO()).trace
 
 
 def _screen(app: TerminalApp[Any], title: str, *keys: str) -> str:

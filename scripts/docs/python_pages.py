@@ -22,8 +22,8 @@ WRITTEN = "Written by `python -m scripts.docs` from the docstrings."
 
 PYTHON = f"""# Python
 
-`import dispatchviz.torch as torch` is the model under PyTorch's name; `dispatchviz.record` records what runs on it. A script
-that says `import torch` is run by `dispatchviz run` instead. {WRITTEN}
+`import dispatchviz.torch as torch` is the model under PyTorch's name; `dispatchviz.record` records what runs on it. A
+script that says `import torch` is run by `dispatchviz run` instead. {WRITTEN}
 """
 
 TESTING = f"""# Testing
