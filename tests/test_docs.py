@@ -15,6 +15,7 @@ from markdown_it.token import Token
 from scripts.docs.__main__ import READ_OFF
 from scripts.docs.page_runs import PageError, Part, pages, plain, with_outputs
 from scripts.docs.pictures import FOLDER, PICTURES
+from tests.cli.command import dispatchviz
 from tests.test_tour import texts
 from tests.waiting import HANGS
 
@@ -48,6 +49,27 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
 def test_a_picture_of_the_tutorial_is_of_what_is_there(picture: str) -> None:
     kept = (FOLDER / f"{picture}.svg").read_text("utf-8")
     assert texts(kept) == texts(PICTURES[picture]()), MAKE
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+LOGS = re.findall(r"`dispatchviz ([^`]*)`(?: \([a-z]+\))?[^`]*:\n\n```text\n(.*?)```", README, re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("command", "log"), LOGS, ids=[command for command, _ in LOGS])
+def test_the_lines_in_the_readme_are_printed(command: str, log: str) -> None:
+    """Lines are left out there, none is changed."""
+    printed = iter(" ".join(line.split()) for line in dispatchviz(*command.split()).out.splitlines())
+    assert [line for line in log.splitlines() if " ".join(line.split()) not in printed] == []
+
+
+def test_the_programs_in_the_readme_run() -> None:
+    assert len(LOGS) == README.count("```text") == 2
+    asked, *programs = PROGRAMS
+    assert asked.split() == (ROOT / "examples" / "forum.py").read_text("utf-8").split()
+    for program in programs:
+        with_outputs(f"```python\n{program}```\n")
 
 
 def test_a_part_of_an_output() -> None:

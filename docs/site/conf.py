@@ -6,6 +6,8 @@ place, so a link that works there works here; one that leads nowhere is a warnin
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sphinx.application import Sphinx
 
 project = "dispatchviz"
@@ -57,7 +59,10 @@ PARTS = {
     "Explanation": ["then_and_now", "why", "call_chains", "backtraces", "differences"],
     "Contributing": ["../CONTRIBUTING", "architecture", "../CHANGELOG"],
 }
-"""What stands beside every page; Sphinx warns of a page that is missing here."""
+"""What stands beside every page; Sphinx warns of a page that is missing here. A new how-to comes after the others."""
+
+HOW_TO = PARTS["How to"]
+HOW_TO += sorted({f"how-to/{page.stem}" for page in Path(__file__).parents[1].glob("how-to/*.md")} - {*HOW_TO})
 
 
 def with_contents(app: Sphinx, page: str, source: list[str]) -> None:
