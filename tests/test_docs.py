@@ -89,6 +89,8 @@ def test_the_rules_of_a_page() -> None:
         with_outputs("```console\n$ rm a.py\n```\n")
     with pytest.raises(PageError, match=r"(?s)ends with 2:.*there is no command 'tracee'"):
         with_outputs("```console\n$ dispatchviz tracee\n```\n")
+    with pytest.raises(PageError, match=r"(?s)table gone.*ends with 2"):
+        with_outputs("It is\n\n    dispatchviz table gone\n")
     with pytest.raises(PageError, match="ends with 3"):
         with_outputs("```python\nraise SystemExit(3)\n```\n")
 

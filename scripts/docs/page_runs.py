@@ -1,6 +1,6 @@
 """Pages whose commands are run: below each command stands what it prints.
 
-A page is Markdown as people read it, with four rules:
+A page is Markdown as people read it, with five rules:
 
 - A block after a line that ends with ``NAME``, in backticks and with a colon, is the file NAME.
 - Another Python block is a program of its own, which has to end well.
@@ -8,6 +8,7 @@ A page is Markdown as people read it, with four rules:
   traces are in one folder for the whole page, in which the commands are run one after the other.
 - A comment before such a block, ``<!-- show: A ... B -->``, chooses of each output the lines from the first with A to
   before the next one with B, ``<!-- show: A -->`` all lines with A.
+- Indented commands of dispatchviz are run after all that, and have to end well.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ BLOCK = re.compile(
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+INDENTED = re.compile(r"^ {4}(dispatchviz\b.*)$", re.MULTILINE)
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 HANGS = 600
 
@@ -77,7 +79,10 @@ def pages() -> list[Path]:
 def with_outputs(text: str) -> str:
     """The page with the outputs of its commands as they are now. Raises PageError for one that fails."""
     with TemporaryDirectory() as folder:
-        return BLOCK.sub(lambda block: _run_block(block, Path(folder)), text)
+        written = BLOCK.sub(lambda block: _run_block(block, Path(folder)), text)
+        for command in INDENTED.findall(BLOCK.sub("", text)):
+            _checked(_run(command, Path(folder)), command)
+    return written
 
 
 def _run_block(block: re.Match[str], folder: Path) -> str:
