@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from scripts.docs.__main__ import READ_OFF
+from scripts.docs.commands_page import help_texts
 from scripts.docs.page_runs import PageError, Part, pages, plain, with_outputs
 from scripts.docs.pictures import FOLDER, PICTURES
 from tests.cli.command import dispatchviz
@@ -98,6 +99,29 @@ def test_the_rules_of_a_page() -> None:
 def test_nothing_of_this_machine_is_on_a_page(tmp_path: Path) -> None:
     printed = f"{tmp_path}/cache/a {tmp_path}/b\nx on the model of PyTorch 2.13.0, cuda: emulated on NumPy (why)\n"
     assert plain(printed, tmp_path) == "~/.cache/a ./b\nx on the model of PyTorch 2.13.0"
+
+
+HELP = help_texts()
+
+
+def unknown(text: str) -> list[str]:
+    """Commands within a page's sentences that there are not, or have no such option."""
+    named = re.findall(r"`dispatchviz ([a-z]+)\b([^`]*)`", text)
+    wrong = [command for command, _ in named if command not in HELP]
+    options = ((command, option) for command, rest in named for option in re.findall(r"(?<=\s)-{1,2}\w[\w-]*", rest))
+    return wrong + [f"{command} {option}" for command, option in options if option not in HELP.get(command, option)]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=name)
+def test_commands_in_sentences_exist(page: Path) -> None:
+    assert unknown(page.read_text("utf-8")) == []
+
+
+def test_a_command_that_does_not_exist_would_be_found() -> None:
+    assert unknown("`dispatchviz trce` `dispatchviz trace --lvl x` `dispatchviz keys --json`") == [
+        "trce",
+        "trace --lvl",
+    ]
 
 
 # -- links ------------------------------------------------------------------------------------------------------------

@@ -25,14 +25,19 @@ def page() -> str:
         return "\n".join([HEAD, overview, *(_section(name, group) for name in COMMANDS)])
 
 
+def help_texts() -> dict[str, str]:
+    """What each command's help says."""
+    with commands.make_context("dispatchviz", [], resilient_parsing=True) as group:
+        return {name: help_of(commands.get_command(group, name), name, group) for name in COMMANDS}
+
+
 def _section(name: str, group: click.Context) -> str:
-    command = commands.get_command(group, name)
-    assert command is not None
-    return f"## {name}\n\n{_block(help_of(command, name, group))}"
+    return f"## {name}\n\n{_block(help_of(commands.get_command(group, name), name, group))}"
 
 
-def help_of(command: click.Command, name: str, group: click.Context) -> str:
+def help_of(command: click.Command | None, name: str, group: click.Context) -> str:
     """As it is printed where lines have room."""
+    assert command is not None
     asked = {"resilient_parsing": True, "terminal_width": COLUMNS}
     with command.make_context(name, ["--help"], parent=group, **asked) as context:
         return command.get_help(context)
