@@ -78,6 +78,7 @@ def test_a_part_of_an_output() -> None:
     assert Part.read("").of(lines) == lines
     assert Part.read("b ... d").of(lines) == ["...", "b 1", "c", "b 2", "..."]
     assert Part.read("b").of(lines) == ["...", "b 1", "...", "b 2", "..."]
+    assert Part.read("b").of(["b 1", "  | because of b", "b 2"]) == ["b 1", "...", "b 2"]
     assert Part.read("a ... c").of(lines) == ["a", "b 1", "..."]
     with pytest.raises(PageError, match="no line of the output has 'e'"):
         Part.read("a ... e").of(lines)

@@ -56,7 +56,15 @@ PARTS = {
         "names",
         "../examples/README",
     ],
-    "Explanation": ["then_and_now", "why", "call_chains", "backtraces", "differences"],
+    "Explanation": [
+        "explanation/dispatcher",
+        "explanation/autograd",
+        "why",
+        "then_and_now",
+        "call_chains",
+        "backtraces",
+        "differences",
+    ],
     "Contributing": ["../CONTRIBUTING", "architecture", "../CHANGELOG"],
 }
 """What stands beside every page; Sphinx warns of a page that is missing here. A new how-to comes after the others."""

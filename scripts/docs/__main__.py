@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from scripts.docs import commands_page, pictures
-from scripts.docs.page_runs import pages, with_outputs
+from scripts.docs.page_runs import PageError, pages, with_outputs
 from scripts.docs.python_pages import FOLDER, python_page, testing_page
 
 READ_OFF = {
@@ -28,7 +28,11 @@ def main(asked: list[str]) -> None:
         pictures.write()
     for path in map(Path, asked) if asked else pages():
         written = path.read_text("utf-8")
-        if (text_now := with_outputs(written)) != written:
+        try:
+            text_now = with_outputs(written)
+        except PageError as error:
+            sys.exit(f"{path}: {error}")
+        if text_now != written:
             path.write_text(text_now, "utf-8")
             print(f"{path}: written")
 

@@ -7,7 +7,8 @@ A page is Markdown as people read it, with five rules:
 - A ``console`` block has commands, each behind ``$ ``, and below each its output, which is written here. Programs and
   traces are in one folder for the whole page, in which the commands are run one after the other.
 - A comment before such a block, ``<!-- show: A ... B -->``, chooses of each output the lines from the first with A to
-  before the next one with B, ``<!-- show: A -->`` all lines with A.
+  before the next one with B, ``<!-- show: A -->`` all lines with A but those
+  of reasons.
 - Indented commands of dispatchviz are run after all that, and have to end well.
 """
 
@@ -56,11 +57,16 @@ class Part(NamedTuple):
     def of(self, lines: list[str]) -> list[str]:
         """With ``...`` for what is left out. Raises PageError if it is not there."""
         first = _first(lines, self.begin, 0)
-        chosen = [k for k, line in enumerate(lines) if self.begin in line]
+        chosen = [k for k, line in enumerate(lines) if self.begin in line and not (self.begin and _is_reason(line))]
         if self.end:
             chosen = list(range(first, _first(lines, self.end, first + 1)))
         around = itertools.pairwise([-1, *chosen, len(lines)])
         return [row for before, at in around for row in (["..."] * (at > before + 1) + lines[at : at + 1])]
+
+
+def _is_reason(line: str) -> bool:
+    """Whether it is a line of a reason, which would be cut off in its midst."""
+    return line.lstrip().startswith("|")
 
 
 def _first(lines: list[str], words: str, at: int) -> int:
