@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from dispatchviz.cli.commands import COMMANDS, commands
+from dispatchviz.cli.commands import commands
+from dispatchviz.cli.overview import COMMANDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
 COLUMNS = 100

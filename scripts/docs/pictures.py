@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.lessons.guide import Guide
@@ -22,7 +21,6 @@ from dispatchviz.tui.home.home_app import HomeApp
 from dispatchviz.tui.home.home_list import QUESTIONS, Home, program_entries
 from dispatchviz.tui.home.home_rows import FIRST
 from dispatchviz.tui.session import Session
-from dispatchviz.tui.terminal.terminal_app import TerminalApp
 from scripts.docs.page_runs import BLOCK, ROOT
 from scripts.tour import without_fonts
 
@@ -68,7 +66,7 @@ def _own() -> Trace:
         return run("mine.py", (), io.StringIO()).trace
 
 
-def _screen(app: TerminalApp[Any], title: str, *keys: str) -> str:
+def _screen(app: StepperApp | HomeApp, title: str, *keys: str) -> str:
     async def drive() -> str:
         async with app.run_test(size=SIZE) as pilot:
             while app.view.prompt is None:
