@@ -14,12 +14,13 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTHONS ?= python3.11 python3.12 python3.13
 BOUNDS_TESTS := tests/core tests/render tests/cli tests/tui tests/test_recording.py tests/test_imports.py
 
-.PHONY: run quick test bounds conformance thorough gpu lint types format generate bench build clean help
+.PHONY: run quick test docs bounds conformance thorough gpu lint types format generate bench build clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
 	@echo "make quick        under a minute: lint, types, import contract, and of each test that is not long two cases"
 	@echo "make test         lint, types, import contract, tests"
+	@echo "make docs         the documentation as a site: build/site/index.html"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
 	@echo "make thorough     test and conformance with two to three times as many random programs and samples"
@@ -41,6 +42,10 @@ test: lint types
 
 bounds: $(VENV)/.installed-dev
 	@PIP_INSTALL="$(PIP_INSTALL)" BIN=$(BIN) scripts/bounds.sh "$(PYTHONS)" $(BOUNDS_TESTS)
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs/site -d build/doctrees . build/site
+	@echo "open build/site/index.html"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -81,7 +86,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) .venv-bounds-* dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TORCH_VENV) .venv-bounds-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " \
