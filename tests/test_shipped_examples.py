@@ -9,7 +9,7 @@ import pytest
 
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program import run
-from dispatchviz.shipped_examples import alternatives, examples, folder, located
+from dispatchviz.shipped_examples import Example, alternatives, examples, folder, located
 
 FORUM = "examples/forum.py"
 
@@ -25,9 +25,16 @@ def test_every_example_says_in_a_line_what_there_is_to_see() -> None:
         assert example.shows.count("`") % 2 == 0
 
 
-def test_the_founding_program_is_the_first() -> None:
-    assert examples()[0].name == "forum"
+def founding() -> Example:
+    return next(example for example in examples() if example.name == "forum")
+
+
+def test_the_lesson_on_the_founding_program_is_the_first_and_the_program_itself_the_first_without() -> None:
+    assert examples()[0].name == "lessons/forum"
+    without = [example for example in examples() if example.group != examples()[0].group]
+    assert without[0] == founding()
     assert "AutogradCUDA" in examples()[0].shows
+    assert "AutogradCUDA" in founding().shows
 
 
 def test_the_name_of_an_example_runs_it_where_there_is_no_such_file(
@@ -35,7 +42,7 @@ def test_the_name_of_an_example_runs_it_where_there_is_no_such_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert located(FORUM) == str(folder() / "forum.py")
-    assert examples()[0].script == FORUM
+    assert founding().script == FORUM
     outcome = run(FORUM, (), io.StringIO())
     assert outcome.status == 0
     assert outcome.trace.header.program == FORUM
@@ -46,7 +53,7 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "examples").mkdir()
     (tmp_path / FORUM).write_text("import torch\ntorch.ones(3)\n")
     assert located(FORUM) == FORUM
-    assert examples()[0].script == str(folder() / "forum.py"), "home must not run the other one"
+    assert founding().script == str(folder() / "forum.py"), "home must not run the other one"
     assert run(FORUM, (), io.StringIO()).trace.header.program == FORUM
     assert "torch.ones(3)" in str(run(FORUM, (), io.StringIO()).trace.header.sources)
 

@@ -4,8 +4,11 @@ pass. What does not is told with the line of the file."""
 from __future__ import annotations
 
 import io
+import sys
 import traceback
-from collections.abc import Iterator
+import warnings
+from collections.abc import Generator, Iterator
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,16 +44,21 @@ def checked(path: Path) -> tuple[list[str], bool]:
 
 
 def run_lesson(lesson: Lesson) -> Outcome:
-    """Runs the program of a lesson and records it; nothing is printed."""
-    return run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program)
+    """Runs the program of a lesson and records it; nothing is printed, and warnings are those of a new process."""
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.resetwarnings()
+        warnings.simplefilter("default")
+        return run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program)
 
 
 def problems(lesson: Lesson) -> Iterator[Problem]:
     """Everything that does not hold, in the order of the file as far as there is one."""
     outcome = run_lesson(lesson)
     yield from _end(lesson, outcome)
+    yield from _name(lesson)
+    latest = -1
     for passage in lesson.stops:
-        yield from _stop(outcome.trace, passage)
+        latest = yield from _stop(outcome.trace, passage, latest)
     if not lesson.stops:
         yield Problem(1, "there is no stop: a line such as # stop: z's Node")
     yield from _assertions(lesson, outcome.trace)
@@ -67,14 +75,31 @@ def _ended(outcome: Outcome, name: str) -> str:
     return f"raises {name}: {outcome.error}" if name else "ends well"
 
 
-def _stop(trace: Trace, passage: Passage) -> Iterator[Problem]:
+def _name(lesson: Lesson) -> Iterator[Problem]:
+    """A file that is called as a module of Python hides that from all programs in its folder."""
+    if lesson.name in sys.stdlib_module_names:
+        yield Problem(
+            1, f"Python has a module {lesson.name}, which no program beside this file could import: rename it"
+        )
+
+
+def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, None, int]:
+    """What is wrong with a place; returns the latest step of the places up to it.
+
+    A question whose answer lies before a place that was read earlier would be asked on the way there.
+    """
     try:
         step = step_named(trace, passage.stop)
     except UnknownStopError as error:
         yield Problem(passage.line, str(error))
-        return
+        return latest
     if passage.asks and prediction_at(trace, step) is None:
         yield Problem(passage.line, f"step {step} answers no question: use # stop: {passage.stop}")
+    elif passage.asks and step <= latest:
+        yield Problem(
+            passage.line, f"step {step} answers it, but a place before leads to step {latest}: ask it earlier"
+        )
+    return max(latest, step)
 
 
 def _assertions(lesson: Lesson, trace: Trace) -> Iterator[Problem]:

@@ -160,6 +160,20 @@ def test_what_does_not_hold_is_told_with_its_line(
     assert line in source.split("\n")[found[0].line - 1]
 
 
+def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
+    source = NEW.replace("# stop: y's Node", "# predict: cell of mul at AutogradCPU").replace(
+        "# predict: call mul", "# stop: kernel wrapper_CPU_mul_Tensor"
+    )
+    [problem] = problems(_written(source, tmp_path))
+    assert "a place before leads to step" in problem.text
+
+
+def test_a_lesson_is_not_called_as_a_module_of_python(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.py"
+    path.write_text(NEW, "utf-8")
+    assert "Python has a module numbers" in checked(path)[0][0]
+
+
 def test_the_lesson_of_the_documentation_holds(tmp_path: Path) -> None:
     [source] = re.findall(r"```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
     path = tmp_path / "retain_graph.py"
