@@ -12,14 +12,17 @@ import click
 from dispatchviz.cli.fast_commands import click_command, command_module, read
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.render.console import WIDEST, Console
+from dispatchviz.tui.reader_rights import NAMES_A_FILE, has_files
 
-NOT_HERE = {"as_json": "--json", "plain": "--plain"}
+NOT_HERE = {"as_json": "--json", "plain": "--plain", "output": "-o"}
 """Options that only mean something on a command line."""
 
 
 def look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
     """What a command prints for what is typed behind its name. Raises DispatchvizError as the command would."""
     values = _values(command, _words(typed))
+    if not has_files():
+        _check_no_files(command, values)
     for parameter, option in NOT_HERE.items():
         if values.pop(parameter, False):
             raise DispatchvizError(f"{option} is for the command line: dispatchviz {command} {typed}")
@@ -29,6 +32,13 @@ def look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
     for _ in lines(Console(WIDEST, colours=False)):  # errors come now, not when it is painted
         pass
     return lines
+
+
+def _check_no_files(command: str, values: dict[str, Any]) -> None:
+    """DispatchvizError if an option names a file, which the reader may not."""
+    for option in command_module(command).OPTIONS:
+        if option.metavar == NAMES_A_FILE and values.get(option.parameter) is not None:
+            raise DispatchvizError(f"{option.name} names a file, and no files can be named here")
 
 
 def _words(typed: str) -> list[str]:

@@ -17,6 +17,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dispatchviz.tui.reader_rights import permits
+
 FOOTER_KEYS = 7
 """A footer with more keys than this is not read."""
 
@@ -287,9 +289,10 @@ def in_force() -> Keymap:
 
 
 def entries(leaving: Leaving = QUITS) -> tuple[Key, ...]:
-    """The table in force, of a stepper that leads there when it is closed."""
+    """The table in force, of a stepper that leads there when it is closed, as far as its reader may use it."""
     told = {QUIT: {"help": leaving.help, "footer": leaving.footer}}
-    return tuple(replace(entry, **told.get(entry.action, {})) for entry in in_force().entries)
+    allowed = (entry for entry in in_force().entries if permits(entry.action))
+    return tuple(replace(entry, **told.get(entry.action, {})) for entry in allowed)
 
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))

@@ -11,6 +11,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from dispatchviz.tui.keymap import Key, in_force
+from dispatchviz.tui.reader_rights import permits
 
 HOME_KEYMAP = (
     Key("open", ("enter", "right", "s"), "Open", "run this program, open this trace, ask this", "open"),
@@ -50,8 +51,8 @@ CHANGES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def home_keys() -> tuple[Key, ...]:
-    """The table as the keymap in force has it."""
-    return _keys_of(in_force().name)
+    """The table as the keymap in force has it, as far as the reader may use it."""
+    return tuple(key for key in _keys_of(in_force().name) if permits(key.action))
 
 
 @lru_cache

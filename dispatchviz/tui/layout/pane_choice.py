@@ -9,6 +9,7 @@ from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.pane_layout import STEPS
+from dispatchviz.tui.reader_rights import permits
 from dispatchviz.tui.text.styled_line import Line, line
 
 Kept = Mapping[str, tuple[int, ...]]
@@ -61,8 +62,8 @@ def pin_note(before: PaneChoice, now: PaneChoice) -> Line | None:
     if now.pinned == before.pinned:
         return None
     free = key_of(f"pane({STEPS})").first
-    keep = key_of("keep_panes").first
-    stays = f" This pane stays; {free}: panes follow the step again, {keep}: kept for such steps"
+    keep = f", {key_of('keep_panes').first}: kept for such steps" if permits("keep_panes") else ""
+    stays = f" This pane stays; {free}: panes follow the step again{keep}"
     return line((stays if now.pinned else " Panes follow the step", "hint"))
 
 
