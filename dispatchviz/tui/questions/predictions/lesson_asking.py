@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.lessons.answers import LessonAnswers
 from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.questions.predictions.guesses import question_at
 
@@ -14,9 +15,11 @@ from dispatchviz.tui.questions.predictions.guesses import question_at
 class LessonAsking(Asking):
     """Asks at the steps of a lesson alone, until the reader wants to be asked everywhere."""
 
-    def __init__(self, steps: Iterable[int]) -> None:
+    def __init__(self, steps: Iterable[int], answers: LessonAnswers | None = None) -> None:
+        """``answers``: where they are kept; None: they last as long as the stepper."""
         super().__init__()
         self._steps = sorted(steps)
+        self._answers = answers
         self._everywhere = False
         self.on = bool(self._steps)
 
@@ -30,6 +33,10 @@ class LessonAsking(Asking):
 
     def on_the_way(self, trace: Trace, at: int, to: int) -> Prediction | None:
         return super().on_the_way(trace, at, to) if self._everywhere else self._next(trace, at, to)
+
+    def answer(self, asked: Prediction, choice: Choice | None) -> str:
+        problem = super().answer(asked, choice)
+        return problem if self._answers is None else self._answers.add(asked, choice) or problem
 
     def _next(self, trace: Trace, at: int, to: int) -> Prediction | None:
         """The first open question behind a step, up to another."""
