@@ -26,7 +26,10 @@ class Lessons(click.Group):
 
 
 @click.group(
-    "lesson", cls=Lessons, invoke_without_command=True, subcommand_metavar="[NAME | new FILE | check [FILE]... | results FILE...]"
+    "lesson",
+    cls=Lessons,
+    invoke_without_command=True,
+    subcommand_metavar="[NAME | new FILE | check [FILE]... | results FILE...]",
 )
 @FOLDER
 @click.pass_context
@@ -58,7 +61,9 @@ def command(context: click.Context, folder: Path | None) -> None:
 @click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
 @click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
 @click.option("-o", "--output", metavar="FILE.md", type=click.Path(path_type=Path), help="Write a hand-out.")
-@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results.")
+@click.option(
+    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results."
+)
 @click.pass_context
 def show(
     context: click.Context, name: str, plain: bool, present: bool, output: Path | None, answers: Path | None

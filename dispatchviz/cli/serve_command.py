@@ -33,7 +33,9 @@ MARKS_OF_A_LESSON = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
 @click.command("serve")
 @click.argument("offered", nargs=-1, metavar="[LESSON or SCRIPT or TRACE]...")
 @click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Lessons of your own, by name.")
-@click.option("--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep what is answered in lessons there.")
+@click.option(
+    "--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep what is answered in lessons there."
+)
 @click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Where it listens; by default this machine alone.")
 @click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Default: 8000; 0: a free one.")
 @click.option("--list", "only_list", is_flag=True, help="Say what would be offered; serve nothing.")
@@ -145,7 +147,8 @@ def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: P
         yield f"Answers are kept in {answers}: dispatchviz lesson results {answers}"
     name = socket.gethostname() if host in EVERYWHERE else host
     yield f"http://{f'[{name}]' if ':' in name else name}:{port}/{token}/"
-    yield f"Who has this address sees what is offered{'' if host == LOOPBACK else ', on the whole network'}. Ctrl+C ends it."
+    where = "on this machine" if host == LOOPBACK else f"wherever {name} is reached"
+    yield f"Who has this address sees what is offered, {where}. Ctrl+C ends it."
 
 
 class _AnswerFiles:

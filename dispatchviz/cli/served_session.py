@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import sys
 import tempfile
 import termios
@@ -68,6 +69,7 @@ def _take_terminal() -> None:
 
 def _restrict(offer: Offer) -> None:
     give_up_files()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Ctrl+\ ends a program that runs, and leaves nothing
     sys.dont_write_bytecode = True
     folders = [tempfile.gettempdir(), *([os.path.dirname(os.path.abspath(offer.answers))] if offer.answers else [])]
     sys.addaudithook(partial(refuse, tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)))
@@ -79,7 +81,7 @@ def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) ->
         path, _, flags = arguments
         if isinstance(flags, int) and flags & WRITES and isinstance(path, str | bytes | os.PathLike):
             file = os.path.realpath(os.fsdecode(path))
-            if not file.startswith((*folders, DEVICES)):
+            if not os.path.join(file, "").startswith((*folders, DEVICES)):  # a file without a name opens its folder
                 raise PermissionError(f"a served session writes no files: {file}")
     elif event in BEGINS:
         raise PermissionError("a served session begins no other program")

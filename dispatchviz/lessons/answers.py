@@ -1,7 +1,8 @@
 """What learners answered in lessons, kept in files: one a learner, as small as it can be.
 
     {"format": "dispatchviz answers", "answers": [
-      {"lesson": "forum", "stop": "call add", "question": "Which key wins ...?", "choice": "CUDA", "right": "AutogradCUDA"}
+      {"lesson": "forum", "stop": "call add", "question": "Which key wins ...?",
+       "choice": "CUDA", "right": "AutogradCUDA"}
     ]}
 
 The first answer counts: who takes a lesson again changes nothing of what is kept. A question that was passed over has

@@ -18,6 +18,9 @@ import termios
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 
+from dispatchviz.terminal_output import complain
+from dispatchviz.tui.terminal.ending import FAILED
+
 LARGEST = 1000
 """Columns and rows of a terminal at most."""
 
@@ -33,6 +36,9 @@ FOLDERS = ("XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR")
 NOT_PASSED_ON = ("DISPLAY", "WAYLAND_DISPLAY", "PAGER", "LESS", "NO_COLOR", "COLUMNS", "LINES")
 """Variables about the terminal and the screen of who serves."""
 
+OF_A_SESSION = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONBREAKPOINT": "0"}
+"""What the browser's terminal is; and a ``breakpoint()`` that was left in a program opens no Python for its readers."""
+
 
 class TerminalProcess:
     """The process of one session; everything that it writes goes with it."""
@@ -42,7 +48,9 @@ class TerminalProcess:
         self._ended = False
 
     @classmethod
-    async def begin(cls, command: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]) -> TerminalProcess:
+    async def begin(
+        cls, command: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]
+    ) -> TerminalProcess:
         """Begins it. OSError if that cannot be done."""
         folder = tempfile.mkdtemp(prefix="dispatchviz-session-")
         screen, terminal = pty.openpty()
@@ -109,8 +117,10 @@ class TerminalProcess:
             self._signal(signal.SIGKILL)
             asyncio.get_running_loop().remove_reader(self._screen)
             os.close(self._screen)
+        if await self.process.wait() == FAILED:
+            complain(f"a session failed, its report is in {self.folder}")
+        else:
             shutil.rmtree(self.folder, ignore_errors=True)
-        await self.process.wait()
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -128,7 +138,7 @@ class TerminalProcess:
 
 def _environment(given: Mapping[str, str], folder: str) -> dict[str, str]:
     kept = {name: value for name, value in given.items() if name not in NOT_PASSED_ON}
-    return kept | dict.fromkeys(FOLDERS, folder) | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    return kept | dict.fromkeys(FOLDERS, folder) | OF_A_SESSION
 
 
 def _resize(screen: int, width: int, height: int) -> None:

@@ -129,7 +129,7 @@ def footer(width: int) -> Line:
 FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
 """The remark at the beginning."""
 
-INTRODUCTION = f"""\
+INTRODUCTION = """\
 Every row is a program, a trace or a question. Enter runs, opens or asks it. A program runs in this terminal, on \
 dispatchviz's model of PyTorch 2.13; when it has ended, the stepper opens on what was recorded. q in the stepper comes \
 back here, q here quits. A click chooses a row, a click on the chosen row is Enter.
