@@ -24,17 +24,31 @@ from dispatchviz.tui.terminal.keymaps import use_from_environment
 def run_home() -> int:
     """Opens the home screen until its reader quits. Raises EndedBySignal if a signal ends it."""
     with collector_waits():
-        from dispatchviz.tui.home.home_app import show
+        import dispatchviz.tui.home.home_app  # noqa: F401
 
     home = Home(program_entries(examples()), _traces(), QUESTIONS).goto(0).noted(FIRST)
     if wrong := use_from_environment():
         home = home.noted(wrong, "warning")
+    return keep_open(home, _traces, _traces_with_facts, _shown)
+
+
+Traces = Callable[[], tuple[Entry, ...]]
+"""The rows of traces that there are at the moment."""
+
+Shown = Callable[[Chosen], tuple[str, str]]
+"""Shows what was chosen until its reader has seen it; gives a remark and its role."""
+
+
+def keep_open(home: Home, traces: Traces, with_facts: Traces, shown: Shown) -> int:
+    """The home screen, what is chosen there, and the home screen again. Raises EndedBySignal if a signal ends it."""
+    from dispatchviz.tui.home.home_app import show
+
     while True:
-        home, chosen = show(home, _look_up, _traces_with_facts)
+        home, chosen = show(home, _look_up, with_facts)
         if chosen is None:
             return 0
-        text, role = _carried_out(chosen)
-        home = _back_from(chosen, replace(home, traces=_traces())).noted(text, role)
+        text, role = _carried_out(chosen, shown)
+        home = _back_from(chosen, replace(home, traces=traces())).noted(text, role)
 
 
 def _look_up(command: str, typed: str) -> Callable[[Console], Iterable[str]]:
@@ -58,7 +72,7 @@ def _back_from(chosen: Chosen, home: Home) -> Home:
     return home.goto(left) if ran and left is not None else home
 
 
-def _carried_out(chosen: Chosen) -> tuple[str, str]:
+def _carried_out(chosen: Chosen, shown: Shown) -> tuple[str, str]:
     """Shows it, until the stepper is closed; returns a remark and its role.
 
     Nothing that a program does ends the home screen, but an end of the process. Raises EndedBySignal if a signal asks
@@ -66,7 +80,7 @@ def _carried_out(chosen: Chosen) -> tuple[str, str]:
     """
     environment = dict(os.environ)
     try:
-        return _shown(chosen)
+        return shown(chosen)
     except KeyboardInterrupt:
         return f"{chosen.source}: interrupted", "hint"
     except EndedBySignal as end:

@@ -26,7 +26,10 @@ class Lessons(click.Group):
 
 
 @click.group(
-    "lesson", cls=Lessons, invoke_without_command=True, subcommand_metavar="[NAME | new FILE | check [FILE]...]"
+    "lesson",
+    cls=Lessons,
+    invoke_without_command=True,
+    subcommand_metavar="[NAME | new FILE | check [FILE]... | results FILE...]",
 )
 @FOLDER
 @click.pass_context
@@ -36,6 +39,7 @@ def command(context: click.Context, folder: Path | None) -> None:
     \b
     new FILE         writes the beginning of a lesson of your own
     check [FILE]...  runs lessons and tells what does not hold; without FILE all of them
+    results FILE...  sums up what learners answered: a file each, or folders with such files
 
     \b
     Examples:
@@ -57,13 +61,18 @@ def command(context: click.Context, folder: Path | None) -> None:
 @click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
 @click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
 @click.option("-o", "--output", metavar="FILE.md", type=click.Path(path_type=Path), help="Write a hand-out.")
+@click.option(
+    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results."
+)
 @click.pass_context
-def show(context: click.Context, name: str, plain: bool, present: bool, output: Path | None) -> int:
+def show(
+    context: click.Context, name: str, plain: bool, present: bool, output: Path | None, answers: Path | None
+) -> int:
     """Open a lesson; without a terminal its text is printed."""
     from dispatchviz.cli.lesson_show import show_lesson
     from dispatchviz.lessons.catalog import lesson_named
 
-    return show_lesson(lesson_named(name, context.obj), plain, present, output)
+    return show_lesson(lesson_named(name, context.obj), plain, present, output, answers=answers)
 
 
 @command.command("new")
@@ -95,3 +104,15 @@ def check(context: click.Context, files: tuple[Path, ...]) -> int:
         print_lines(lines)
         holds &= fine
     return 0 if holds else 1
+
+
+@command.command("results")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+def results(files: tuple[Path, ...]) -> int:
+    """Sum up the answers of learners, a file each; of a folder all its .json files."""
+    from dispatchviz.cli.lesson_results import result_lines
+    from dispatchviz.render.console import terminal
+
+    console = terminal()
+    console.print(result_lines(files, console))
+    return 0

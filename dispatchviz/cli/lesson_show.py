@@ -7,6 +7,7 @@ from pathlib import Path
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.cli.lesson_texts import hand_out
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
@@ -15,14 +16,27 @@ from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.terminal.support import can_run
 
 
-def show_lesson(lesson: Lesson, plain: bool, present: bool, output: Path | None, leaving: Leaving = QUITS) -> int:
-    """Shows a lesson; returns the exit status. DispatchvizError if its program does not end as it should."""
+def show_lesson(
+    lesson: Lesson,
+    plain: bool,
+    present: bool,
+    output: Path | None,
+    leaving: Leaving = QUITS,
+    answers: Path | None = None,
+    after: str | None = None,
+) -> int:
+    """Shows a lesson; returns the exit status. ``answers`` is the file that keeps them, ``after`` the lesson that comes
+    next, without it the one that does where the lesson is from.
+
+    DispatchvizError if its program does not end as it should, or the file has something else.
+    """
+    kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
     if ended != lesson.raises:
         found = outcome.error_message or "it raised nothing"
         raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
-    guide = Guide(lesson, outcome.trace, lesson_after(lesson))
+    guide = Guide(lesson, outcome.trace, lesson_after(lesson) if after is None else after, kept)
     if output is not None:
         output.write_text("\n".join([*hand_out(guide, outcome.trace), ""]), "utf-8")
         print_lines([f"{output} written"])

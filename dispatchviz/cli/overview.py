@@ -10,6 +10,7 @@ COMMANDS = {
     "trace": "Run SCRIPT on the model and print the log.",
     "open": "Open the stepper on a saved trace.",
     "lesson": "Guided lessons: see what happens, guess first; new makes one, check runs them.",
+    "serve": "Screens for the browsers of a room: lessons, programs, traces that you name.",
     "diff": "Compare two runs: where they part first, and why.",
     "export": "Write a picture or a trace file, by its suffix.",
     "table": "The dispatch table of an operator.",

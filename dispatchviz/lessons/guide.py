@@ -5,10 +5,11 @@ A passage without a stop of its own is read where the one before it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.lessons.answers import KeptAnswers, LessonAnswers
 from dispatchviz.lessons.lesson_file import Lesson, Passage
 from dispatchviz.lessons.stops import step_named
 
@@ -29,12 +30,14 @@ class Place:
 class Guide:
     """The places of a lesson in the order of its file, and the one that the reader is at."""
 
-    def __init__(self, lesson: Lesson, trace: Trace, after: str = "") -> None:
-        """``after`` is the lesson that comes next, if one does. UnknownStopError for a stop that is not there."""
+    def __init__(self, lesson: Lesson, trace: Trace, after: str = "", kept: KeptAnswers | None = None) -> None:
+        """``after`` is the lesson that comes next, if one does, ``kept`` where answers are kept, if they are.
+        UnknownStopError for a stop that is not there."""
         self.lesson = lesson
         self.after = after
         self.places = tuple(_places(lesson, trace))
         self.at = 0
+        self.answers = None if kept is None else LessonAnswers(kept, lesson.name, self.asked)
 
     @property
     def place(self) -> Place:
@@ -47,9 +50,9 @@ class Guide:
         return not self.place.passage.stop
 
     @property
-    def asked(self) -> frozenset[int]:
-        """The steps that are asked for before they are shown."""
-        return frozenset(place.step for place in self.places if place.asks)
+    def asked(self) -> Mapping[int, str]:
+        """The steps that are asked for before they are shown, and how the lesson names them."""
+        return {place.step: place.passage.stop for place in self.places if place.asks}
 
     def moved(self, forward: bool) -> Place | None:
         """Goes on to the next place, or back to the one before; None if there is none."""

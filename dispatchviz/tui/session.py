@@ -77,7 +77,7 @@ class Session:
         self.run_arguments = [trace.header.program] if run_arguments is None else run_arguments
         """What runs the program again, after ``dispatchviz run``; empty if nothing does. Without it, its file alone."""
         self.marks = Marks(trace, "" if followed else file)  # a file that is recorded will have another name
-        self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked)
+        self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
         self.focused_pane = STEPS

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
 from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
+from dispatchviz.tui.reader_rights import has_files
 from dispatchviz.tui.text import key_rows
 from dispatchviz.tui.text.line_fitting import paragraphs, wrap
 from dispatchviz.tui.text.styled_line import Line, Span, line
@@ -83,7 +84,7 @@ def list_places(home: Home) -> list[int | Line]:
 
 def _titles(home: Home, group: str) -> list[Line]:
     """The title of a group; before the last one, what will be where no trace is kept yet."""
-    if group != LOOK_UP or home.traces or home.filter:
+    if group != LOOK_UP or home.traces or home.filter or not has_files():
         return [_title(group)]
     return [_title(TRACES), line(("   none yet: what runs from here is kept here", "dim")), _title(LOOK_UP)]
 
@@ -128,18 +129,20 @@ def footer(width: int) -> Line:
 FIRST = "Enter runs a program and opens the stepper on it; q comes back here"
 """The remark at the beginning."""
 
-INTRODUCTION = f"""\
+INTRODUCTION = """\
 Every row is a program, a trace or a question. Enter runs, opens or asks it. A program runs in this terminal, on \
 dispatchviz's model of PyTorch 2.13; when it has ended, the stepper opens on what was recorded. q in the stepper comes \
 back here, q here quits. A click chooses a row, a click on the chosen row is Enter.
-What runs from here is kept under {TRACES}, the last run of each program.
 """
+
+KEPT = f"What runs from here is kept under {TRACES}, the last run of each program."
 
 
 def help_rows() -> list[Line]:
     """The text of the help."""
     return [
         *map(line, INTRODUCTION.splitlines()),
+        *([line(KEPT)] if has_files() else []),
         *(row for group in HOME_GROUPS for row in key_rows.group_rows(home_keys(), group)),
         line(),
         line(("Esc or q closes this help.", "dim")),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.lessons.answers import LessonAnswers
 from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.questions.predictions.guesses import question_at
 
@@ -14,9 +15,11 @@ from dispatchviz.tui.questions.predictions.guesses import question_at
 class LessonAsking(Asking):
     """Asks at the steps of a lesson alone, until the reader wants to be asked everywhere."""
 
-    def __init__(self, steps: Iterable[int]) -> None:
+    def __init__(self, steps: Iterable[int], answers: LessonAnswers | None = None) -> None:
+        """``answers``: where they are kept; None: they last as long as the stepper."""
         super().__init__()
         self._steps = sorted(steps)
+        self._answers = answers
         self._everywhere = False
         self._passed_by: set[int] = set()
         """Steps of questions that were not answered."""
@@ -36,7 +39,8 @@ class LessonAsking(Asking):
     def answer(self, asked: Prediction, choice: Choice | None) -> str:
         if choice is None:
             self._passed_by.add(asked.reveals)
-        return super().answer(asked, choice)
+        problem = super().answer(asked, choice)
+        return problem if self._answers is None else self._answers.add(asked, choice) or problem
 
     def _is_open(self, asked: Prediction) -> bool:
         """A lesson asks what it asks, whatever else was understood."""

@@ -1,0 +1,132 @@
+"""The answers of many learners as a table and bars: of each question what was chosen, of each learner how many are
+right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dispatchviz.explain.sentences.english import counted, shortened
+from dispatchviz.lessons.answers import Answer, AnswersError, read_answers
+from dispatchviz.render.console import Console
+
+SKIPPED = "passed over"
+"""Instead of a choice."""
+
+BAR, REST = "█", "░"
+
+WIDEST_BAR = 30
+"""Cells of the bar for all learners."""
+
+WIDEST_TEXT = 44
+"""Cells of a choice or of a learner's name."""
+
+Learners = Mapping[str, Sequence[Answer]]
+"""By the name of the file."""
+
+
+def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
+    """The summary. AnswersError, before any line, for a file that is none of answers."""
+    learners = {_plain(name): read_answers(path) for name, path in _named(paths)}
+    answers = [answer for each in learners.values() for answer in each]
+    yield _headline(learners, answers)
+    for lesson in dict.fromkeys(answer.lesson for answer in answers):
+        yield ""
+        yield console.heading(_plain(lesson))
+        for question in _questions(answer for answer in answers if answer.lesson == lesson):
+            yield from _question(question, console)
+    yield ""
+    yield console.heading("Learners")
+    yield from _learners(learners, console)
+
+
+def _named(paths: Iterable[Path]) -> list[tuple[str, Path]]:
+    """Every file with the name of its learner: its own, with its folder where two are called the same."""
+    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    counts = Counter(file.stem for file in files)
+    return [(file.stem if counts[file.stem] == 1 else str(file.with_suffix("")), file) for file in files]
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.json"))
+    if not found:
+        raise AnswersError(f"there are no answers in {path}: it has no file that ends in .json")
+    return found
+
+
+def _headline(learners: Learners, answers: Sequence[Answer]) -> str:
+    questions = len(set(map(_identity, answers)))
+    right = sum(answer.is_right for answer in answers)
+    return (
+        f"{counted(len(learners), 'learner')}, {counted(questions, 'question')}, "
+        f"{right} of {counted(len(answers), 'answer')} right"
+    )
+
+
+def _identity(answer: Answer) -> tuple[str, ...]:
+    """What makes two learners' answers ones to the same question; a lesson may have changed between them."""
+    return answer.lesson, answer.stop, answer.question, answer.right
+
+
+def _questions(answers: Iterable[Answer]) -> list[list[Answer]]:
+    """The answers of each question."""
+    found: dict[tuple[str, ...], list[Answer]] = {}
+    for answer in answers:
+        found.setdefault(_identity(answer), []).append(answer)
+    return list(found.values())
+
+
+def _question(answers: Sequence[Answer], console: Console) -> Iterator[str]:
+    """The question; the right choice first, then the wrong ones, those of most learners first."""
+    first = answers[0]
+    yield ""
+    yield from console.wrapped(f"{_plain(first.question)} ({_plain(first.stop)})", 2)
+    counts = Counter(answer.choice for answer in answers)
+    right = counts.pop(first.right, 0)
+    rows = [("✓", first.right, right), *((*_sign(choice), count) for choice, count in counts.most_common())]
+    width = max(len(_text(text)) for _, text, _ in rows)
+    for sign, text, count in rows:
+        colour = "green" if sign == "✓" else "red" if sign == "✗" else "dim"
+        bar = _bar(count, len(answers), _room(console, width))
+        yield f"    {console.styled(sign, colour)} {_text(text):<{width}}  {console.styled(bar, colour)} {count}"
+
+
+def _sign(choice: str | None) -> tuple[str, str]:
+    return ("-", SKIPPED) if choice is None else ("✗", choice)
+
+
+def _learners(learners: Learners, console: Console) -> Iterator[str]:
+    width = max(len(_text(name)) for name in learners)
+    score = max(len(_score(answers)) for answers in learners.values())
+    for name, answers in learners.items():
+        room = min(_room(console, width + score), max(len(answers), 1))
+        right = sum(answer.is_right for answer in answers)
+        done = _bar(right, max(len(answers), 1), room)
+        bar = console.styled(done, "green") + console.styled(REST * (room - len(done)), "dim")
+        yield f"  {_text(name):<{width}}  {_score(answers):>{score}}  {bar if answers else ''}".rstrip()
+
+
+def _score(answers: Sequence[Answer]) -> str:
+    return f"{sum(answer.is_right for answer in answers)} of {len(answers)}"
+
+
+def _room(console: Console, beside: int) -> int:
+    """Cells for a bar."""
+    return max(min(WIDEST_BAR, console.width - beside - 14), 5)
+
+
+def _bar(count: int, total: int, room: int) -> str:
+    """A share of all; whatever is not nothing is seen."""
+    return BAR * max(round(room * count / total), count > 0)
+
+
+def _text(text: str) -> str:
+    return shortened(_plain(text), WIDEST_TEXT)
+
+
+def _plain(text: str) -> str:
+    """In one line: a file may hold anything."""
+    return " ".join(text.split())

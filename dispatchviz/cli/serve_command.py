@@ -1,0 +1,173 @@
+"""``dispatchviz serve [LESSON or SCRIPT or TRACE]...``."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dispatchviz.errors import DispatchvizError
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.lesson_file import Lesson
+    from dispatchviz.serving.offer import Offered
+
+LOOPBACK = "127.0.0.1"
+
+EVERYWHERE = ("0.0.0.0", "::")
+"""Addresses of all networks of a machine."""
+
+SESSION = "dispatchviz.cli.served_session"
+"""The module that the process of a session runs."""
+
+MARKS_OF_A_LESSON = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
+
+
+@click.command("serve")
+@click.argument("offered", nargs=-1, metavar="[LESSON or SCRIPT or TRACE]...")
+@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Lessons of your own, by name.")
+@click.option(
+    "--answers", type=click.Path(path_type=Path), metavar="DIR", help="Keep what is answered in lessons there."
+)
+@click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Where it listens; by default this machine alone.")
+@click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Default: 8000; 0: a free one.")
+@click.option("--list", "only_list", is_flag=True, help="Say what would be offered; serve nothing.")
+def command(
+    offered: tuple[str, ...], folder: Path | None, answers: Path | None, host: str, port: int, only_list: bool
+) -> int:
+    """Serve screens to the browsers of a room: each gets the home screen with what is named here, by default the
+    lessons. Ctrl+C ends it, and all that runs in it.
+
+    It listens on this machine alone, unless --host says otherwise (--host 0.0.0.0: everywhere). Whoever has the address
+    that is printed, with its token, can open what is offered, and no other file. Needs textual-serve.
+
+    \b
+    Examples:
+      dispatchviz serve --list
+      dispatchviz serve --list forum examples/no_grad.py
+    """
+    from dispatchviz.terminal_output import print_lines
+
+    files = tuple(offer_of(offered, folder))
+    if only_list:
+        print_lines(f"{each.kind:<6}  {each.name}  {each.path}" for each in files)
+        return 0
+    _check()
+    return _serve(files, answers, host, port)
+
+
+def offer_of(words: Sequence[str], folder: Path | None) -> Iterator[Offered]:
+    """What is offered, each file once. DispatchvizError for what is no lesson, no script and no trace."""
+    from dispatchviz.lessons.catalog import all_lessons
+
+    named = words or [str(path) for path in all_lessons(folder)]
+    yield from {each.path: each for each in (_offered(word, folder) for word in named)}.values()
+
+
+def _offered(word: str, folder: Path | None) -> Offered:
+    from dispatchviz.cli.input_source import trace_in
+    from dispatchviz.lessons.catalog import lesson_named
+    from dispatchviz.serving.offer import Kind, Offered
+    from dispatchviz.shipped_examples import located
+
+    path = Path(located(word))
+    if word.isdecimal() or not (path.is_file() or path.suffix or "/" in word):
+        lesson = lesson_named(word, folder)
+        return _lesson(lesson)
+    if not path.is_file():
+        raise DispatchvizError(f"there is no file {word}")
+    if path.suffix == ".py":
+        return _program(path)
+    trace = trace_in(str(path))
+    if trace is None:
+        raise DispatchvizError(f"{word} is no lesson, no .py file and no trace: nothing else can be offered")
+    return Offered(Kind.TRACE, str(path), path.name.partition(".")[0], f"{len(trace)} steps · {trace.header.program}")
+
+
+def _program(path: Path) -> Offered:
+    """A lesson or, where nothing of a lesson is in it, a script. LessonError for a lesson that cannot be read."""
+    from dispatchviz.lessons.lesson_file import read_lesson
+    from dispatchviz.serving.offer import Kind, Offered
+
+    if not MARKS_OF_A_LESSON.search(path.read_text("utf-8", "replace")):
+        return Offered(Kind.SCRIPT, str(path), path.stem)
+    return _lesson(read_lesson(path))
+
+
+def _lesson(lesson: Lesson) -> Offered:
+    """One that ships is called as people call it, not by where the package is installed."""
+    from dispatchviz.serving.offer import Kind, Offered
+    from dispatchviz.shipped_examples import examples
+
+    script = next((each.script for each in examples() if each.path == lesson.path), str(lesson.path))
+    return Offered(Kind.LESSON, script, lesson.name, lesson.title)
+
+
+def _check() -> None:
+    """DispatchvizError where it cannot serve."""
+    if sys.platform == "win32":
+        raise DispatchvizError("serve needs terminals of their own for its sessions, which Windows lacks: use WSL")
+    if find_spec("textual_serve") is None:
+        raise DispatchvizError("serve needs textual-serve, which is not installed: pip install 'dispatchviz[serve]'")
+
+
+def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: int) -> int:
+    import asyncio
+
+    from dispatchviz.python_process import running
+    from dispatchviz.serving.offer import Offer
+    from dispatchviz.serving.server import RoomServer
+    from dispatchviz.terminal_output import print_lines
+
+    kept = _AnswerFiles(answers) if answers is not None else None
+
+    def session(number: int) -> list[str]:
+        return running(SESSION, [Offer(files, str(kept.next()) if kept else "").encoded()])
+
+    server = RoomServer(session)
+
+    def told(bound: int) -> None:
+        print_lines(_told(files, host, bound, server.token, answers))
+
+    asyncio.run(server.serve(host, port, told))
+    return 0
+
+
+def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: Path | None) -> Iterator[str]:
+    """What who serves must know."""
+    yield f"Offered: {', '.join(each.name for each in files)}"
+    if answers is not None:
+        yield f"Answers are kept in {answers}: dispatchviz lesson results {answers}"
+    name = socket.gethostname() if host in EVERYWHERE else host
+    yield f"http://{f'[{name}]' if ':' in name else name}:{port}/{token}/"
+    where = "on this machine" if host == LOOPBACK else f"wherever {name} is reached"
+    yield f"Who has this address sees what is offered, {where}. Ctrl+C ends it."
+
+
+class _AnswerFiles:
+    """Names for the files of learners, each given once and never one that is there."""
+
+    def __init__(self, folder: Path) -> None:
+        """DispatchvizError if nothing can be written there."""
+        self._folder, self._number = folder.absolute(), 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DispatchvizError(f"cannot keep answers in {folder}: {error.strerror or error}") from None
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise DispatchvizError(f"cannot keep answers in {folder}: it cannot be written to")
+
+    def next(self) -> Path:
+        """That of the next learner."""
+        while True:
+            self._number += 1
+            file = self._folder / f"learner-{self._number:02}.json"
+            if not file.exists():
+                return file

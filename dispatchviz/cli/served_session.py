@@ -1,0 +1,162 @@
+"""The process of a session that ``dispatchviz serve`` begins for a browser: the home screen of what a teacher offers.
+
+Two things keep a reader to that. ``tui/reader_rights.py`` takes away every key that would lead to other files. Behind
+it stands the process itself: it writes in its own folder and the file of answers, and begins no other program, whatever
+asks for that. ``PermissionError`` is what a program gets that tries.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import sys
+import tempfile
+import termios
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from dispatchviz.cli.end_by_signal import die
+from dispatchviz.cli.home import keep_open
+from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.serving.offer import Kind, Offer, Offered
+from dispatchviz.terminal_output import complain
+from dispatchviz.tui.home.home_list import PROGRAM, QUESTIONS, TRACE, Entry, Home
+from dispatchviz.tui.home.home_replies import Chosen
+from dispatchviz.tui.keymap import GOES_HOME
+from dispatchviz.tui.reader_rights import give_up_files, permits
+
+GROUPS = {Kind.LESSON: "Lessons", Kind.SCRIPT: "Programs", Kind.TRACE: "Traces"}
+"""The titles above what is offered."""
+
+COMMANDS = {Kind.LESSON: "lesson", Kind.SCRIPT: "run", Kind.TRACE: "open"}
+"""What opens the same at a terminal."""
+
+BEGINS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "pty.spawn")
+"""What Python calls the beginning of another program, to those that audit it."""
+
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+DEVICES = "/dev/"
+"""Not files to keep anything in: the terminal, ``/dev/null``."""
+
+
+def main() -> int:
+    """Shows what ``sys.argv`` offers until the reader quits; gives the exit status."""
+    offer = Offer.decoded(sys.argv[1])
+    _take_terminal()
+    _restrict(offer)
+    try:
+        return keep_open(_home(offer), partial(_traces, offer), partial(_traces, offer), partial(_shown, offer))
+    except EndedBySignal as end:
+        die(end.number)
+        return 128 + end.number
+    except DispatchvizError as error:
+        complain(str(error))
+        return error.status
+
+
+def _take_terminal() -> None:
+    """This process leads its session; now its standard input is the terminal of that, so Ctrl+C and a hang-up come."""
+    with suppress(OSError):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+# -- what a session must not do ---------------------------------------------------------------------------------------
+
+
+def _restrict(offer: Offer) -> None:
+    give_up_files()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Ctrl+\ ends a program that runs, and leaves nothing
+    sys.dont_write_bytecode = True
+    folders = [tempfile.gettempdir(), *([os.path.dirname(os.path.abspath(offer.answers))] if offer.answers else [])]
+    sys.addaudithook(partial(refuse, tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)))
+
+
+def refuse(folders: Sequence[str], event: str, arguments: tuple[object, ...]) -> None:
+    """PermissionError for what a session must not do; ``folders`` are those that it writes in."""
+    if event == "open":
+        path, _, flags = arguments
+        if isinstance(flags, int) and flags & WRITES and isinstance(path, str | bytes | os.PathLike):
+            file = os.path.realpath(os.fsdecode(path))
+            if not os.path.join(file, "").startswith((*folders, DEVICES)):  # a file without a name opens its folder
+                raise PermissionError(f"a served session writes no files: {file}")
+    elif event in BEGINS:
+        raise PermissionError("a served session begins no other program")
+
+
+# -- what it shows ----------------------------------------------------------------------------------------------------
+
+
+def _home(offer: Offer) -> Home:
+    programs = tuple(_entry(each) for each in offer.files if each.kind is not Kind.TRACE)
+    questions = tuple(each for each in QUESTIONS if permits(f"ask({each.target!r})"))
+    said = "Enter opens a lesson, runs a program; q comes back here"
+    if offer.answers:
+        said = f"You are {Path(offer.answers).stem}: what you answer in lessons is kept for your teacher. {said}"
+    return Home(programs, _traces(offer), questions).goto(0).noted(said)
+
+
+def _traces(offer: Offer) -> tuple[Entry, ...]:
+    return tuple(_entry(each) for each in offer.files if each.kind is Kind.TRACE)
+
+
+def _entry(offered: Offered) -> Entry:
+    kind = TRACE if offered.kind is Kind.TRACE else PROGRAM
+    named = offered.name if offered.kind is Kind.LESSON else offered.path
+    command = f"dispatchviz {COMMANDS[offered.kind]} {named}"
+    return Entry(kind, offered.path, GROUPS[offered.kind], offered.name, offered.shows, command)
+
+
+def _shown(offer: Offer, chosen: Chosen) -> tuple[str, str]:
+    """Shows one of the files that are offered, no other; returns a remark and its role."""
+    from dispatchviz.tui.terminal.support import can_run
+
+    offered = next((each for each in offer.files if each.path == chosen.source), None)
+    if offered is None:
+        raise DispatchvizError(f"{chosen.source} is not offered here")
+    if (why_not := can_run()) is not None:
+        return f"{offered.name} cannot be shown: {why_not}", "warning"
+    match offered.kind:
+        case Kind.LESSON:
+            return _lesson(offer, offered)
+        case Kind.SCRIPT:
+            return _script(offered)
+        case Kind.TRACE:
+            return _trace(offered)
+
+
+def _lesson(offer: Offer, offered: Offered) -> tuple[str, str]:
+    from dispatchviz.cli.lesson_show import show_lesson
+    from dispatchviz.lessons.lesson_file import read_lesson
+    from dispatchviz.shipped_examples import located
+
+    names = [each.name for each in offer.files if each.kind is Kind.LESSON]
+    after = "".join(names[names.index(offered.name) + 1 :][:1])
+    answers = Path(offer.answers) if offer.answers else None
+    show_lesson(read_lesson(Path(located(offered.path))), False, False, None, GOES_HOME, answers, after)
+    return (f"The next lesson is {after}", "hint") if after else ("", "")
+
+
+def _script(offered: Offered) -> tuple[str, str]:
+    from dispatchviz.cli.script_run import run_script
+    from dispatchviz.screen import show
+
+    outcome = run_script(offered.path, (), "auto", None)
+    if not len(outcome.trace):
+        return f"{offered.name}: nothing was recorded, so there are no steps to show", "hint"
+    show(outcome.trace, None, "", run_arguments=(), pager=False, leaving=GOES_HOME)
+    return (outcome.error_message, "error") if outcome.error is not None else ("", "")
+
+
+def _trace(offered: Offered) -> tuple[str, str]:
+    from dispatchviz.screen import show
+    from dispatchviz.trace import Trace
+
+    trace = Trace.load(offered.path)
+    if not len(trace):
+        return trace.notice or f"{offered.name}: there are no steps to show", "hint"
+    show(trace, None, "", run_arguments=(), pager=False, leaving=GOES_HOME)
+    return "", ""

@@ -1,0 +1,129 @@
+"""What learners answered in lessons, kept in files: one a learner, as small as it can be.
+
+    {"format": "dispatchviz answers", "answers": [
+      {"lesson": "forum", "stop": "call add", "question": "Which key wins ...?",
+       "choice": "CUDA", "right": "AutogradCUDA"}
+    ]}
+
+The first answer counts: who takes a lesson again changes nothing of what is kept. A question that was passed over has
+no ``choice``. A file that is not wholly ours is never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from dispatchviz.core.record.file_replacement import check_writable, write_whole
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
+
+LARGEST = 1 << 22
+"""Bytes of a file of answers; what is larger is none."""
+
+
+class AnswersError(DispatchvizError):
+    """A file that has no answers, or cannot be read or written."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What one learner said to one question of a lesson."""
+
+    lesson: str
+    """The name of the lesson."""
+    stop: str
+    """The name of the step that answers it, as the lesson has it."""
+    question: str
+    choice: str | None = None
+    """The text of what was chosen; None if the learner passed the question over."""
+    right: str
+    """The text of the right choice."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is."""
+        return self.choice == self.right
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of answers."""
+
+    format: Literal["dispatchviz answers"] = "dispatchviz answers"
+    answers: tuple[Answer, ...] = ()
+
+
+def read_answers(path: Path) -> tuple[Answer, ...]:
+    """The answers in a file. AnswersError if it has none."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise AnswersError(f"cannot read {path}: {error.strerror or error}") from None
+    return _decoded(content, path)
+
+
+def _decoded(content: bytes, path: Path) -> tuple[Answer, ...]:
+    try:
+        if len(content) > LARGEST:
+            raise ValueError(f"it is larger than {LARGEST >> 20} MB")
+        return msgspec.json.decode(content, type=Answers).answers
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        raise AnswersError(
+            f"{path} is no file of answers ({error}); dispatchviz lesson NAME --answers FILE writes one"
+        ) from None
+
+
+class KeptAnswers:
+    """The file of one learner."""
+
+    def __init__(self, path: Path) -> None:
+        """AnswersError if something else is there, or it cannot be written."""
+        self._path = path
+        self._read()
+        try:
+            check_writable(path)
+        except OSError as error:
+            raise AnswersError(f"cannot write {path}: {error.strerror or error}") from None
+
+    def add(self, answer: Answer) -> str:
+        """Keeps an answer, unless there is one to that question; returns what is wrong if it cannot be written."""
+        try:
+            kept = self._read()
+            if not any((each.lesson, each.stop) == (answer.lesson, answer.stop) for each in kept):
+                encoded = msgspec.json.encode(Answers(answers=(*kept, answer)))
+                write_whole(self._path, msgspec.json.format(encoded, indent=1) + b"\n")
+        except OSError as error:
+            return f"{self._path} cannot be written: {error.strerror or error}"
+        except AnswersError as error:
+            return str(error)
+        return ""
+
+    def _read(self) -> tuple[Answer, ...]:
+        """What is kept by now. AnswersError if the file is none of ours."""
+        return read_answers(self._path) if self._path.exists() else ()
+
+
+class LessonAnswers:
+    """Keeps the answers to the questions of one lesson."""
+
+    def __init__(self, kept: KeptAnswers, lesson: str, stops: Mapping[int, str]) -> None:
+        """``stops``: the names of the steps that answer a question."""
+        self._kept, self._lesson, self._stops = kept, lesson, stops
+
+    def add(self, asked: Prediction, choice: Choice | None) -> str:
+        """Keeps what was said to a question of the lesson, not to others; as ``KeptAnswers.add``."""
+        stop = self._stops.get(asked.reveals)
+        if stop is None:
+            return ""
+        return self._kept.add(
+            Answer(
+                lesson=self._lesson,
+                stop=stop,
+                question=asked.question,
+                choice=None if choice is None else choice.text,
+                right=asked.right.text,
+            )
+        )

@@ -1,0 +1,146 @@
+"""A process with a terminal of its own, of which a browser is the screen and the keyboard.
+
+Textual's own driver for browsers shows one application and then closes; here one screen follows another, and programs
+print between them, so the process gets a terminal as any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pty
+import shutil
+import signal
+import struct
+import tempfile
+import termios
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+
+from dispatchviz.terminal_output import complain
+from dispatchviz.tui.terminal.ending import FAILED
+
+LARGEST = 1000
+"""Columns and rows of a terminal at most."""
+
+CHUNK = 1 << 16
+"""Bytes that are read at once."""
+
+PATIENCE = 3.0
+"""Seconds for a process to end before it is killed."""
+
+FOLDERS = ("XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR")
+"""Variables of the folders in which something is written: in a session they are its own."""
+
+NOT_PASSED_ON = ("DISPLAY", "WAYLAND_DISPLAY", "PAGER", "LESS", "NO_COLOR", "COLUMNS", "LINES")
+"""Variables about the terminal and the screen of who serves."""
+
+OF_A_SESSION = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONBREAKPOINT": "0"}
+"""What the browser's terminal is; and a ``breakpoint()`` that was left in a program opens no Python for its readers."""
+
+
+class TerminalProcess:
+    """The process of one session; everything that it writes goes with it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, screen: int, folder: str) -> None:
+        self.process, self._screen, self.folder = process, screen, folder
+        self._ended = False
+
+    @classmethod
+    async def begin(
+        cls, command: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]
+    ) -> TerminalProcess:
+        """Begins it. OSError if that cannot be done."""
+        folder = tempfile.mkdtemp(prefix="dispatchviz-session-")
+        screen, terminal = pty.openpty()
+        try:
+            _resize(screen, *size)
+            os.set_blocking(screen, False)
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=terminal,
+                stdout=terminal,
+                stderr=terminal,
+                env=_environment(environment, folder),
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(screen)
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        finally:
+            os.close(terminal)
+        return cls(process, screen, folder)
+
+    async def output(self) -> AsyncIterator[bytes]:
+        """What it paints, until it has ended."""
+        while True:
+            await self._when(asyncio.get_running_loop().add_reader, asyncio.get_running_loop().remove_reader)
+            try:
+                painted = os.read(self._screen, CHUNK)
+            except BlockingIOError:
+                continue
+            except OSError:  # nobody has the terminal open any more
+                return
+            if not painted:
+                return
+            yield painted
+
+    async def type(self, typed: bytes) -> None:
+        """Hands on what was typed, as fast as it is read."""
+        left = memoryview(typed)
+        while left and not self._ended:
+            try:
+                left = left[os.write(self._screen, left) :]
+            except BlockingIOError:
+                await self._when(asyncio.get_running_loop().add_writer, asyncio.get_running_loop().remove_writer)
+            except OSError:
+                return
+
+    def resize(self, width: int, height: int) -> None:
+        """The browser's window has another size."""
+        if not self._ended:
+            with suppress(OSError):
+                _resize(self._screen, width, height)
+
+    async def end(self) -> None:
+        """Ends it, and what it has begun: by a hang-up, which it may answer, else by force. May be called again."""
+        if self._ended:
+            return
+        self._ended = True
+        try:
+            self._signal(signal.SIGHUP)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), PATIENCE)
+        finally:
+            self._signal(signal.SIGKILL)
+            asyncio.get_running_loop().remove_reader(self._screen)
+            os.close(self._screen)
+        if await self.process.wait() == FAILED:
+            complain(f"a session failed, its report is in {self.folder}")
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    async def _when(self, add: Callable[..., None], remove: Callable[[int], bool]) -> None:
+        """Waits until the terminal can be read or written."""
+        ready = asyncio.get_running_loop().create_future()
+        add(self._screen, lambda: None if ready.done() else ready.set_result(None))
+        try:
+            await ready
+        finally:
+            remove(self._screen)
+
+
+def _environment(given: Mapping[str, str], folder: str) -> dict[str, str]:
+    kept = {name: value for name, value in given.items() if name not in NOT_PASSED_ON}
+    return kept | dict.fromkeys(FOLDERS, folder) | OF_A_SESSION
+
+
+def _resize(screen: int, width: int, height: int) -> None:
+    columns, rows = (min(max(number, 1), LARGEST) for number in (width, height))
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

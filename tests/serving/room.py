@@ -1,0 +1,129 @@
+"""A served room in a test: ``dispatchviz serve`` as a process, and what a browser would send and get."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+
+from tests.cli.command import ROOT
+from tests.waiting import HANGS
+
+CODES = re.compile(rb"\x1b(\[[0-9;?>$]*[a-zA-Z]|\][^\x07]*\x07|[=>78])")
+"""What paints, beside the text."""
+
+
+class Room:
+    """The server."""
+
+    def __init__(self, *words: str | Path, cwd: Path) -> None:
+        self.folder = cwd
+        temporary = cwd / "temporary"
+        temporary.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "dispatchviz", "serve", "--port", "0", *map(str, words)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)}
+        self.program = subprocess.Popen(
+            command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.said = ""
+        while "Ctrl+C" not in self.said:
+            assert self.program.stdout is not None
+            line = self.program.stdout.readline()
+            assert line, self.said
+            self.said += line
+        found = re.search(r"(http://127\.0\.0\.1:(\d+)/)(\S+)/", self.said)
+        assert found is not None
+        self.root, self.port, self.token = found[1], int(found[2]), found[3]
+        self.address = f"{self.root}{self.token}/"
+
+    def sessions(self) -> list[Path]:
+        """The folders of the sessions that there are."""
+        return sorted((self.folder / "temporary").glob("dispatchviz-session-*"))
+
+    def processes(self) -> list[int]:
+        """The processes of the sessions."""
+        found = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+        pairs = (map(int, line.split()) for line in found.splitlines())
+        return [pid for pid, parent in pairs if parent == self.program.pid]
+
+    def end(self) -> int:
+        """Ctrl+C; gives the exit status."""
+        self.program.send_signal(signal.SIGINT)
+        status = self.program.wait(HANGS)
+        assert self.program.stdout is not None
+        self.said += self.program.stdout.read()
+        self.program.stdout.close()
+        return status
+
+    def close(self) -> None:
+        if self.program.poll() is None:
+            self.end()
+
+
+class Browser:
+    """What is at the other end of a session."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+        self.seen = ""
+        self.raw = b""
+
+    async def type(self, *texts: str) -> None:
+        for text in texts:
+            await self.socket.send_str(json.dumps(["stdin", text]))
+
+    async def wait_for(self, text: str) -> None:
+        """Reads until a text has come that was not there before; the session's end before that is an error."""
+        while text not in self.seen:
+            await self._read(text)
+            self.seen = " ".join(CODES.sub(b"", self.raw).decode("utf-8", "replace").split())
+        self.raw, self.seen = b"", self.seen.partition(text)[2]
+
+    async def wait_for_bytes(self, code: bytes) -> None:
+        """The same for what is no text."""
+        while code not in self.raw:
+            await self._read(repr(code))
+        self.raw, self.seen = self.raw.partition(code)[2], ""
+
+    async def _read(self, wanted: str) -> None:
+        try:
+            message = await self.socket.receive(HANGS)
+        except TimeoutError:
+            raise AssertionError(f"{wanted} does not come: {self.seen[-2000:]}") from None
+        assert message.type is aiohttp.WSMsgType.BINARY, (wanted, message, self.seen[-2000:])
+        self.raw += message.data
+
+    async def ended(self) -> None:
+        """Reads until the session has ended."""
+        while (await self.socket.receive(HANGS)).type is aiohttp.WSMsgType.BINARY:
+            pass
+
+
+@asynccontextmanager
+async def browser(room: Room, width: int = 160, height: int = 45) -> AsyncIterator[Browser]:
+    """A browser that has opened the page."""
+    async with aiohttp.ClientSession() as client:
+        async with client.ws_connect(f"{room.address}ws?width={width}&height={height}") as socket:
+            yield Browser(socket)
+
+
+def is_there(process: int) -> bool:
+    """Whether a process has not ended."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """All files of a folder."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
