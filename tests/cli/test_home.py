@@ -38,7 +38,7 @@ def test_the_commands_that_it_shows_work_without_a_checkout(tmp_path: Path) -> N
 def test_help_lists_every_command_and_nothing_that_does_not_exist() -> None:
     ended = dispatchviz("--help")
     assert ended.status == 0
-    listed = re.findall(r"^  (\w+) ", ended.out.partition("Commands:")[2], re.MULTILINE)
+    listed = re.findall(r"^  ([\w-]+) ", ended.out.partition("Commands:")[2], re.MULTILINE)
     assert listed == list(COMMANDS)
 
 

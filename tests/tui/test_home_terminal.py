@@ -49,15 +49,28 @@ def ended(home: Terminal) -> int:
     return home.ended()
 
 
-def test_enter_runs_the_founding_program_and_q_comes_back_with_its_trace(home: Terminal, cache: Path) -> None:
+def test_enter_opens_the_first_lesson_and_q_comes_back_with_the_next_one(home: Terminal, cache: Path) -> None:
     home.type("\r")
+    again(home, "examples/lessons/forum.py")
+    home.wait_for("Why AutogradCUDA runs first")
+    home.type("c")
+    again(home, "2 of 11")
+    home.type("q")
+    again(home, "The next lesson is key_sets")
+    home.wait_for(HOME)
+    assert not list(cache.glob("*.dvtrace")), "a lesson keeps no trace"
+    assert ended(home) == 0
+
+
+def test_enter_runs_the_founding_program_and_q_comes_back_with_its_trace(home: Terminal, cache: Path) -> None:
+    home.type("\t\t\r")  # past the lessons
     again(home, "examples/forum.py")
     home.wait_for("Steps")
     home.type("q")
     again(home, "the trace is kept: dispatchviz open")
     home.wait_for(HOME)
     assert [path.name for path in cache.glob("*.dvtrace")] == ["forum.dvtrace"]
-    home.type("\x1b[Z\x1b[Z")  # two groups back: the recent traces
+    home.type("\x1b[Z" * 4)  # four groups back: the recent traces
     again(home, "326 steps")
     home.type("\r")
     again(home, "Steps")
