@@ -4,7 +4,7 @@ right."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dispatchviz.explain.sentences.english import counted, shortened
@@ -22,14 +22,14 @@ WIDEST_BAR = 30
 WIDEST_TEXT = 44
 """Cells of a choice or of a learner's name."""
 
-Learners = Mapping[str, Sequence[Answer]]
-"""By the name of the file."""
+Learners = Sequence[tuple[str, Sequence[Answer]]]
+"""Each with the name of the file."""
 
 
 def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
     """The summary. AnswersError, before any line, for a file that is none of answers."""
-    learners = {_plain(name): read_answers(path) for name, path in _named(paths)}
-    answers = [answer for each in learners.values() for answer in each]
+    learners = [(_plain(name), read_answers(path)) for name, path in _named(paths)]
+    answers = [answer for _, each in learners for answer in each]
     yield _headline(learners, answers)
     for lesson in dict.fromkeys(answer.lesson for answer in answers):
         yield ""
@@ -43,9 +43,9 @@ def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
 
 def _named(paths: Iterable[Path]) -> list[tuple[str, Path]]:
     """Every file with the name of its learner: its own, with its folder where two are called the same."""
-    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    files = list({file.resolve(): file for path in paths for file in _files(path)}.values())
     counts = Counter(file.stem for file in files)
-    return [(file.stem if counts[file.stem] == 1 else str(file.with_suffix("")), file) for file in files]
+    return [(file.stem if counts[file.stem] == 1 else f"{file.parent.name}/{file.stem}", file) for file in files]
 
 
 def _files(path: Path) -> list[Path]:
@@ -99,9 +99,9 @@ def _sign(choice: str | None) -> tuple[str, str]:
 
 
 def _learners(learners: Learners, console: Console) -> Iterator[str]:
-    width = max(len(_text(name)) for name in learners)
-    score = max(len(_score(answers)) for answers in learners.values())
-    for name, answers in learners.items():
+    width = max(len(_text(name)) for name, _ in learners)
+    score = max(len(_score(answers)) for _, answers in learners)
+    for name, answers in learners:
         room = min(_room(console, width + score), max(len(answers), 1))
         right = sum(answer.is_right for answer in answers)
         done = _bar(right, max(len(answers), 1), room)
