@@ -19,8 +19,11 @@ BAR, REST = "█", "░"
 WIDEST_BAR = 30
 """Cells of the bar for all learners."""
 
-WIDEST_TEXT = 44
-"""Cells of a choice or of a learner's name."""
+BESIDE = 14
+"""Cells of a row beside its text and its bar."""
+
+LEAST_TEXT = 20
+"""Cells of a choice or of a learner's name at least, if it is longer than the screen leaves."""
 
 Learners = Sequence[tuple[str, Sequence[Answer]]]
 """Each with the name of the file."""
@@ -87,11 +90,12 @@ def _question(answers: Sequence[Answer], console: Console) -> Iterator[str]:
     counts = Counter(answer.choice for answer in answers)
     right = counts.pop(first.right, 0)
     rows = [("✓", first.right, right), *((*_sign(choice), count) for choice, count in counts.most_common())]
-    width = max(len(_text(text)) for _, text, _ in rows)
-    for sign, text, count in rows:
+    texts = [_text(text, console) for _, text, _ in rows]
+    width = max(map(len, texts))
+    for (sign, _, count), text in zip(rows, texts, strict=True):
         colour = "green" if sign == "✓" else "red" if sign == "✗" else "dim"
         bar = _bar(count, len(answers), _room(console, width))
-        yield f"    {console.styled(sign, colour)} {_text(text):<{width}}  {console.styled(bar, colour)} {count}"
+        yield f"    {console.styled(sign, colour)} {text:<{width}}  {console.styled(bar, colour)} {count}"
 
 
 def _sign(choice: str | None) -> tuple[str, str]:
@@ -99,14 +103,14 @@ def _sign(choice: str | None) -> tuple[str, str]:
 
 
 def _learners(learners: Learners, console: Console) -> Iterator[str]:
-    width = max(len(_text(name)) for name, _ in learners)
+    width = max(len(_text(name, console)) for name, _ in learners)
     score = max(len(_score(answers)) for _, answers in learners)
     for name, answers in learners:
         room = min(_room(console, width + score), max(len(answers), 1))
         right = sum(answer.is_right for answer in answers)
         done = _bar(right, max(len(answers), 1), room)
         bar = console.styled(done, "green") + console.styled(REST * (room - len(done)), "dim")
-        yield f"  {_text(name):<{width}}  {_score(answers):>{score}}  {bar if answers else ''}".rstrip()
+        yield f"  {_text(name, console):<{width}}  {_score(answers):>{score}}  {bar if answers else ''}".rstrip()
 
 
 def _score(answers: Sequence[Answer]) -> str:
@@ -115,7 +119,7 @@ def _score(answers: Sequence[Answer]) -> str:
 
 def _room(console: Console, beside: int) -> int:
     """Cells for a bar."""
-    return max(min(WIDEST_BAR, console.width - beside - 14), 5)
+    return max(min(WIDEST_BAR, console.width - beside - BESIDE), 5)
 
 
 def _bar(count: int, total: int, room: int) -> str:
@@ -123,8 +127,9 @@ def _bar(count: int, total: int, room: int) -> str:
     return BAR * max(round(room * count / total), count > 0)
 
 
-def _text(text: str) -> str:
-    return shortened(_plain(text), WIDEST_TEXT)
+def _text(text: str, console: Console) -> str:
+    """As much as leaves room for a bar."""
+    return shortened(_plain(text), max(console.width - WIDEST_BAR - BESIDE, LEAST_TEXT))
 
 
 def _plain(text: str) -> str:

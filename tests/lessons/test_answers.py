@@ -221,3 +221,26 @@ def test_a_folder_without_answers(tmp_path: Path) -> None:
     ended = dispatchviz("lesson", "results", tmp_path)
     assert ended.status == 2
     assert ended.err == f"dispatchviz: there are no answers in {tmp_path}: it has no file that ends in .json\n"
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "classroom.md"
+
+CHOICES = {"ada": (1, 2), "emmy": (1, 0), "grace": (4, 0), "sofia": (4, None)}
+"""What four learners choose in the first two questions of the founding lesson, by the numbers of the choices."""
+
+
+def test_the_summary_on_the_page_is_printed_so(tmp_path: Path) -> None:
+    lesson = lesson_named("forum", None)
+    trace = run_lesson(lesson).trace
+    for name, numbers in CHOICES.items():
+        guide = Guide(lesson, trace, kept=KeptAnswers(tmp_path / f"{name}.json"))
+        session = Session(trace, 0, guide=guide)
+        for step, number in zip(guide.asked, numbers, strict=False):
+            asked = question_at(trace, step)
+            assert asked is not None
+            answered(session, asked, None if number is None else asked.choices[number])
+    said = "\n".join(summed(tmp_path, width=100))
+    assert f"```text\n{said}\n```" in PAGE.read_text("utf-8")
+    assert "four learners, two questions, 3 of eight answers right" in said

@@ -12,7 +12,7 @@ import msgspec
 
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.tui.layout.pane_layout import PANE_NAMES
-from dispatchviz.tui.reader_rights import has_files
+from dispatchviz.tui.terminal.reader_rights import has_files
 
 _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
 
