@@ -1,1 +1,1 @@
-"""The terminal below the stepper: whether there is one, Textual's driver for it, what its reader may do, ends."""
+"""The terminal below the stepper: whether there is one, Textual's driver, what its reader may do, how it ends."""
