@@ -4,7 +4,7 @@ right."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dispatchviz.explain.sentences.english import counted, shortened
@@ -19,17 +19,20 @@ BAR, REST = "█", "░"
 WIDEST_BAR = 30
 """Cells of the bar for all learners."""
 
-WIDEST_TEXT = 44
-"""Cells of a choice or of a learner's name."""
+BESIDE = 14
+"""Cells of a row beside its text and its bar."""
 
-Learners = Mapping[str, Sequence[Answer]]
-"""By the name of the file."""
+LEAST_TEXT = 20
+"""Cells of a choice or of a learner's name at least, if it is longer than the screen leaves."""
+
+Learners = Sequence[tuple[str, Sequence[Answer]]]
+"""Each with the name of the file."""
 
 
 def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
     """The summary. AnswersError, before any line, for a file that is none of answers."""
-    learners = {_plain(name): read_answers(path) for name, path in _named(paths)}
-    answers = [answer for each in learners.values() for answer in each]
+    learners = [(_plain(name), read_answers(path)) for name, path in _named(paths)]
+    answers = [answer for _, each in learners for answer in each]
     yield _headline(learners, answers)
     for lesson in dict.fromkeys(answer.lesson for answer in answers):
         yield ""
@@ -43,9 +46,9 @@ def result_lines(paths: Iterable[Path], console: Console) -> Iterator[str]:
 
 def _named(paths: Iterable[Path]) -> list[tuple[str, Path]]:
     """Every file with the name of its learner: its own, with its folder where two are called the same."""
-    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    files = list({file.resolve(): file for path in paths for file in _files(path)}.values())
     counts = Counter(file.stem for file in files)
-    return [(file.stem if counts[file.stem] == 1 else str(file.with_suffix("")), file) for file in files]
+    return [(file.stem if counts[file.stem] == 1 else f"{file.parent.name}/{file.stem}", file) for file in files]
 
 
 def _files(path: Path) -> list[Path]:
@@ -87,11 +90,12 @@ def _question(answers: Sequence[Answer], console: Console) -> Iterator[str]:
     counts = Counter(answer.choice for answer in answers)
     right = counts.pop(first.right, 0)
     rows = [("✓", first.right, right), *((*_sign(choice), count) for choice, count in counts.most_common())]
-    width = max(len(_text(text)) for _, text, _ in rows)
-    for sign, text, count in rows:
+    texts = [_text(text, console) for _, text, _ in rows]
+    width = max(map(len, texts))
+    for (sign, _, count), text in zip(rows, texts, strict=True):
         colour = "green" if sign == "✓" else "red" if sign == "✗" else "dim"
         bar = _bar(count, len(answers), _room(console, width))
-        yield f"    {console.styled(sign, colour)} {_text(text):<{width}}  {console.styled(bar, colour)} {count}"
+        yield f"    {console.styled(sign, colour)} {text:<{width}}  {console.styled(bar, colour)} {count}"
 
 
 def _sign(choice: str | None) -> tuple[str, str]:
@@ -99,14 +103,14 @@ def _sign(choice: str | None) -> tuple[str, str]:
 
 
 def _learners(learners: Learners, console: Console) -> Iterator[str]:
-    width = max(len(_text(name)) for name in learners)
-    score = max(len(_score(answers)) for answers in learners.values())
-    for name, answers in learners.items():
+    width = max(len(_text(name, console)) for name, _ in learners)
+    score = max(len(_score(answers)) for _, answers in learners)
+    for name, answers in learners:
         room = min(_room(console, width + score), max(len(answers), 1))
         right = sum(answer.is_right for answer in answers)
         done = _bar(right, max(len(answers), 1), room)
         bar = console.styled(done, "green") + console.styled(REST * (room - len(done)), "dim")
-        yield f"  {_text(name):<{width}}  {_score(answers):>{score}}  {bar if answers else ''}".rstrip()
+        yield f"  {_text(name, console):<{width}}  {_score(answers):>{score}}  {bar if answers else ''}".rstrip()
 
 
 def _score(answers: Sequence[Answer]) -> str:
@@ -115,7 +119,7 @@ def _score(answers: Sequence[Answer]) -> str:
 
 def _room(console: Console, beside: int) -> int:
     """Cells for a bar."""
-    return max(min(WIDEST_BAR, console.width - beside - 14), 5)
+    return max(min(WIDEST_BAR, console.width - beside - BESIDE), 5)
 
 
 def _bar(count: int, total: int, room: int) -> str:
@@ -123,8 +127,9 @@ def _bar(count: int, total: int, room: int) -> str:
     return BAR * max(round(room * count / total), count > 0)
 
 
-def _text(text: str) -> str:
-    return shortened(_plain(text), WIDEST_TEXT)
+def _text(text: str, console: Console) -> str:
+    """As much as leaves room for a bar."""
+    return shortened(_plain(text), max(console.width - WIDEST_BAR - BESIDE, LEAST_TEXT))
 
 
 def _plain(text: str) -> str:

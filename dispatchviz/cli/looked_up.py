@@ -12,7 +12,7 @@ import click
 from dispatchviz.cli.fast_commands import click_command, command_module, read
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.render.console import WIDEST, Console
-from dispatchviz.tui.reader_rights import NAMES_A_FILE, has_files
+from dispatchviz.tui.terminal.reader_rights import NAMES_A_FILE, has_files
 
 NOT_HERE = {"as_json": "--json", "plain": "--plain", "output": "-o"}
 """Options that only mean something on a command line."""

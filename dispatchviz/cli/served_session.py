@@ -1,8 +1,8 @@
 """The process of a session that ``dispatchviz serve`` begins for a browser: the home screen of what a teacher offers.
 
-Two things keep a reader to that. ``tui/reader_rights.py`` takes away every key that would lead to other files. Behind
-it stands the process itself: it writes in its own folder and the file of answers, and begins no other program, whatever
-asks for that. ``PermissionError`` is what a program gets that tries.
+Two things keep a reader to that. ``tui/terminal/reader_rights.py`` takes away every key that would lead to other files.
+Behind it stands the process itself: it writes in its own folder and the file of answers, and begins no other program,
+whatever asks for that. ``PermissionError`` is what a program gets that tries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dispatchviz.terminal_output import complain
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTIONS, TRACE, Entry, Home
 from dispatchviz.tui.home.home_replies import Chosen
 from dispatchviz.tui.keymap import GOES_HOME
-from dispatchviz.tui.reader_rights import give_up_files, permits
+from dispatchviz.tui.terminal.reader_rights import give_up_files, permits
 
 GROUPS = {Kind.LESSON: "Lessons", Kind.SCRIPT: "Programs", Kind.TRACE: "Traces"}
 """The titles above what is offered."""

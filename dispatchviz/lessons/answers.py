@@ -21,6 +21,8 @@ from dispatchviz.core.record.file_replacement import check_writable, write_whole
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 
+FORMAT: Literal["dispatchviz answers"] = "dispatchviz answers"
+
 LARGEST = 1 << 22
 """Bytes of a file of answers; what is larger is none."""
 
@@ -51,8 +53,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of answers."""
 
-    format: Literal["dispatchviz answers"] = "dispatchviz answers"
-    answers: tuple[Answer, ...] = ()
+    format: Literal["dispatchviz answers"]
+    answers: tuple[Answer, ...]
 
 
 def read_answers(path: Path) -> tuple[Answer, ...]:
@@ -93,7 +95,7 @@ class KeptAnswers:
         try:
             kept = self._read()
             if not any((each.lesson, each.stop) == (answer.lesson, answer.stop) for each in kept):
-                encoded = msgspec.json.encode(Answers(answers=(*kept, answer)))
+                encoded = msgspec.json.encode(Answers(format=FORMAT, answers=(*kept, answer)))
                 write_whole(self._path, msgspec.json.format(encoded, indent=1) + b"\n")
         except OSError as error:
             return f"{self._path} cannot be written: {error.strerror or error}"

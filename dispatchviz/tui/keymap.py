@@ -17,7 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dispatchviz.tui.reader_rights import permits
+from dispatchviz.tui.terminal.reader_rights import permits
 
 FOOTER_KEYS = 7
 """A footer with more keys than this is not read."""

@@ -1,0 +1,1 @@
+"""Screens in browsers: the gate, what a session may do, how it ends."""

@@ -110,9 +110,9 @@ class Browser:
 @asynccontextmanager
 async def browser(room: Room, width: int = 160, height: int = 45) -> AsyncIterator[Browser]:
     """A browser that has opened the page."""
-    async with aiohttp.ClientSession() as client:
-        async with client.ws_connect(f"{room.address}ws?width={width}&height={height}") as socket:
-            yield Browser(socket)
+    address = f"{room.address}ws?width={width}&height={height}"
+    async with aiohttp.ClientSession() as client, client.ws_connect(address) as socket:
+        yield Browser(socket)
 
 
 def is_there(process: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
 from dispatchviz.tui.layout.pane_layout import SMALLEST, Box
-from dispatchviz.tui.reader_rights import has_files
+from dispatchviz.tui.terminal.reader_rights import has_files
 from dispatchviz.tui.text import key_rows
 from dispatchviz.tui.text.line_fitting import paragraphs, wrap
 from dispatchviz.tui.text.styled_line import Line, Span, line

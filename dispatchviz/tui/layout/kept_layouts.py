@@ -12,6 +12,7 @@ import msgspec
 
 from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.tui.layout.pane_layout import PANE_NAMES
+from dispatchviz.tui.terminal.reader_rights import has_files
 
 _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
 
@@ -23,7 +24,9 @@ def layouts_file() -> Path:
 
 
 def read_layouts() -> dict[str, tuple[int, ...]]:
-    """Group of steps to panes; nothing where there is no file, or none that can be read."""
+    """Group of steps to panes; nothing where there is no file, or none that can be read, or that the reader may."""
+    if not has_files():
+        return {}
     try:
         names = msgspec.json.decode(layouts_file().read_bytes(), type=dict[str, list[str]])
     except (OSError, RuntimeError, msgspec.MsgspecError, UnicodeError):

@@ -9,7 +9,7 @@ from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.explain.sentences.event_groups import group
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.pane_layout import STEPS
-from dispatchviz.tui.reader_rights import permits
+from dispatchviz.tui.terminal.reader_rights import permits
 from dispatchviz.tui.text.styled_line import Line, line
 
 Kept = Mapping[str, tuple[int, ...]]

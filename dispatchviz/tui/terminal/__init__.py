@@ -1,1 +1,1 @@
-"""The terminal below the stepper: whether there is one to use, Textual's driver for it, ends that give it back."""
+"""The terminal below the stepper: whether there is one, Textual's driver, what its reader may do, how it ends."""

@@ -1,0 +1,151 @@
+"""What a reader of a served session may do: whatever is pressed, no file is written, no program begun, no other file
+opened."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli.looked_up import look_up
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.tui import keymap
+from dispatchviz.tui.home.home_keymap import HOME_KEYMAP, home_keys
+from dispatchviz.tui.home.home_list import QUESTIONS, Home, program_entries
+from dispatchviz.tui.home.home_rows import help_rows, list_places
+from dispatchviz.tui.keymap import entries
+from dispatchviz.tui.layout.pane_choice import NO_CHOICE, PaneChoice, pin_note
+from dispatchviz.tui.session import Session
+from dispatchviz.tui.terminal import reader_rights
+from dispatchviz.tui.terminal.keymaps import KEYMAPS
+from dispatchviz.tui.terminal.reader_rights import TOUCHES_FILES, permits
+from tests.tui.random_keys import KEYS, Anyone
+from tests.tui.screens import Reader, read_session
+from tests.tui.synthetic import forum
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader without rights, for one test."""
+    monkeypatch.setattr(reader_rights._Rights, "has_files", False)
+
+
+@pytest.fixture(autouse=True)
+def default_keys() -> Iterator[None]:
+    yield
+    keymap.use(None)
+
+
+class Watch:
+    """What Python audits, while somebody looks."""
+
+    looks = False
+    seen: list[str] = []  # noqa: RUF012
+    OPEN = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+    @classmethod
+    def hook(cls, event: str, arguments: tuple[object, ...]) -> None:
+        if not cls.looks:
+            return
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(path, str) and (flags & cls.OPEN or not is_ours(path)):  # type: ignore[operator]
+                cls.seen.append(f"{path} {flags}")
+        elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "webbrowser.open"):
+            cls.seen.append(event)
+
+
+def is_ours(path: str) -> bool:
+    """Whether a file belongs to the package, to Python, or to what is installed."""
+    roots = (ROOT / "dispatchviz", ROOT / "examples", Path(sys.prefix), Path(sys.base_prefix))
+    return path.startswith(("/proc/", "/dev/", "/usr/share/", "/etc/mime", *map(str, roots)))
+
+
+@pytest.fixture
+def watched() -> Iterator[list[str]]:
+    if not hasattr(Watch, "installed"):
+        sys.addaudithook(Watch.hook)
+        Watch.installed = True  # type: ignore[attr-defined]
+    Watch.seen = []
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    Watch.looks = True
+    yield Watch.seen
+    Watch.looks = False
+    sys.dont_write_bytecode = before
+
+
+def test_every_action_that_is_taken_away_is_one() -> None:
+    assert set(TOUCHES_FILES) <= {key.action for key in (*keymap.KEYMAP, *HOME_KEYMAP)}
+
+
+@pytest.mark.parametrize("name", KEYMAPS)
+def test_no_keymap_has_what_is_taken_away(name: str, served: None) -> None:
+    keymap.use(KEYMAPS[name])
+    here = {key.action for key in (*entries(), *home_keys())}
+    assert here.isdisjoint(TOUCHES_FILES)
+    assert here | set(TOUCHES_FILES) == {key.action for key in (*keymap.KEYMAP, *HOME_KEYMAP)}
+
+
+def test_at_ones_own_terminal_everything_is_there() -> None:
+    assert {key.action for key in (*entries(), *home_keys())} >= set(TOUCHES_FILES)
+
+
+def test_no_text_tells_of_a_key_that_is_not_there(served: None) -> None:
+    note = pin_note(NO_CHOICE, PaneChoice(pinned=(2,)))
+    assert note is not None
+    assert note.plain == " This pane stays; 1: panes follow the step again"
+    said = "\n".join(row.plain for row in help_rows())
+    assert "a file of yours" not in said
+    assert "kept under" not in said
+    home = Home(program_entries(()), (), tuple(each for each in QUESTIONS if permits(f"ask({each.target!r})")))
+    assert not any("none yet" in place.plain for place in list_places(home) if not isinstance(place, int))
+
+
+@pytest.mark.parametrize("words", ["--error error.txt", "--error -", "add CUDA --error /etc/passwd"])
+def test_a_look_up_reads_no_file(words: str, served: None, watched: list[str]) -> None:
+    with pytest.raises(DispatchvizError, match=r"^--error names a file, and no files can be named here$"):
+        look_up("why", words)
+    assert watched == []
+
+
+def test_a_look_up_writes_no_picture(served: None, watched: list[str]) -> None:
+    with pytest.raises(DispatchvizError, match=r"^-o names a file"):
+        look_up("codegen", "add --structured -o classes.svg")
+    assert watched == []
+
+
+def test_at_home_too_a_look_up_writes_no_picture() -> None:
+    with pytest.raises(DispatchvizError, match=r"^-o is for the command line"):
+        look_up("codegen", "add --structured -o classes.svg")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_pressed_no_file_is_touched(seed: int, served: None, watched: list[str]) -> None:
+    async def story(reader: Reader) -> None:
+        anyone = Anyone(reader, random.Random(seed), [*KEYS, *("W", "o", "L", "y") * 3])
+        while anyone.keys < 1500 and not reader.app._exit:
+            await anyone.acts()
+
+    read_session(Session(forum(), 0, run_arguments=()), story)
+    assert watched == []
+
+
+@pytest.mark.long
+def test_with_rights_the_watch_sees_what_keys_do(
+    watched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the test above would hold for want of looking."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "L")
+
+    read_session(Session(forum(), 0), story)
+    assert any(str(tmp_path) in seen for seen in watched)
