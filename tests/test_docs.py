@@ -107,7 +107,7 @@ HELP = help_texts()
 
 def unknown(text: str) -> list[str]:
     """Commands within a page's sentences that there are not, or have no such option."""
-    named = re.findall(r"`dispatchviz ([a-z]+)\b([^`]*)`", text)
+    named = re.findall(r"`dispatchviz ([a-z-]+)\b([^`]*)`", text)
     wrong = [command for command, _ in named if command not in HELP]
     options = ((command, option) for command, rest in named for option in re.findall(r"(?<=\s)-{1,2}\w[\w-]*", rest))
     return wrong + [f"{command} {option}" for command, option in options if option not in HELP.get(command, option)]
