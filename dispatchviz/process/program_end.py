@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+from weakref import finalize
 
+from dispatchviz.core.seam import recorder
 from dispatchviz.process.finalizers import finalizers_apart
 from dispatchviz.process.tracebacks import without_our_frames
 
@@ -187,9 +189,19 @@ class _ExitFunctions:
         while self._functions:
             function, args, kwargs = self._functions.pop()
             try:
-                function(*args, **kwargs)
+                with _unrecorded() if function == finalize._exitfunc else contextlib.nullcontext():  # type: ignore[attr-defined]
+                    function(*args, **kwargs)
             except BaseException as error:
                 _report(function, error)
+
+
+@contextmanager
+def _unrecorded() -> Iterator[None]:
+    """Finalizers put back what is left, such as registrations: no line of the program does that."""
+    if recorder.active is not None:
+        recorder.active.registrations_change()  # what was noted is told as it was
+    with recorder.paused():
+        yield
 
 
 class _Unraisable(NamedTuple):

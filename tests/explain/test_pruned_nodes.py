@@ -116,7 +116,7 @@ def test_a_node_is_reached_for_its_gradient_alone() -> None:
 def test_the_topological_number_keeps_the_engine_from_looking() -> None:
     (needed,) = said(behind_an_interior(), ev.ExecInfoPopulated)
     assert needed.endswith(
-        "SinBackward0: not needed, and what follows it is not even visited, since the topological number there is "
+        "SinBackward0: not needed, and nothing beyond is even visited, since the topological number there is "
         "below 3, the smallest among the requested Nodes."
     )
 

@@ -384,7 +384,7 @@ def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nolesson"], "there is no lesson 'nolesson'; there are "),
+        (["zzz"], "there is no lesson 'zzz'; there are "),
         (["missing.py"], "there is no file missing.py"),
         (["error.txt"], "error.txt is no lesson, no .py file and no trace: nothing else can be offered"),
         (["--folder", "home"], "there is no lesson in home"),

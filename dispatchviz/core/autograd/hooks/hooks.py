@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from types import MethodType
+from types import BuiltinFunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core.autograd.variables.legacy_type import legacy_type
@@ -253,7 +253,7 @@ def recorded_name(hook: Any) -> str:
 
 
 def _runs_code_for_its_name(kind: type) -> bool:
-    if kind is type:
+    if kind in (type, BuiltinFunctionType):
         return False
     access: Any = kind.__getattribute__
     if access is not object.__getattribute__ or hasattr(kind, "__getattr__"):

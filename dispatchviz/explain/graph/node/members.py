@@ -120,7 +120,6 @@ PYTHON = (
     ),
     Member("TargetTraits", "of its can_have_pyobject: only then does intrusive_ptr do so", POINTER),
     Member("intrusive_ptr_target", "class below Node, which counts the owners", POINTER),
-    Member("release_resources", "runs when nobody owns it any more: takes a long chain apart without recursion"),
 )
 THREADS = (Member("mutex_", "two CPU threads may run one Node; a device has a single thread, its Nodes need no lock"),)
 RULES = (
@@ -139,7 +138,10 @@ SHOWN = (
     ),
     Member("num_inputs", "how many entries of input_metadata there are"),
     Member("num_outputs", "how many edges there are"),
-    Member("release_resources", "runs when the last owner is gone: drops the edges, what only they kept goes too"),
+    Member(
+        "release_resources",
+        "runs when the last owner is gone: what only its edges kept goes too, without recursion",
+    ),
 )
 """Those that have a value at each step."""
 
