@@ -61,8 +61,7 @@ c = torch.ops.shop.twice(x)
 # stop: call twice in `c =`
 # `H` has all registrations of the operator of this step, one after the other. It opens at the
 # definition: the 38 before it are the fallbacks, `→` goes on to the kernels of the program. `H` at the
-# call of `mul` in `a` shows how an operator of PyTorch came to be, from many files. The kernels that
-# are removed below this line: at the end of the program the library takes them with it.
+# call of `mul` in `a` shows how an operator of PyTorch came to be, from many files.
 #
 # ## Modify
 #
