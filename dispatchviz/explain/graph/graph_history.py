@@ -29,6 +29,7 @@ class Mark(Enum):
     """What happens to a Node without an event of its own."""
 
     FAILED = "an exception has left it while it ran"
+    LEFT = "an exception has left the backward before it ran"
     PRUNED = "the backward that goes through its graph does not need it"
 
 
@@ -246,6 +247,9 @@ class GraphHistory:
         for event in backward.counted:
             for node, count in event.counts:
                 self._irregular[node].append((event.seq, Awaits(count)))
+        if not backward.finished:
+            for node in backward.counts.keys() - set(backward.ran):
+                self._irregular[node].append((backward.end + 1, Mark.LEFT))
         for populated in backward.exec_info:
             for node in backward.pruned:
                 self._irregular[node].append((populated.seq, Mark.PRUNED))

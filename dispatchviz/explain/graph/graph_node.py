@@ -41,6 +41,11 @@ class State(Enum):
     FAILED = "raised an error"
 
 
+def after_error(state: State) -> State:
+    """Of a Node of a backward that an exception has left: it no longer waits."""
+    return State.CREATED if state in (State.WAITING, State.QUEUED) else state
+
+
 @dataclass(frozen=True, slots=True)
 class GraphTensor:
     """A tensor that belongs to a Node."""
@@ -163,6 +168,8 @@ class _Life:
             self._state, self._left, self._started = State.WAITING, event.gradients, None
         elif event is Mark.FAILED:
             self._state = State.FAILED
+        elif event is Mark.LEFT:
+            self._state = after_error(self._state)
         elif event is Mark.PRUNED:
             self._state, self._started = State.PRUNED, None
         elif isinstance(event, event_groups.EngineEvent):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.graph_history import Awaits, GraphHistory, Mark
-from dispatchviz.explain.graph.graph_node import State
+from dispatchviz.explain.graph.graph_node import State, after_error
 from dispatchviz.explain.trace_index.display_names import plain_node
 
 
@@ -101,6 +101,8 @@ class Outlines:
                 state, started = State.RUNNING, step
             elif what == self._queued or what is Mark.PRUNED or isinstance(what, Awaits):
                 state, started = self._states.get(what, State.WAITING), None
+            elif what is Mark.LEFT:
+                state = after_error(state)
             elif what == self._finished and self._known.events.released.get(node, step) < step:
                 state = State.RELEASED
             elif what != self._skipped or state is not State.CAPTURED:
