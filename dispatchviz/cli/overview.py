@@ -27,6 +27,7 @@ COMMANDS = {
 OVERVIEW = """\
 dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.
 
+  dispatchviz lesson forum                           a guided lesson: why AutogradCUDA runs first; lesson lists all
   dispatchviz run examples/forum.py                  step through a program: → into, ↓ over, Shift goes back
   dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
   dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
