@@ -79,6 +79,11 @@ def is_lesson(script: Path) -> bool:
     return script.parent == Path(FOLDER, LESSONS) or script.parent == folder() / LESSONS
 
 
+def script_of(path: Path) -> str:
+    """What names a file: of an example its short name, where that is no other file."""
+    return next((example.script for example in examples() if example.path == path), str(path))
+
+
 def alternatives(script: str) -> str:
     """What to say of a script that is not there: the examples beside it, if it is named like one; else nothing."""
     inner = _inner(script)

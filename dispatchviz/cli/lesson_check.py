@@ -20,6 +20,7 @@ from dispatchviz.explain.sentences.english import counted
 from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
 from dispatchviz.lessons.stops import UnknownStopError, step_named
 from dispatchviz.program import Outcome, run
+from dispatchviz.shipped_examples import script_of
 from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
@@ -48,7 +49,7 @@ def run_lesson(lesson: Lesson) -> Outcome:
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.resetwarnings()
         warnings.simplefilter("default")
-        return run(str(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program)
+        return run(script_of(lesson.path), (), io.StringIO(), rewritten=lambda source: lesson.program)
 
 
 def problems(lesson: Lesson) -> Iterator[Problem]:

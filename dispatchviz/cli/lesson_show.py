@@ -11,6 +11,7 @@ from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
+from dispatchviz.shipped_examples import script_of
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.terminal.support import can_run
@@ -45,7 +46,6 @@ def show_lesson(
     else:
         from dispatchviz.tui.app import show
 
-        again = (str(lesson.path),)
-
+        again = (script_of(lesson.path),)
         show(outcome.trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
     return 0

@@ -104,9 +104,9 @@ def _program(path: Path) -> Offered:
 def _lesson(lesson: Lesson) -> Offered:
     """One that ships is called as people call it, not by where the package is installed."""
     from dispatchviz.serving.offer import Kind, Offered
-    from dispatchviz.shipped_examples import examples
+    from dispatchviz.shipped_examples import script_of
 
-    script = next((each.script for each in examples() if each.path == lesson.path), str(lesson.path))
+    script = script_of(lesson.path)
     return Offered(Kind.LESSON, script, lesson.name, lesson.title)
 
 
