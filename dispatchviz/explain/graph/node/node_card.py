@@ -128,7 +128,7 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
             about = TensorThing(tensor.number)
             yield Fact(name, _metadata(trace, tensor, at), f"what the gradient of {tensor.name} must fit", about=about)
         elif number in undefined:
-            yield Fact(name, "is_undefined", "nothing is expected of what arrives here")
+            yield Fact(name, "was_default_constructed", "a placeholder: no gradient arrives here")
         else:
             yield Fact(name, "the trace does not say")
     if not node.inputs and not undefined:
