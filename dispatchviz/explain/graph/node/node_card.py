@@ -94,21 +94,15 @@ def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     if node.sequence_nr == NO_NUMBER:
         yield Fact("sequence_nr", f"{NO_NUMBER}", "UINT64_MAX: it runs as soon as it is ready, before all others")
     else:
+        changed = history(trace).events.number_set(node.number, at)
         purpose = "priority: of all ready Nodes the largest runs first; counted per thread"
-        yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=_latest_number(trace, node, at))
+        yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=changed.seq if changed else node.made)
     longest = "longest way to a Node without edges: no path leads from a smaller number to a larger one"
     yield Fact("topological_nr", str(node.topological_nr), longest)
     if made is not None:
         yield Fact("thread_id", str(made.thread), "the thread that made it", goto=made.seq)
     yield _shown("has_parent_", {True: "true", False: "false", None: ""}[has_parent(trace, node.number, at)])
     yield from _told(members.NUMBERS)
-
-
-def _latest_number(trace: Trace, node: GraphNode, at: int) -> int:
-    set_at = [
-        event.seq for event in history(trace).events.of_node(node.number, ev.SequenceNumberSet) if event.seq <= at
-    ]
-    return set_at[-1] if set_at else node.made
 
 
 # -- inputs and outputs -----------------------------------------------------------------------------------------------
