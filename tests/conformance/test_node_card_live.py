@@ -79,6 +79,37 @@ def test_a_retains_grad_hook_goes_along_and_a_tensor_pre_hook_stays() -> None:
     assert [event.kind for event in moved] == ["retains-grad hook"]
 
 
+PLACEHOLDER = """
+import torch
+got = []
+
+class Halves(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x[:1] * 2, None
+
+    @staticmethod
+    def backward(ctx, gradient, none):
+        got.append(none)
+        return torch.cat([gradient * 2, gradient * 0])
+
+y, _ = Halves.apply(torch.ones(2, requires_grad=True))
+y.sum().backward()
+"""
+
+
+def test_an_undefined_output_has_a_placeholder_at_which_no_gradient_arrives() -> None:
+    found = run(PLACEHOLDER)
+    node = found["y"].grad_fn
+    assert (len(node._input_metadata), found["got"]) == (2, [None])
+    for gradient in (torch.ones(()), torch.ones((), dtype=torch.float64)):
+        with pytest.raises(RuntimeError, match="was_default_constructed_ INTERNAL ASSERT FAILED"):
+            torch.autograd.backward(torch.autograd.graph.GradientEdge(node, 1), gradient)
+    [added] = [event for event in traced(PLACEHOLDER) if isinstance(event, ev.UndefinedInputAdded)]
+    assert added.input_nr == 1
+
+
 ANOMALY = """
 import torch
 x = torch.ones(2, requires_grad=True)

@@ -82,7 +82,7 @@ def _compare(trace: Trace, number: int, node: Any, name: str) -> None:
         if told is not None and told.about is not None:
             expected = f"{shaped(entry.size)} {plain_dtype(str(entry.dtype))} {entry.device}"
             assert told.value.removesuffix(", is_tensor_subclass") == expected, (name, node)
-        assert (told is not None and told.value == "is_undefined") == entry.is_undefined, (name, node)
+        assert (told is not None and told.value == "was_default_constructed") == entry.is_undefined, (name, node)
     assert (card["AnomalyMetadata"].value == "traceback_") == ("traceback_" in (node._metadata or {})), name
     parent = (node._metadata or {}).get("parent_")
     assert ("parent" in card) == (parent is not None), name

@@ -18,7 +18,8 @@ from dispatchviz import program
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.render.graph import svg as module
 from dispatchviz.render.graph.dot import MOST_USES, Drawing, drawing
-from dispatchviz.render.graph.graph_picture import SUFFIXES, backward_graph, render
+from dispatchviz.render.graph.graph_picture import backward_graph, render
+from dispatchviz.render.graph.picture_file import SUFFIXES
 from dispatchviz.render.graph.png import png
 from dispatchviz.render.graph.svg import RenderError, pdf, svg, texts
 from tests.explain.founding import founding

@@ -118,7 +118,7 @@ class NativeFunction:
     @property
     def out_arguments(self) -> tuple[str, ...]:
         """The arguments that an out= operator writes to; empty for others."""
-        return tuple(a.name for a in self.schema.arguments if a.kwarg_only and a.alias and a.alias.endswith("!"))
+        return tuple(a.name for a in self.schema.arguments if a.is_out)
 
     @property
     def view(self) -> bool:

@@ -40,6 +40,11 @@ class Argument:
         return self.alias is not None and "!" in self.alias.partition("->")[0]
 
     @property
+    def is_out(self) -> bool:
+        """The operator writes to it and it is given by name only, as all that ``torchgen/model.py`` has in ``out``."""
+        return self.kwarg_only and self.is_write
+
+    @property
     def is_tensor(self) -> bool:
         """Its key sets count for dispatch: Tensor, Tensor?, Tensor[], Tensor[2], Tensor?[] and nothing else."""
         return _TENSOR.fullmatch(self.type) is not None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
+from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field, names
 from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD, header
@@ -102,39 +102,46 @@ def out_variant(operator: str) -> str:
     arguments are the same but for ``out`` and the options of a factory. Empty if there is none.
     """
     schema, base = pytorch_signature(operator), operator.removeprefix("aten::").partition(".")[0]
-    if schema is None or any(map(_is_out, schema.arguments)):
+    if schema is None or takes_out(schema):
         return ""
     own = _inputs(schema)
     same = (f"aten::{name}" for name in names(FUNCTIONS) if name.partition(".")[0] == base)
-    outs = ((name, of) for name in same if (of := pytorch_signature(name)) and any(map(_is_out, of.arguments)))
+    outs = ((name, of) for name in same if (of := pytorch_signature(name)) and takes_out(of))
     return next((name for name, of in outs if _inputs(of) == own), "")
-
-
-def _is_out(argument: Argument) -> bool:
-    return argument.kwarg_only and argument.is_write
 
 
 def _inputs(schema: FunctionSchema) -> list[tuple[str, str]]:
     left_out = OPTIONS if takes_options(schema) else frozenset()
-    arguments = (each for each in schema.arguments if not _is_out(each) and each.name not in left_out)
+    arguments = (each for each in schema.arguments if not each.is_out and each.name not in left_out)
     return [(each.name, each.type) for each in arguments]
 
 
 def called_api(operator: str) -> Iterator[tuple[str, str]]:
     """The C++ functions that a generated binding calls, each with its header; the last calls ``at::_ops``."""
-    name = operator.removeprefix("aten::")
-    base, schema = name.partition(".")[0], pytorch_signature(operator)
+    base, schema = operator.removeprefix("aten::").partition(".")[0], pytorch_signature(operator)
     if schema is None:
         return
-    function = base + ("_symint" if any("SymInt" in a.type for a in schema.arguments) else "")
-    if any(map(_is_out, schema.arguments)):
-        function += "_out"
+    function = cpp_name(schema, "_out")
     if "method" in variants(operator):
         yield f"at::Tensor::{function}", f"{ATEN}/core/TensorBody.h"
         return
     if base.endswith("_like") or takes_options(schema):
         yield f"torch::{function}", f"{AUTOGRAD}/variable_factories.h"
     yield f"at::{function}", header(base)
+
+
+def cpp_name(schema: FunctionSchema, out: str) -> str:
+    """``view_symint`` of ``view``: how the C++ function is called, ``out`` being the ending of one that takes ``out``.
+
+    ``torchgen/api/cpp.py``, ``name``: a C++ function has no overload's name, and one with SymInts has a suffix.
+    """
+    symint = "_symint" if any("SymInt" in argument.type for argument in schema.arguments) else ""
+    return f"{schema.name.removeprefix('aten::')}{symint}{out if takes_out(schema) else ''}"
+
+
+def takes_out(schema: FunctionSchema) -> bool:
+    """Whether it is that of an operator's out form."""
+    return any(argument.is_out for argument in schema.arguments)
 
 
 def takes_options(schema: FunctionSchema) -> bool:

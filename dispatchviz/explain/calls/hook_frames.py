@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.locations.pytorch_locations import ENGINE
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 
 PYTHON_HOOK = "torch/csrc/autograd/python_hook.cpp"
@@ -25,7 +26,7 @@ class Caller(NamedTuple):
 CALLERS: Mapping[str, Caller] = {
     "tensor pre hook": Caller(
         "torch::autograd::PyFunctionTensorPreHook::operator()",
-        around=("torch::autograd::call_tensor_pre_hooks", "torch/csrc/autograd/engine.cpp"),
+        around=("torch::autograd::call_tensor_pre_hooks", ENGINE),
     ),
     "pre hook": Caller("torch::autograd::PyFunctionPreHook::operator()"),
     "post hook": Caller("torch::autograd::PyFunctionPostHook::operator()"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import Frame
-from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field
+from dispatchviz.explain.codegen.definitions import FUNCTIONS, dispatched_to, entry, entry_field
 from dispatchviz.explain.codegen.generated_files import ATEN, header
 
 _WRAPPER = re.compile(r"wrapper_(CPU|CUDA|Meta|CompositeExplicitAutograd|CompositeImplicitAutograd)_\w+")
@@ -71,15 +71,8 @@ def native_function(operator: str, kernel: str) -> tuple[str, str] | None:
     own = entry(FUNCTIONS, name)
     if wrapper is None or own is None or entry_field(own, "structured") or entry_field(own, "structured_delegate"):
         return None
-    called = OTHER_NAMES.get((name, wrapper[1])) or dispatched_to(own.text).get(wrapper[1])
+    called = OTHER_NAMES.get((name, wrapper[1])) or dispatched_to(own).get(wrapper[1])
     return None if called is None else (f"at::native::{called}", header(name.partition(".")[0], "_native"))
-
-
-def dispatched_to(text: str) -> dict[str, str]:
-    """The native function of each key in an entry of ``native_functions.yaml``."""
-    _, _, rows = text.partition("\n  dispatch:\n")
-    found = re.findall(r"^    ([\w, ]+): (\w+)$", rows, re.MULTILINE)
-    return {key.strip(): function for keys, function in found for key in keys.split(",")}
 
 
 def kernel_below(trace: Trace, impl: ev.ImplEntered) -> Iterator[Frame]:

@@ -16,9 +16,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.binding_frames import (
     binding_frames,
+    cpp_name,
     is_python,
     note_of,
     pytorch_signature,
+    takes_out,
     torch_ops_frames,
 )
 from dispatchviz.explain.calls.call_stack import CALLS_PYTHON, GENERATED_FOLDERS, Frame, frames_of, programs_frames
@@ -199,8 +201,7 @@ def has_lambda(operator: str) -> bool:
     schema, base = pytorch_signature(operator), operator.removeprefix("aten::").partition(".")[0]
     if schema is None:
         return False
-    writes = any(argument.kwarg_only and argument.is_write for argument in schema.arguments)
-    return bool(schema.returns) and not writes and not is_in_place(base)
+    return bool(schema.returns) and not takes_out(schema) and not is_in_place(base)
 
 
 def is_in_place(base: str) -> bool:
@@ -231,14 +232,10 @@ def _is_autograds(by: ev.AnyEvent | None) -> bool:
 def api_name(operator: str) -> str:
     """``view_symint`` of ``view``, ``add_outf`` of ``add.out``: the C++ function that generated kernels call.
 
-    ``torchgen/api/cpp.py``, ``name``: a C++ function has no overload's name, one with SymInts has a suffix, one that
-    takes ``out`` last another.
+    It takes ``out`` last.
     """
     schema = pytorch_signature(f"aten::{operator}")
-    arguments = () if schema is None else schema.arguments
-    symint = "_symint" if any("SymInt" in argument.type for argument in arguments) else ""
-    out = "_outf" if any(argument.kwarg_only and argument.is_write for argument in arguments) else ""
-    return f"{operator.partition('.')[0]}{symint}{out}"
+    return operator.partition(".")[0] if schema is None else cpp_name(schema, "_outf")
 
 
 def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame]:

@@ -142,6 +142,13 @@ def entry_field(piece: Piece, field: str) -> str:
     return found[1].strip() if found else ""
 
 
+def dispatched_to(piece: Piece) -> dict[str, str]:
+    """Key to the kernel that an entry of ``native_functions.yaml`` names for it (``dispatch:``)."""
+    _, _, rows = piece.text.partition("\n  dispatch:\n")
+    found = re.findall(r"^    ([\w, ]+): (\w+)$", rows, re.MULTILINE)
+    return {key: kernel for keys, kernel in found for key in keys.split(", ")}
+
+
 @cache
 def delegating() -> dict[str, list[str]]:
     """A structured operator to those that share its meta and impl, in the order of the yaml file."""

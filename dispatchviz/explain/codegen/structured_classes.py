@@ -15,7 +15,7 @@ from functools import cache
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.pytorch_registrations import pytorch_registrations
 from dispatchviz.explain.codegen import generated_files
-from dispatchviz.explain.codegen.definitions import FUNCTIONS, Piece, delegating, entry, entry_field
+from dispatchviz.explain.codegen.definitions import FUNCTIONS, Piece, delegating, dispatched_to, entry, entry_field
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
 
@@ -178,8 +178,7 @@ def impl_classes(described: Piece) -> dict[str, str]:
     if "\n  ufunc_inner_loop:" in described.text:
         base = re.match(r"- func: (\w+)", described.text)
         return {key: f"ufunc_{base[1]}_{key}" for key in ("CPU", "CUDA")} if base else {}
-    rows = re.findall(r"^    ([\w, ]+): (\w+)$", described.text, re.MULTILINE)
-    return {key: kernel for keys, kernel in rows for key in keys.split(", ") if key in ("CPU", "CUDA")}
+    return {key: kernel for key, kernel in dispatched_to(described).items() if key in ("CPU", "CUDA")}
 
 
 class _Writer:

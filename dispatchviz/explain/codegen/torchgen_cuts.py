@@ -140,7 +140,7 @@ def _heads(op: OperatorEntry, node: str, file: str) -> Iterator[str]:
 def _registering(op: OperatorEntry, name: str, stem: str) -> Iterator[str]:
     """Files with kernels and their registrations."""
     base, _, overload = name.partition(".")
-    out = "_out" if any(a.kwarg_only and a.alias and a.alias.endswith("!") for a in op.schema.arguments) else ""
+    out = "_out" if any(argument.is_out for argument in op.schema.arguments) else ""
     called = re.escape(f"{base}{out}_{overload}" if overload else f"{base}{out}")
     if stem == "RegisterSchema":
         yield rf'm\.def\("{re.escape(name)}\('

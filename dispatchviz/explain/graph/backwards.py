@@ -50,6 +50,10 @@ class Backward:
         """Empty if an error came before, or one."""
         return self._events.within(self.event.seq, ev.DependenciesCounted)
 
+    def counted_at(self, at: int) -> ev.DependenciesCounted | None:
+        """How the edges were counted; None if that is not done as of a step."""
+        return next((event for event in self.counted if event.seq <= at), None)
+
     @cached_property
     def counts(self) -> dict[int, int]:
         """Edges into each Node, as the engine counted them."""
@@ -59,6 +63,10 @@ class Backward:
     def exec_info(self) -> list[ev.ExecInfoPopulated]:
         """Empty, or one if only some gradients are requested."""
         return self._events.within(self.event.seq, ev.ExecInfoPopulated)
+
+    def exec_info_at(self, at: int) -> ev.ExecInfoPopulated | None:
+        """How ``exec_info_`` was filled; None if it is empty as of a step."""
+        return next((event for event in self.exec_info if event.seq <= at), None)
 
     @cached_property
     def finished(self) -> list[ev.BackwardFinished]:

@@ -97,7 +97,7 @@ def engine_state(trace: Trace, at: int) -> EngineState | None:
         len(queue) - len(ready),
         tuple(islice(_waiting(trace, backward, running, at), NAMED)),
         bisect_right(backward.starts, at),
-        len(backward.nodes) if backward.counted and backward.counted[0].seq <= at else 0,
+        len(backward.nodes) if backward.counted_at(at) else 0,
         tuple(pruned[:NAMED]),
         max(len(pruned) - NAMED, 0),
     )
@@ -121,7 +121,7 @@ def _met_last(trace: Trace, backward: Backward, at: int) -> Iterator[int]:
 
 def left_of(trace: Trace, backward: Backward, node: int, at: int) -> int:
     """How many edges into a Node are still to be followed in a backward pass as of a step; 0 if it waits for none."""
-    if not backward.counted or backward.counted[0].seq > at:
+    if backward.counted_at(at) is None:
         return 0
     met = next(own_latest(trace, backward, node, at, ev.DependencyMet), None)
     if met is None:

@@ -107,6 +107,10 @@ class NodeEvents:
         kinds, code = self.columns.kinds, self.columns.code(kind)
         return list(self.read((step for step in self.steps(node) if kinds[step] == code), kind))
 
+    def number_set(self, node: int, at: int) -> ev.SequenceNumberSet | None:
+        """What gave a Node the sequence number that it has as of a step; None if its making did."""
+        return next((event for event in reversed(self.of_node(node, ev.SequenceNumberSet)) if event.seq <= at), None)
+
     def life(self, node: int) -> list[int]:
         """The steps at which something happened to a Node."""
         kinds, life = self.columns.kinds, self._life

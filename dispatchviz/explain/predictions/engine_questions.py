@@ -134,13 +134,11 @@ def _by_age(trace: Trace, nodes: Iterable[int]) -> list[int]:
 
 
 def _title(trace: Trace, node: int, at: int) -> str:
-    made = index(trace).nodes.get(node)
     title = shortened(node_title(trace, node, at), LONGEST - len(", sequence number 1000000"))
-    if made is None or made.sequence_nr == NO_NUMBER:
+    numbered = history(trace).events.number_set(node, at) or index(trace).nodes.get(node)
+    if numbered is None or numbered.sequence_nr == NO_NUMBER:
         return title
-    changes = (trace[step] for step in trace.steps_of(ev.SequenceNumberSet) if step < at)
-    numbers = [each.sequence_nr for each in changes if isinstance(each, ev.SequenceNumberSet) and each.node == node]
-    return f"{title}, sequence number {[made.sequence_nr, *numbers][-1]}"
+    return f"{title}, sequence number {numbered.sequence_nr}"
 
 
 def _later(trace: Trace, queued: QueuedNode, event: ev.NodeStarted, why: str) -> str:

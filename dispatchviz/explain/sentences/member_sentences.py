@@ -47,8 +47,8 @@ def _number(trace: Trace, event: ev.SequenceNumberSet) -> Statement:
 
 def _undefined(trace: Trace, event: ev.UndefinedInputAdded) -> Statement:
     text = (
-        f"Input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder: of a gradient that "
-        "arrives there neither shape nor dtype nor device is expected."
+        f"Input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder, for an output that is "
+        "undefined, None in Python: no gradient arrives there."
     )
     return Statement("undefined input", text)
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph import backward_graph as explain
 from dispatchviz.explain.graph.graph_fold import Fold, Repeat, boxes, folded, repeats
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.render.graph.dot import Drawing, drawing, legend
+from dispatchviz.render.graph.picture_file import suffix_of, write_picture
 from dispatchviz.render.graph.png import png
 from dispatchviz.render.graph.svg import RenderError, check_size, pdf, svg
 
@@ -26,9 +26,6 @@ FOLDED_ABOVE = 150
 
 MOST = 100
 """So many boxes a folded graph has at most, besides those that were asked for."""
-
-SUFFIXES = (".dot", ".svg", ".png", ".pdf")
-"""What ``render`` can write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +73,15 @@ def render(
     graph: explain.BackwardGraph, path: str | Path, folded: bool | None = None, expand: Collection[str] = ()
 ) -> str:
     """Writes a picture of a graph, by the suffix of the file's name. Gives a note, as ``BackwardGraph.render`` does."""
-    target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise RenderError(f"cannot write {target.name}: the suffix must be one of {', '.join(SUFFIXES)}")
-    drawn = picture(graph, target.suffix.lower(), folded, expand)
-    try:
-        write_whole(target, drawn.data)
-    except OSError as error:
-        raise RenderError(f"cannot write {target}: {error.strerror}") from None
+    drawn = picture(graph, suffix_of(path), folded, expand)
+    write_picture(path, drawn.data)
     return drawn.note
 
 
 def picture(
     graph: explain.BackwardGraph, suffix: str, folded: bool | None = None, expand: Collection[str] = ()
 ) -> Picture:
-    """What a file with one of ``SUFFIXES`` holds.
+    """What a file with one of ``picture_file.SUFFIXES`` holds.
 
     Raises RenderError for an empty graph, and for a PDF or a PNG if what they need is missing; DispatchvizError if
     ``expand`` names no Node.

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.explain.codegen.structured_classes import Family, Member, StructuredClass
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.render.graph.dot import Drawing, Pen
+from dispatchviz.render.graph.picture_file import suffix_of, write_picture
 from dispatchviz.render.graph.png import png
-from dispatchviz.render.graph.svg import RenderError, pdf, svg
+from dispatchviz.render.graph.svg import pdf, svg
 
 WIDEST = 54
 """What a member does is wrapped at so many characters."""
@@ -38,15 +37,7 @@ FORMS: dict[str, Callable[[Drawing], bytes]] = {
 
 def render(family: Family, path: str) -> None:
     """Writes the picture, by the suffix of the file's name. RenderError if that cannot be done."""
-    target = Path(path)
-    form = FORMS.get(target.suffix.lower())
-    if form is None:
-        raise RenderError(f"cannot write {target.name}: the suffix must be one of {', '.join(FORMS)}")
-    data = form(class_drawing(family))
-    try:
-        write_whole(target, data)
-    except OSError as error:
-        raise RenderError(f"cannot write {target}: {error.strerror}") from None
+    write_picture(path, FORMS[suffix_of(path)](class_drawing(family)))
 
 
 def class_drawing(family: Family) -> Drawing:

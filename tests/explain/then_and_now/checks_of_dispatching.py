@@ -20,6 +20,7 @@ from tests.explain.then_and_now.installed import (
     generated,
     has_symbol,
     included,
+    key_order,
     keys,
     libraries,
     names_of,
@@ -355,15 +356,9 @@ def _others_can_register() -> None:
 def _several_keys() -> None:
     x = torch().ones(2, dtype=torch().complex64).conj()
     assert {"CPU", "AutogradCPU", "Conjugate"} <= names_of(keys(x))
-    order = shown_order()
+    order = key_order()
     assert order.index("CPU") < order.index("Conjugate") < order.index("AutogradCPU") < order.index("FuncTorchBatched")
     assert raw(keys(x)).highestPriorityTypeId() == C().DispatchKey.AutocastCPU
-
-
-def shown_order() -> list[str]:
-    """All keys, lowest priority first."""
-    shown = C()._dispatch_keyset_to_string(C()._dispatch_keyset_full())
-    return list(shown.removeprefix("DispatchKeySet(").removesuffix(")").split(", "))
 
 
 @checks("alias-keys")
@@ -449,7 +444,7 @@ def _why_backend_select() -> None:
 
 @checks("front-and-back")
 def _layers() -> None:
-    order = shown_order()
+    order = key_order()
     front, back = order.index("FuncTorchDynamicLayerFrontMode"), order.index("FuncTorchDynamicLayerBackMode")
     assert order[front + 1 :] == ["PreDispatch", "PythonDispatcher"] or len(order) - front <= 5
     assert back < order.index("ADInplaceOrView") < order.index("AutogradCPU") < order.index("FuncTorchBatched") < front

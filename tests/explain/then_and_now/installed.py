@@ -88,6 +88,17 @@ def pieces(operator: str) -> tuple[RealPiece, ...]:
     return real(entry).pieces
 
 
+def autograd_kernel(operator: str, name: str) -> str:
+    """What the generator writes as ``VariableType::name``."""
+    return written(operator, "VariableType_", f"{name}(c10::DispatchKeySet ks")
+
+
+def written(operator: str, file: str, begins: str) -> str:
+    """The piece of a generated file that has some text in its first line."""
+    found = (piece.text for piece in pieces(operator) if file in piece.file)
+    return next(text for text in found if begins in text.partition("\n")[0])
+
+
 def within(text: str, *parts: str) -> bool:
     """Whether parts stand in a text, one after the other."""
     at = 0
@@ -173,6 +184,12 @@ def names_of(value: int) -> set[str]:
     """The members of a set."""
     shown = C()._dispatch_keyset_to_string(raw(value))
     return set(shown.removeprefix("DispatchKeySet(").removesuffix(")").split(", "))
+
+
+def key_order() -> list[str]:
+    """All keys, lowest priority first."""
+    shown = C()._dispatch_keyset_to_string(C()._dispatch_keyset_full())
+    return list(shown.removeprefix("DispatchKeySet(").removesuffix(")").split(", "))
 
 
 def calls_of(run: Any) -> Iterator[str]:

@@ -2,7 +2,8 @@
 (``torch/csrc/autograd/input_metadata.h``).
 
 NB: in PyTorch, the entry also holds a ``grad_dtype`` that users may change on a leaf; here the expected
-dtype is always the dtype of the forward output.
+dtype is always the dtype of the forward output. A gradient that is handed to a placeholder (``GradientEdge``) is an
+internal assert there; here it passes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class InputMetadata(Struct, eq=False, gc=False):
     dtype: DType
     device: Device
     is_undefined: bool = False
-    """The forward output was undefined: nothing is expected."""
+    """A placeholder: the forward output was undefined, and no gradient arrives (``was_default_constructed``)."""
     stream: Stream = streams.DEFAULT
     """Current when the entry was made: the forward operator ran on it."""
 

@@ -21,7 +21,7 @@ class SequenceNumberSet(Event, frozen=True):
 
 
 class UndefinedInputAdded(Event, frozen=True):
-    """``Node::add_input_metadata(undefined_input)``: an input of which nothing is expected."""
+    """``Node::add_input_metadata(undefined_input)``: a placeholder, for an output that is undefined."""
 
     node: NodeNumber
     """Number of the Node."""

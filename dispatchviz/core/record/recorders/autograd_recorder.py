@@ -53,7 +53,7 @@ class AutogradRecorder(RecorderBase):
         self._emit(ev.SequenceNumberSet, self._node(node), before, node.sequence_nr)
 
     def undefined_input_added(self, node: Node, input_nr: int) -> None:
-        """An input of which nothing is expected."""
+        """A placeholder, for an output that is undefined."""
         self._emit(ev.UndefinedInputAdded, self._node(node), input_nr)
 
     def stack_stored(self, node: Node, frame: str, parent: Node | None) -> None:

@@ -106,7 +106,7 @@ _tables: WeakKeyDictionary[Backward, ExecInfoTable] = WeakKeyDictionary()
 def exec_info_at(trace: Trace, at: int) -> ExecInfoTable | None:
     """None if there is none as of the step: every Node that is reached runs."""
     backward = backward_around(trace, at)
-    event = None if backward is None else next((each for each in backward.exec_info if each.seq <= at), None)
+    event = None if backward is None else backward.exec_info_at(at)
     if backward is None or event is None:
         return None
     if backward not in _tables:

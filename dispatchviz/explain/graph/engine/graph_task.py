@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine.final_callbacks import final_callbacks
@@ -81,8 +82,10 @@ def _progress(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]
     pending, outstanding = known.pending(at), known.outstanding(at)
     yield TaskMember("outstanding_tasks_", str(outstanding), "Nodes that are queued or run; at 0 the task is complete")
     left = f"{_many(pending.nodes, 'Node')}, {_many(pending.edges, 'edge')}"
-    step = backward.counted[0].seq if backward.counted and backward.counted[0].seq <= at else None
-    yield TaskMember("dependencies_", left, "per Node the edges that have not delivered; at 0 it is ready", step)
+    counted = backward.counted_at(at)
+    yield TaskMember(
+        "dependencies_", left, "per Node the edges that have not delivered; at 0 it is ready", _seq(counted)
+    )
     yield TaskMember("not_ready_", _many(pending.parked, "buffer"), "of Nodes that wait for more gradients")
     if backward.event.accumulate:
         yield TaskMember("captured_vars_", "empty", "what grad() returns; backward() returns nothing")
@@ -92,10 +95,9 @@ def _progress(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]
 
 
 def _found(trace: Trace, backward: Backward, at: int) -> Iterator[TaskMember]:
-    counted_at = next((event.seq for event in backward.counted if event.seq <= at), None)
-    there = str(len(backward.counts)) if counted_at is not None else "empty so far"
-    yield TaskMember("nodes_in_graph_", there, "all Nodes that an edge led to when they were counted", counted_at)
-    populated = next((event for event in backward.exec_info if event.seq <= at), None)
+    counted, populated = backward.counted_at(at), backward.exec_info_at(at)
+    there = str(len(backward.counts)) if counted else "empty so far"
+    yield TaskMember("nodes_in_graph_", there, "all Nodes that an edge led to when they were counted", _seq(counted))
     if populated is None:
         later = bool(backward.event.inputs)
         said = "filled next: only some gradients are requested" if later else "every Node that is reached runs"
@@ -124,6 +126,10 @@ def _place(trace: Trace, at: int) -> Iterator[TaskMember]:
     yield TaskMember("cpu_ready_queue_", "the calling thread's", queue)
     number = f"graph task {here.started.graph_task}"
     yield TaskMember("id_", number, "PyTorch counts them per process, a trace from 0", here.started.seq)
+
+
+def _seq(event: ev.Event | None) -> int | None:
+    return None if event is None else event.seq
 
 
 def _many(number: int, what: str) -> str:

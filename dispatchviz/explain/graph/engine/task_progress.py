@@ -55,8 +55,7 @@ class TaskProgress:
 
     def pending(self, at: int) -> Pending:
         """Nothing before the edges are counted."""
-        backward = self._backward
-        if not backward.counted or backward.counted[0].seq > at:
+        if self._backward.counted_at(at) is None:
             return Pending(0, 0, 0)
         return self._after[self._until(ev.DependencyMet, at)]
 

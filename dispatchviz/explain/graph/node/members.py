@@ -37,7 +37,7 @@ NUMBERS = (
     Member("sequence_nr_", "where the priority is; topological_nr_, beside it, is 0 until an edge leads somewhere"),
 )
 INPUTS = (
-    Member("add_input_metadata", "one entry for each forward output; undefined_input: an entry without expectations"),
+    Member("add_input_metadata", "one entry for each forward output; undefined_input: a placeholder"),
     Member("mutable_input_metadata", "to change an entry; not thread safe, so whoever does holds a lock"),
     Member("clear_input_metadata", "drops all entries"),
     Member("InputMetadata", "an entry: options, shape, stream, subclass or nested, dtype for .grad", METADATA),

@@ -94,21 +94,15 @@ def _numbers(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     if node.sequence_nr == NO_NUMBER:
         yield Fact("sequence_nr", f"{NO_NUMBER}", "UINT64_MAX: it runs as soon as it is ready, before all others")
     else:
+        changed = history(trace).events.number_set(node.number, at)
         purpose = "priority: of all ready Nodes the largest runs first; counted per thread"
-        yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=_latest_number(trace, node, at))
+        yield Fact("sequence_nr", str(node.sequence_nr), purpose, goto=changed.seq if changed else node.made)
     longest = "longest way to a Node without edges: no path leads from a smaller number to a larger one"
     yield Fact("topological_nr", str(node.topological_nr), longest)
     if made is not None:
         yield Fact("thread_id", str(made.thread), "the thread that made it", goto=made.seq)
     yield _shown("has_parent_", {True: "true", False: "false", None: ""}[has_parent(trace, node.number, at)])
     yield from _told(members.NUMBERS)
-
-
-def _latest_number(trace: Trace, node: GraphNode, at: int) -> int:
-    set_at = [
-        event.seq for event in history(trace).events.of_node(node.number, ev.SequenceNumberSet) if event.seq <= at
-    ]
-    return set_at[-1] if set_at else node.made
 
 
 # -- inputs and outputs -----------------------------------------------------------------------------------------------
@@ -128,7 +122,7 @@ def _inputs(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
             about = TensorThing(tensor.number)
             yield Fact(name, _metadata(trace, tensor, at), f"what the gradient of {tensor.name} must fit", about=about)
         elif number in undefined:
-            yield Fact(name, "is_undefined", "nothing is expected of what arrives here")
+            yield Fact(name, "was_default_constructed", "a placeholder: no gradient arrives here")
         else:
             yield Fact(name, "the trace does not say")
     if not node.inputs and not undefined:
@@ -197,7 +191,7 @@ def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
 def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
     """``task_should_compute_output`` of an edge to a Node; None outside of a backward, or before it is known."""
     backward = backward_around(trace, at)
-    if backward is None or (backward.event.inputs and not any(event.seq <= at for event in backward.exec_info)):
+    if backward is None or (backward.event.inputs and backward.exec_info_at(at) is None):
         return None
     return target is not None and (backward.needs(target) or bool(backward.captures(target)))
 

@@ -24,7 +24,7 @@ def _met_by_engine(trace: Trace, node: int, at: int) -> bool:
     if any(columns.kinds[step] in met for step in steps[: bisect_right(steps, at)]):
         return True
     backward = backward_around(trace, at)
-    if backward is None or not any(event.seq <= at for event in backward.counted):
+    if backward is None or backward.counted_at(at) is None:
         return False
     return any(root == node for root, _ in backward.event.roots)
 

@@ -19,7 +19,7 @@ def _number(trace: Trace, event: ev.SequenceNumberSet) -> str:
 
 @LABELS.of(ev.UndefinedInputAdded)
 def _undefined(trace: Trace, event: ev.UndefinedInputAdded) -> str:
-    return f"input {event.input_nr} of {node_title(trace, event.node, event.seq)} may be undefined"
+    return f"input {event.input_nr} of {node_title(trace, event.node, event.seq)} is a placeholder"
 
 
 @LABELS.of(ev.StackStored)

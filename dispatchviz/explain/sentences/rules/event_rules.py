@@ -258,7 +258,7 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
         case ev.GradSet(retained=True):
             text = "Retains-grad hooks run after all tensor pre-hooks: .grad is what these have made of the gradient."
-            return Rule(text, "torch::autograd::impl::retain_grad", "torch/csrc/autograd/variable.cpp")
+            return Rule(text, "torch::autograd::impl::retain_grad", VARIABLE)
         case ev.GradSet():
             text = "What is assigned to .grad has the tensor's shape, dtype and kind of device, or is None."
             return Rule(text, "THPVariable_set_grad", "torch/csrc/autograd/python_variable.cpp")
