@@ -52,7 +52,21 @@ class _Watch(threading.local):
         self.open: list[tuple[str, str]] = []
 
 
-_watch = _Watch()
+_watch: _Watch | _WatchOfAllThreads = _Watch()
+
+
+class _WatchOfAllThreads:
+    """The same of whichever thread runs, while the others wait."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] | None = None
+        self.open: list[tuple[str, str]] = []
+
+
+def watch_all_threads() -> None:
+    """From now on the steps of the engine's device threads are noted, too: the thread that calls ``backward`` waits."""
+    global _watch
+    _watch = _WatchOfAllThreads()
 
 
 @contextlib.contextmanager
@@ -225,7 +239,7 @@ def wrapped_number(number: complex) -> torch.Tensor:
         node: Any = torch.ones(1, device="meta", requires_grad=True).mul(number).grad_fn
         return node._saved_other  # type: ignore[no-any-return]
 
-    return in_new_thread(make)
+    return unwatched(lambda: in_new_thread(make))
 
 
 def unwatched(function: Callable[[], Value]) -> Value:

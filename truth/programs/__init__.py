@@ -104,6 +104,9 @@ SUBJECTS: dict[str, dict[str, str]] = _by_subject()
 PROGRAMS: dict[str, str] = {name: source for programs in SUBJECTS.values() for name, source in programs.items()}
 """Name to source text, of all subjects."""
 
+ON_CUDA: dict[str, str] = parse((_HERE / "on_cuda.txt").read_text(encoding="utf-8"))
+"""Programs on CUDA, by name: recorded where there is a GPU."""
+
 TRAINING = _HERE.parents[1] / "examples" / "training"
 """The folder of the training loops, which are recorded too."""
 
