@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from tests.cupy_stand_in.recorded import RECORDED, check_call
+from tests.cupy_stand_in.sorting import check_sorting
 
 ATTRIBUTES: dict[str, list[str] | None] = RECORDED["array"]
 GEOMETRY = ("shape", "strides", "dtype", "ndim", "size", "itemsize", "nbytes")
@@ -16,7 +17,7 @@ VIEWS = ("T", "mT")
 
 
 class Memory(NamedTuple):
-    """``cupy.cuda.MemoryPointer``: bytes, and a place in them."""
+    """``cupy.cuda.MemoryPointer``: bytes, and a place in them. Where there are no bytes, there is no place but 0."""
 
     bytes: Any
     offset: int
@@ -27,6 +28,7 @@ class Memory(NamedTuple):
         return int(self.bytes.ctypes.data) + self.offset
 
     def __add__(self, step: Any) -> Memory:
+        assert self.bytes.size or step == 0
         return Memory(self.bytes, self.offset + step)
 
 
@@ -74,8 +76,7 @@ class ndarray:
 
     def _method(self, name: str, *args: Any, **kwargs: Any) -> Any:
         check_call(f"ndarray.{name}", ATTRIBUTES[name], args, kwargs)
-        if name in ("sort", "argsort") and kwargs.get("kind") not in (None, "stable"):
-            raise ValueError("kind can only be None or 'stable'")
+        check_sorting(name, self.numbers, kwargs, method=True)
         return outside(getattr(self.numbers, name)(*inside(args), **inside(kwargs)))
 
     @property
@@ -116,7 +117,7 @@ class ndarray:
             owner = owner.base
         memory = owner.reshape(-1, order="A").view(numpy.uint8)
         assert owner.size == 0 or numpy.shares_memory(memory, owner)
-        return Memory(memory, self.numbers.ctypes.data - owner.ctypes.data)
+        return Memory(memory, self.numbers.ctypes.data - owner.ctypes.data if owner.size else 0)
 
     @property
     def base(self) -> ndarray | None:

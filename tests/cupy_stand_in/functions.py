@@ -9,6 +9,7 @@ import numpy
 
 from tests.cupy_stand_in.array import inside, ndarray, outside
 from tests.cupy_stand_in.recorded import RECORDED, check_call
+from tests.cupy_stand_in.sorting import SORTING, check_sorting
 from tests.cupy_stand_in.ufuncs import WHERE, Ufunc
 
 FROM_THE_HOST = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
@@ -70,5 +71,5 @@ def _check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         raise TypeError("Only cupy arrays can be concatenated")
     if name == "lexsort" and not isinstance(args[0], ndarray):
         raise TypeError("cupy.lexsort takes one array of keys")
-    if name in ("sort", "argsort") and kwargs.get("kind") not in (None, "stable"):
-        raise ValueError("kind can only be None or 'stable'")
+    if name in SORTING:
+        check_sorting(name, args[0].numbers, kwargs)

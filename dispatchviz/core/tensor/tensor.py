@@ -296,9 +296,10 @@ def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
     flat = buffer.reshape(-1)
     width = flat.itemsize
     steps = tuple([step * width for step in stride])
+    start = offset * width if 0 not in size else 0  # neither library takes an offset into no memory
     if isinstance(flat, numpy.ndarray):
-        return numpy.ndarray(size, flat.dtype, flat, offset * width if 0 not in size else 0, steps)
-    return type(flat)(size, flat.dtype, flat.data + offset * width, steps)  # CuPy's constructor: (..., memptr, strides)
+        return numpy.ndarray(size, flat.dtype, flat, start, steps)
+    return type(flat)(size, flat.dtype, flat.data + start, steps)  # CuPy's constructor: (..., memptr, strides)
 
 
 def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:

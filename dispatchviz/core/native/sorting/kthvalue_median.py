@@ -17,10 +17,11 @@ from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.reductions.min_max import check_not_empty
+from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
 from dispatchviz.core.native.sorting.quickselect import index_of_rank
 from dispatchviz.core.native.sorting.sort_topk import ranks_of
 from dispatchviz.core.native.sorting.std_sort import sorted_indices, standard_nth_element
-from dispatchviz.core.tensor.dtype import Category, DType, bfloat16, bool_, int64
+from dispatchviz.core.tensor.dtype import Category, DType, bool_, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 ValuesAndIndices = tuple[Tensor, Tensor]
@@ -131,8 +132,7 @@ def _middle(row: Any, ignore_nan: bool) -> int:
         return int(missing[0])
     if len(missing) == len(row):
         return _first_of_equals(len(row))
-    comparable = row.astype("float32") if row.dtype == bfloat16.numpy else row  # whose own order knows no nan
-    return int(comparable.argsort(kind="stable")[(len(row) - (len(missing) if ignore_nan else 0) - 1) // 2])
+    return int(stable_argsort(row)[(len(row) - (len(missing) if ignore_nan else 0) - 1) // 2])
 
 
 def _first_of_equals(count: int) -> int:

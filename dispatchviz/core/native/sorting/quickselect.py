@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
+
 
 def index_of_rank(row: Any, rank: int) -> int:
     """The index of the k-th smallest element of a 1-dim array; nan counts as larger than all numbers."""
-    order = row.argsort(kind="stable")
+    order = stable_argsort(row)
     index = int(order[rank])
     if (row == row[index]).sum() == 1:
         return index

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.call.structured import resize_output
-from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.device.array_library import array_module, module_of
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.arithmetic.binary_ops import wrapped_scalar_tensor
 from dispatchviz.core.native.iterator.scalar import Scalar
-from dispatchviz.core.native.iterator.tensor_iterator import result_type
+from dispatchviz.core.native.iterator.tensor_iterator import quiet, result_type
 from dispatchviz.core.tensor.dtype import int32, int64
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 from dispatchviz.core.thread.warning import first_time, warn_python
@@ -173,15 +173,23 @@ def _dense(tensor: Tensor, name: str, wanted: str, line: int) -> Tensor:
 
 
 def _searched(values: Tensor, boundaries: Tensor, sorter: Tensor | None, right: bool) -> Any:
-    """NaN counts as larger than all numbers, in NumPy too."""
+    """Which boundary each value stands before, in its row."""
     xp: Any = array_module(values._device.type)
-    side = "right" if right else "left"
     bounds = boundaries._array if sorter is None else xp.take_along_axis(boundaries._array, sorter._array, -1)
-    if len(boundaries._size) == 1:
-        return xp.searchsorted(bounds, values._array.reshape(-1), side).reshape(values._size)
-    rows, columns = bounds.reshape(-1, bounds.shape[-1]), values._array.reshape(-1, values._size[-1])
-    found = [xp.searchsorted(row, column, side) for row, column in zip(rows, columns, strict=True)]
-    return xp.stack(found).reshape(values._size) if found else numpy.zeros(values._size)
+    columns = values._array.reshape((1, -1) if len(boundaries._size) == 1 else (-1, values._size[-1]))
+    return quiet.run(_bound, bounds.reshape(len(columns), bounds.shape[-1]), columns, right).reshape(values._size)
+
+
+def _bound(rows: Any, values: Any, right: bool) -> Any:
+    """``cus_lower_bound`` or ``cus_upper_bound`` of all values at once. Compared with nan, nothing is larger."""
+    low = numpy.zeros_like(values, "int64")  # of CuPy where it is one of CuPy's
+    high, last = low + rows.shape[-1], rows.shape[-1] - 1
+    for _ in range(rows.shape[-1].bit_length()):
+        middle = (low + high) // 2
+        bound = module_of(rows).take_along_axis(rows, middle.clip(0, last), -1)
+        goes_on = (low < high) & ~(bound > values if right else bound >= values)
+        low, high = module_of(rows).where(goes_on, middle + 1, low), module_of(rows).where(goes_on, high, middle)
+    return low
 
 
 # -- bucketize ---------------------------------------------------------------------------------------------------------

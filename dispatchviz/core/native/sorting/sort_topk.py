@@ -13,6 +13,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.strides import dense_strides_like
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.sorting import std_sort
+from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
 from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
@@ -77,10 +78,10 @@ def _fill_indices(indices: Tensor, axis: int) -> None:
 
 def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
     """A stable argsort, descending too."""
-    xp: Any = array_module(self._device.type)
     if not descending:
-        return xp.argsort(self._array, axis=axis, kind="stable")
-    flipped = xp.argsort(xp.flip(self._array, axis), axis=axis, kind="stable")
+        return stable_argsort(self._array, axis)
+    xp: Any = array_module(self._device.type)
+    flipped = stable_argsort(xp.flip(self._array, axis), axis)
     return self._size[axis] - 1 - xp.flip(flipped, axis)
 
 
@@ -103,7 +104,7 @@ def _all_differ(ranks: list[int]) -> bool:
 
 def ranks_of(row: Any, descending: bool = False) -> list[int]:
     """How many different elements come before each, or minus how many come after it; nan is the largest."""
-    order = row.argsort(kind="stable")
+    order = stable_argsort(row)
     ordered = row[order]
     is_new = (ordered[1:] != ordered[:-1]) & ((ordered[1:] == ordered[1:]) | (ordered[:-1] == ordered[:-1]))
     ranks = numpy.zeros(len(row), numpy.int64)

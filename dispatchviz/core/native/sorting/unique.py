@@ -10,6 +10,7 @@ from dispatchviz.core.device.array_library import array_module, on_host
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.native.sorting.argsort_arrays import stable_argsort
 from dispatchviz.core.tensor.dtype import DType, bool_, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
@@ -54,7 +55,7 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
 def _in_order(self: Tensor) -> tuple[Any, Any]:
     """An argsort, and the number of the group of equal ones that each belongs to."""
     flat = self._array.reshape(-1)
-    order = flat.argsort(kind="stable")
+    order = stable_argsort(flat)
     return order, _groups(flat[order])
 
 
