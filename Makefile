@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 TORCH_VENV := .venv-torch
+# Of its own: where CuPy is installed, cuda is the GPU, and `make test` expects it emulated.
+GPU_VENV := .venv-gpu
 BIN := $(VENV)/bin
 # Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed.
 TORCH := torch==2.13.0
@@ -69,9 +71,8 @@ ifdef GPU_PYTHON
 gpu:
 	@$(GPU_PYTHON) -m scripts.gpu_report
 else
-gpu: $(VENV)/.installed-dev
-	$(BIN)/python $(PIP_INSTALL) -e '.[cuda$(CUDA)]'
-	$(BIN)/python -m scripts.gpu_report
+gpu: $(GPU_VENV)/.installed
+	@$(GPU_VENV)/bin/python -m scripts.gpu_report
 endif
 
 generate: $(VENV)/.installed
@@ -86,7 +87,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) .venv-bounds-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TORCH_VENV) $(GPU_VENV) .venv-bounds-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " \
@@ -107,4 +108,10 @@ $(TORCH_VENV)/.installed: pyproject.toml
 	@echo "installing $(TORCH) beside dispatchviz into $(TORCH_VENV) (once)"
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' $(TORCH)
+	@touch $@
+
+$(GPU_VENV)/.installed: pyproject.toml
+	@echo "installing CuPy beside dispatchviz into $(GPU_VENV) (once)"
+	$(PYTHON) -m venv $(GPU_VENV)
+	$(GPU_VENV)/bin/python $(PIP_INSTALL) -e '.[test,cuda$(CUDA)]'
 	@touch $@

@@ -1,7 +1,7 @@
 """Runs on a GPU what was written without one, and records the results: ``docs/gpu.md``.
 
     make gpu GPU_PYTHON=python3        a Python that has CuPy; nothing is installed
-    make gpu                           installs CuPy into our own environment first
+    make gpu                           in an environment of its own, .venv-gpu, which is made first
 
 The tests marked ``gpu``; the founding program, whose events must be those of the emulated CUDA; what ten operators
 cost, beside a PyTorch with CUDA if that Python has one. Exit status 0 if all holds, 1 if not, 2: something is missing.
