@@ -279,3 +279,20 @@ def test_an_expression_may_be_as_deep_as_python_takes_it(expression: str) -> Non
 def test_what_is_too_deep_for_python_is_told_in_a_line() -> None:
     with pytest.raises(DispatchvizError, match=r"p\.py is nested deeper than Python takes it"):
         _run(f"x = {'-' * 200_000}1")
+
+
+def test_what_finalizers_do_at_its_end_is_no_step_and_what_functions_of_atexit_do_is_one() -> None:
+    outcome = _run(
+        """
+        import atexit, weakref
+        import torch
+        class Thing: pass
+        thing = Thing()
+        weakref.finalize(thing, lambda: (torch.ones(2).neg(), open("done", "w").close()))
+        atexit.register(lambda: torch.ones(2).exp())
+        """
+    )
+    called = [event.operator for event in outcome.trace if isinstance(event, Dispatched)]
+    assert Path("done").exists()
+    assert "aten::exp" in called
+    assert "aten::neg" not in called

@@ -64,6 +64,7 @@ PARTS = {
         "call_chains",
         "backtraces",
         "differences",
+        "gpu",
     ],
     "Contributing": ["../CONTRIBUTING", "architecture", "../CHANGELOG"],
 }

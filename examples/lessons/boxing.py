@@ -18,8 +18,9 @@ z = torch.vmap(torch.ops.lesson.negative)(x)
 # ## Predict
 #
 # Inside vmap the function sees a tensor of three numbers; the row's dimension is hidden in it.
-# Such a tensor has a key more, FuncTorchBatched, and the thread includes two keys that bracket all
-# others: FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode.
+# Such a tensor has a key more, FuncTorchBatched, and the thread includes two:
+# FuncTorchDynamicLayerFrontMode above all others, FuncTorchDynamicLayerBackMode below those of
+# autograd and above the backends'.
 #
 # predict: call sin at FuncTorchDynamicLayerFrontMode
 # Front comes before autograd, before everything that is in the set. It is a fallback: of `sin` and
@@ -109,6 +110,9 @@ def facts():
         assert keys.has(names.FuncTorchBatched)
         assert included.has(names.FuncTorchDynamicLayerFrontMode)
         assert included.has(names.FuncTorchDynamicLayerBackMode)
+        union = keys | included
+        assert union.highestPriorityTypeId() == names.FuncTorchDynamicLayerFrontMode, "above all others"
+        assert names.AutogradOther.value > names.FuncTorchDynamicLayerBackMode.value > names.BackendSelect.value
         return torch.ops.lesson_facts.negative(x)
 
     x = torch.ones(2, 3, requires_grad=True)

@@ -22,8 +22,9 @@ y.backward()
 # `x.tanh()`. Both call `at::_ops::tanh::call`, generated from `func` alone.
 #
 # predict: cell of tanh at AutogradCPU
-# `VariableType::tanh` is generated, too. It is written because derivatives.yaml has an entry, and
-# registered by one generated line, `m.impl("tanh", ...)`, in a block for Autograd.
+# `VariableType::tanh` is generated, too, since backends have kernels of `tanh`. The Node that it
+# makes comes of the entry in derivatives.yaml: without one it would be a NotImplemented, at which
+# backward raises. A generated line registers it, `m.impl("tanh", ...)`, in a block for Autograd.
 #
 # predict: Node TanhBackward0
 # The class is generated, and so is its name: the operator's in camel case, Backward, and which of
@@ -80,6 +81,15 @@ def facts():
     assert torch.equal(x.grad, torch.ops.aten.tanh_backward(torch.ones(1), y.detach())), "an operator"
     assert torch._C._dispatch_has_kernel_for_dispatch_key("aten::tanh_backward", "Autograd")
     assert torch.tanh(x.detach()).grad_fn is None
+    without_entry = torch.floor_divide(x, 2)
+    assert torch._C._dispatch_has_kernel_for_dispatch_key("aten::floor_divide", "Autograd"), "generated all the same"
+    assert "NotImplemented" in without_entry.grad_fn.name()
+    said = ""
+    try:
+        without_entry.backward()
+    except RuntimeError as error:
+        said = str(error)
+    assert "derivative for aten::floor_divide is not implemented" in said
     assert type(torch.square(x).grad_fn).__name__ == "PowBackward0", "square has no Node of its own"
     assert not torch._C._dispatch_has_kernel_for_dispatch_key("aten::square", "Autograd")
 
@@ -99,7 +109,7 @@ def facts():
         derivatives = (packaged / "autograd" / "derivatives.yaml").read_text()
         formulas = {text.split("(")[0]: text for text in derivatives.split("- name: ")}
         assert "  self: tanh_backward(grad, result)\n" in formulas["tanh"]
-        assert "square" not in formulas
+        assert not {"square", "floor_divide"} & set(formulas)
 
 
 def check(trace):

@@ -60,9 +60,10 @@ b = torch.ops.lesson.area(x)
 #
 # ## Make
 #
-# `matmul` has kernels at CompositeImplicitAutograd, Autograd and NestedTensorCPU. For which
-# tensors does its kernel at Autograd run? Guess, then look: `dispatchviz table matmul`. What would
-# you have to register for `area`, so that `b` has its gradient and CPU its kernel?
+# `matmul` has kernels at CompositeImplicitAutograd and at Autograd, and of the backends' keys at
+# NestedTensorCPU and its like. For which tensors does its kernel at Autograd run? Guess, then look:
+# `dispatchviz table matmul`. What would you have to register for `area`, so that `b` has its
+# gradient and CPU its kernel?
 
 
 def facts():
@@ -116,7 +117,9 @@ def facts():
         b.backward()
     assert x.grad is None, "no gradient goes over the edge"
 
-    matmul = cells("aten::matmul")
+    matmul, has_kernel = cells("aten::matmul"), torch._C._dispatch_has_kernel_for_dispatch_key
+    assert all(has_kernel("aten::matmul", key) for key in ("CompositeImplicitAutograd", "Autograd", "NestedTensorCPU"))
+    assert not any(has_kernel("aten::matmul", key) for key in ("CPU", "CUDA", "AutogradCPU"))
     assert matmul["AutogradCPU"] == matmul["AutogradCUDA"] == "math kernel"
     assert matmul["AutogradNestedTensor"] == "autograd kernel"
 

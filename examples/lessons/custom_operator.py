@@ -52,7 +52,7 @@ z.sum().backward()
 # There it is: 1, from the `+ x` alone.
 #
 # stop: event Warned
-# The one sign that PyTorch gives. It tells what to do, too: register an autograd kernel.
+# The one message that PyTorch gives. It tells what to do, too: register an autograd kernel.
 #
 # ## Modify
 #
@@ -105,6 +105,8 @@ def facts():
     assert "WarnNotImplemented" in y.grad_fn.name()
     assert x.grad.tolist() == [1, 1, 1], "from + x alone"
     assert "an autograd kernel was not registered" in caught[0]
+    assert "please ensure you have registered an autograd kernel" in caught[0]
+    assert len(caught) == 1
     assert excluded == [False], "no guard"
 
     x, y, _ = backward(operators.inner)

@@ -22,8 +22,8 @@ z.sum().backward()
 # `d` shares memory with `y` and does not require grad. `d.mul_(3)` writes into that memory.
 #
 # predict: call mul_
-# AutogradCPU again, as for every tensor outside inference mode. That `d` is detached is no matter
-# of keys. Look at what is below it in the set now: one key more than for `torch.mul`.
+# AutogradCPU again: every ordinary CPU tensor has it. That `d` is detached is no matter of keys.
+# Look at what is below it in the set now: one key more than for `torch.mul`.
 #
 # predict: event NoNodeMade in `d.mul_`
 # So the graph knows nothing of this call. If autograd were the one that keeps watch, the change
@@ -83,6 +83,7 @@ def facts():
     z = (y * y).sum()
     d = y.detach()
     assert (y._version, d._version, d.requires_grad) == (0, 0, False)
+    assert torch._C._dispatch_keys(d) == torch._C._dispatch_keys(y), "no matter of keys"
     assert z.grad_fn.next_functions[0][0]._saved_self is y
     d.mul_(3)
     assert (y._version, d._version, d.grad_fn) == (1, 1, None), "one counter, and no Node"

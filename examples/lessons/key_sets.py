@@ -69,8 +69,8 @@ torch.neg(plain)
 #
 # ## Make
 #
-# Write a program that calls `torch.neg` on a sparse tensor (`.to_sparse()`) and on the conjugate of
-# a complex one (`.conj()`). Which keys are new? Does the winner change?
+# Write a program that calls `torch.neg` on the conjugate of a complex tensor, `c.conj()`, and on the
+# imaginary part of that, `c.conj().imag`. Which keys are new? Does the winner change?
 
 
 def facts():
@@ -111,6 +111,10 @@ def facts():
     assert autograd & on_cuda == 0b10, "they share the bit of the backend"
     assert bin(autograd).count("1") == bin(on_cuda).count("1") == 2, "a pair of bits each"
     assert torch._C._dispatch_keyset_full().raw_repr() == 2 ** (16 + 46) - 1
+
+    conjugate = torch.ones(2, dtype=torch.complex64).conj()
+    assert keys(conjugate) == ordinary | key_set(key.Conjugate)
+    assert keys(conjugate.imag) == ordinary | key_set(key.Negative)
 
     with torch.inference_mode():
         plain, view, copy = torch.ones(2, 2), x[0], x[0].clone()

@@ -122,6 +122,8 @@ def facts():
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     assert has_kernel("aten::mm", "AutocastCPU")
     assert not has_kernel("aten::add.Tensor", "AutocastCPU")
+    rows = torch._C._dispatch_dump_table("aten::add.Tensor").splitlines()
+    assert "fallthrough" in next(row for row in rows if row.startswith("AutocastCPU:"))
 
 
 def check(trace):

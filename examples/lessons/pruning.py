@@ -21,8 +21,10 @@ z.backward(inputs=[h, k])
 # counted for `x`?
 #
 # predict: event DependenciesCounted
-# Everything is counted, also what will never run: the engine counts first and asks afterwards
-# what is needed. A Node on no path to that is never queued, whatever its count is.
+# Here all edges are counted, also those to what will never run: the engine counts first and asks
+# afterwards what is needed. The count turns back only at Nodes with a smaller topological number
+# than all that is asked for, and a leaf's is 0. A Node on no path to what is needed is never queued,
+# whatever its count is.
 #
 # stop: event ExecInfoPopulated
 # Compare it with your list. A plain `backward` leaves exec_info empty, and then everything runs.

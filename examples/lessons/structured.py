@@ -45,7 +45,7 @@ torch.mul(x, y, out=out)
 #
 # stop: event OutputAllocated in `x.mul_`
 # The same meta, and again `set_output_raw_strided`, but of the in-place class: it only checks that
-# `x` has the shape and dtype that meta wants. `K` has both functions and the three classes.
+# `x` has the shape, dtype and device that meta wants. `K` has both functions and the three classes.
 #
 # stop: cell of mul.out at CPU
 # `out=` has a kernel of its own, too: it is no `mul` with a copy after it. Of the three entries

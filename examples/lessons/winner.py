@@ -32,7 +32,7 @@ with torch.inference_mode():
 # The order of the arguments plays no part.
 #
 # predict: call mul_ in `x.mul_`
-# Inference mode excludes the autograd keys, and it stops to include ADInplaceOrView. But `x` is
+# Inference mode excludes the autograd keys, and no longer includes ADInplaceOrView. But `x` is
 # older than the block and brings ADInplaceOrView itself: what a thread does not include may still
 # come from a tensor. And `mul_` has a kernel there, which `add` has not.
 #
@@ -65,9 +65,9 @@ with torch.inference_mode():
 #
 # ## Make
 #
-# Write a call with a sparse and a strided tensor: `torch.add(x, x.to_sparse())`. Write down the
-# union first, then which key wins, then which one the redispatch goes to. `dispatchviz run FILE`
-# tells.
+# Write a call with a real tensor and the conjugate of a complex one: `torch.add(x, c.conj())`. Write
+# down the union first, then which key wins, then which one the redispatch goes to.
+# `dispatchviz run FILE` tells.
 
 
 def facts():
@@ -89,8 +89,14 @@ def facts():
     assert both.has(key.CPU)
     assert both.highestPriorityTypeId() == key.AutogradMeta
     assert torch.add(torch.tensor(2.0), on_meta).device.type == "meta"
-    backends = [getattr(key, name) for name in ("CPU", "CUDA", "XLA", "MPS", "PrivateUse1")]
-    assert all((key_set(each) | key_set(key.Meta)).highestPriorityTypeId() == key.Meta for each in backends)
+    names = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3"
+    backends = [key_set(getattr(key, name)) for name in names.split()]
+    assert all((each | key_set(key.Meta)).highestPriorityTypeId() == key.Meta for each in backends)
+
+    with_conjugate = keys(x) | keys(torch.ones(2, dtype=torch.complex64).conj())
+    assert (with_conjugate - excluded()).highestPriorityTypeId() == key.AutogradCPU
+    below = with_conjugate - excluded() - key_set(key.AutogradCPU) - key_set(key.ADInplaceOrView)
+    assert below.highestPriorityTypeId() == key.Conjugate, "where the redispatch goes"
 
     with torch.inference_mode():
         assert not included().has(key.ADInplaceOrView)

@@ -3,8 +3,8 @@
 What CuPy has is in ``truth/records/cupy.json``, written by ``truth/recorders/cupy.py`` from an installed CuPy: names,
 the parameters of its functions and methods, the loops of its ufuncs. What does not follow from that is said where it is
 done: an array never turns into a NumPy array by itself, a NumPy array is no operand, results without dimensions are
-arrays, no array is an index of Python's. So a kernel that runs here has not yet been on a GPU, but one that fails here
-fails there.
+arrays, no array is an index of Python's. So a kernel that fails here fails on a GPU; whether one that runs here runs
+there, too, ``make gpu`` asks.
 """
 
 from __future__ import annotations

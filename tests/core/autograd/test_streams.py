@@ -1,7 +1,7 @@
 """CUDA streams: what is told, and who waits for whom in a backward.
 
-There is no GPU to ask here; the rules are those of PyTorch's ``engine.cpp`` and ``input_buffer.cpp``, where a comment
-"Streaming backwards" states them.
+Emulated: no PyTorch with a GPU is asked. The rules are those of PyTorch's ``engine.cpp`` and ``input_buffer.cpp``,
+where a comment "Streaming backwards" states them.
 """
 
 from __future__ import annotations
