@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from truth import records
 
 ROOT = Path(__file__).parents[1]
-TORCH, CUPY = "PyTorch 2.13 (CPU)", "CuPy"
+TORCH, CUPY, GPU = "PyTorch 2.13 (CPU)", "CuPy", "a PyTorch with CUDA and a GPU"
 
 
 class Recorder(NamedTuple):
@@ -63,6 +63,7 @@ RECORDERS = {
     "stack_contents": Recorder("tags and values on the stacks of boxed calls", f"{TORCH}, g++", "20 s"),
     "backtraces": Recorder("C++ backtraces of calls", f"{TORCH} for Linux on x86-64, gdb", "30 s"),
     "key_layouts": Recorder("key sets of past releases", "DispatchKey.h of a release", "1 s", "[RELEASE=]HEADER"),
+    "cuda_programs": Recorder("dispatch logs, graphs, states, numbers of programs on CUDA", GPU, "1 min"),
     "cupy": Recorder("names, parameters and loops of CuPy", f"{CUPY}, no GPU", "10 s"),
 }
 """By name, which is the name of the module in ``truth/recorders``."""

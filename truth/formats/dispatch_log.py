@@ -104,3 +104,15 @@ def read_log(lines: Iterable[str], table: dict[str, Sets]) -> list[Step]:
             open_[depth] = full
             log.append([depth, at, full, *table[sets], how, node])
     return log
+
+
+def calls(log: list[Step]) -> list[list[Any]]:
+    """The calls of a log without the redispatches, as the profiler would show them."""
+    found: list[list[Any]] = []
+    redispatches = [0]
+    for depth, _, operator, _, _, _, _, how, _ in log:
+        del redispatches[depth + 1 :]
+        redispatches.append(redispatches[-1] + (how == "redispatch"))
+        if how == "call":
+            found.append([depth - redispatches[-1], operator])
+    return found

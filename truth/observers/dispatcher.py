@@ -25,7 +25,7 @@ FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
     "FuncTorchDynamicLayerBackMode",
 )
-CALLING_AGAIN = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
+CALLING_AGAIN = (*FUNCTORCH, "Functionalize", "AutocastCPU", "AutocastCUDA", "Python")
 """Kernels there never redispatch: whatever they do is a call."""
 WATCHED = (
     *FUNCTORCH,
@@ -295,16 +295,4 @@ def profiled_calls(run: Run) -> list[list[Any]]:
             ends = [end for end in ends if end > event.start_ns()]
             found.append([len(ends), ".".join(filter(None, (event.name(), event.overload_name())))])
             ends.append(event.end_ns())
-    return found
-
-
-def calls(log: list[Step]) -> list[list[Any]]:
-    """The calls of a log without the redispatches, as the profiler would show them."""
-    found: list[list[Any]] = []
-    redispatches = [0]
-    for depth, _, operator, _, _, _, _, how, _ in log:
-        del redispatches[depth + 1 :]
-        redispatches.append(redispatches[-1] + (how == "redispatch"))
-        if how == "call":
-            found.append([depth - redispatches[-1], operator])
     return found

@@ -34,8 +34,9 @@ import torch
 
 from truth import records
 from truth.compare import close, close_text
+from truth.formats.dispatch_log import calls
 from truth.formats.program_records import Record, RecordFile, file_text
-from truth.observers.dispatcher import calls, profiled_calls, watched_dispatcher, watched_engine, watched_run
+from truth.observers.dispatcher import profiled_calls, watched_dispatcher, watched_engine, watched_run
 from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread
 from truth.programs import SUBJECTS
 
