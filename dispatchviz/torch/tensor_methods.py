@@ -305,7 +305,10 @@ def _tolist(self: Tensor) -> Any:
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
     if conj_neg_bits.is_zerotensor(self) or is_functional_tensor(self):
         raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage")
-    return to_numpy.values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
+    data = ops.resolve_neg.call(ops.resolve_conj.call(self))
+    if data._device.type == "cuda":  # tensor_list.cpp: toBackend(Backend::CPU)
+        data = ops.to_dtype_layout.call(data, data._dtype, "strided", Device("cpu"), False, False, False, None)
+    return to_numpy.values_on_host(data).tolist()
 
 
 def _cpu(self: Tensor) -> Any:

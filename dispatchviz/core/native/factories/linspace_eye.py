@@ -166,7 +166,10 @@ def eye_out_m_out(n: int, m: int, out: Tensor) -> Tensor:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     ops.resize_.call(out, (n, m), None)
     ops.zero_.call(out)
-    if out._array is not None:
+    if out._device.type == "cuda":  # cuda/TensorFactories.cu
+        diagonal = ops.as_strided.call(out, (min(n, m),), (sum(out._stride),), None)
+        ops.fill__Scalar.call(diagonal, 1)
+    elif out._array is not None:
         indices = array_module(out._device.type).arange(min(n, m))
         out._array[indices, indices] = 1
     return out

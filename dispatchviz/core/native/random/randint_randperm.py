@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy
 
 from dispatchviz.core.device.array_library import array_module
@@ -10,7 +12,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
 from dispatchviz.core.native.random.generator import Generator
 from dispatchviz.core.native.random.uniform_normal import generator_of
-from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.dtype import DType, int32, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 # -- randint -----------------------------------------------------------------------------------------------------------
@@ -213,6 +215,8 @@ def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor)
         ops.resize_.call(out, (n,), None)
     if out._dtype.is_complex or out._dtype.name == "bool":
         raise not_implemented("randperm", out._dtype)
+    if n and out._device.type == "cuda":
+        _make_keys(n, generator, out)
     order = list(range(n))
     left = numpy.arange(n, 1, -1, dtype=numpy.uint64)
     steps = (generator_of(out, generator).engine.random32(max(n - 1, 0)) % left).tolist()
@@ -220,3 +224,19 @@ def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor)
         order[i], order[i + step] = order[i + step], order[i]
     store(out, array_module(out._device.type).asarray(numpy.array(order, numpy.int64)))
     return out
+
+
+def _make_keys(n: int, generator: Generator | None, out: Tensor) -> None:
+    """CUDA sorts 0 to n - 1 by random keys of as many bits as make equal ones unlikely (``cuda/Randperm.cu``).
+
+    NB: here the order is made as on the CPU, so the keys leave the generator as it was.
+    """
+    ops.arange.call(n, out._dtype, "strided", out._device, None)
+    bits = math.ceil(math.log2(n - (6 * n * n + 1) / (math.log(0.9) * 12)))
+    dtype, most = (int32, (1 << 31) - 1) if bits <= 32 else (int64, (1 << 63) - 1)
+    keys = ops.empty_memory_format.call(out._size, dtype, None, out._device, None, None)
+    source = generator_of(out, generator)
+    state = source.state_bytes()
+    ops.random__from.call(keys, -most - 1, most, generator)
+    source.restore(state)
+    ops.empty_like.call(keys, None, None, None, None, None)
