@@ -133,13 +133,18 @@ def addmm_meta(op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: S
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
     """beta * self + alpha * (mat1 @ mat2); with beta 0 what self holds does not matter
 
-    NB: in PyTorch, CUDA hands a vector as self to cuBLASLt, without the copy.
+    CUDA copies by a function that is no operator, and hands a vector to cuBLASLt as it is (``cuda/Blas.cpp``).
     """
-    added = self if self._size == out._size else ops.expand.call(self, out._size, True)
+    on_cuda = out._device.type == "cuda"
+    by_lt = on_cuda and _takes_bias(self, mat2, beta, out)
+    added = self if self._size == out._size or by_lt else ops.expand.call(self, out._size, True)
     if 0 in out._size:
         return
     if beta != 0 and self is not out:
-        ops.copy_.call(out, added, False)
+        if on_cuda:
+            store(out, array_module("cuda").broadcast_to(added._array, out._size))
+        else:
+            ops.copy_.call(out, added, False)
     if 0 in mat1._size:
         if beta == 0:
             ops.zero_.call(out)
@@ -148,6 +153,18 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
         return
     gemm = _gemm_cpu if out._device.type == "cpu" else _gemm_cuda
     gemm(mat1, mat2, out, convert(beta, mat1._dtype), convert(alpha, mat1._dtype))
+
+
+def _takes_bias(self: Tensor, mat2: Tensor, beta: Scalar, out: Tensor) -> bool:
+    """Whether cuBLASLt adds self, one number a column (``isInputCompliesAddmmCudaLt``)."""
+    return (
+        beta == 1
+        and self._size == mat2._size[1:]
+        and self._is_contiguous
+        and out._is_contiguous
+        and self._dtype.is_floating_point
+        and min(mat2._size) > 1
+    )
 
 
 def _addmm_activation_meta(
@@ -205,7 +222,34 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
         raise RuntimeError(f"expected scalar type {self._dtype.legacy} but found {mat2._dtype.legacy}")
     if self._dtype is bool_ or (out._device.type == "cuda" and self._dtype.category <= Category.INTEGRAL):
         raise not_implemented("bmm" if out._device.type == "cpu" else "baddbmm_cuda", self._dtype)
+    if out._device.type == "cuda":
+        self, mat2 = _cublas_batches(self, mat2, out)
     multiply(self, mat2, out)
+
+
+def _cublas_batches(self: Tensor, mat2: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
+    """``prepare_batch_matrix_for_cublas`` (``cuda/Blas.cpp``) of both; a row-major result is the transposed product.
+
+    NB: in PyTorch, a result that is neither is computed in a copy.
+    """
+    rows, columns = out._size[1:]
+    if out._stride[1] == 1 and (columns == 1 or out._stride[2] >= max(1, rows)):
+        inner = self._size[2]
+        return _cublas_batch(self, 1, (rows, inner)), _cublas_batch(mat2, 1, (inner, columns))
+    inner = mat2._size[1]
+    mat2 = _cublas_batch(mat2, 2, (columns, inner))
+    return _cublas_batch(self, 2, (inner, rows)), mat2
+
+
+def _cublas_batch(batch: Tensor, fast: int, least: tuple[int, int]) -> Tensor:
+    """A batch with unit stride in one dimension of its matrices and no overlap: itself, or a copy."""
+    slow = 3 - fast
+    for unit, other, length in ((fast, slow, least[0]), (slow, fast, least[1])):
+        if batch._stride[unit] == 1 and batch._stride[other] >= max(1, length):
+            return batch
+    if batch._is_contiguous and 0 not in batch._stride[1:]:
+        return batch
+    return ops.clone.call(batch, "contiguous_format")
 
 
 # -- baddbmm -----------------------------------------------------------------------------------------------------------

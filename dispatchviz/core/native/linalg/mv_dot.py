@@ -64,6 +64,8 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scala
         return
     if mat._dtype is bool_ or (mat._device.type == "cuda" and mat._dtype.category <= Category.INTEGRAL):
         raise not_implemented(f"addmv_impl_{mat._device.type}", mat._dtype)
+    if vec._device.type == "cuda" and vec._stride[0] == 0:  # cuda/Blas.cpp
+        vec = ops.contiguous.call(vec, "contiguous_format")
     mat = _blas_operand(mat)
     if mat._dtype in REDUCED and mat._stride[1] == 1:
         _add_rounding_once(self, mat, vec, beta, convert(alpha, mat._dtype), out)
