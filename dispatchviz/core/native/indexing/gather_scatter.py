@@ -126,6 +126,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     """self[index[i][j]][j] for the dimension 0"""
     indices, dim = _indices_along(self, dim, index)
     if indices is not None:
+        _restrided(index, (out, None), (self, dim))
         xp = array_module(out._device.type)
         source = self._array.reshape(_nonempty(self._size))
         window = tuple(slice(None) if d == dim else slice(0, n) for d, n in enumerate(indices.shape))
@@ -165,6 +166,7 @@ def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     """self with src written at the indices"""
     grid, at = _scattered(self, dim, index, out)
     if grid is not None:
+        _restrided(index, (out, dim), (src, None))
         out._array.reshape(_nonempty(out._size))[grid] = src._array.reshape(_nonempty(src._size))[at]
 
 
@@ -172,6 +174,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, out:
     """self with a number written at the indices"""
     grid, _ = _scattered(self, dim, index, out)
     if grid is not None:
+        _restrided(index, (out, dim))
         out._array.reshape(_nonempty(out._size))[grid] = convert(value, out._dtype)
 
 
@@ -184,6 +187,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
         return
     grid, at = _index_grid(out, dim, index)
     if grid is not None:
+        _restrided(index, (out, dim), (src, None))
         _scatter_add(out, grid, src._array.reshape(_nonempty(src._size))[at])
 
 
@@ -209,6 +213,18 @@ def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any,
     if out is not self:
         ops.copy_.call(out, self, False)
     return _index_grid(out, dim, index)
+
+
+def _restrided(index: Tensor, *tensors: tuple[Tensor, int | None]) -> None:
+    """On CUDA each is seen in the shape of the index, the one that it points into with stride 0 along the dimension
+    (``cuda/ScatterGatherKernel.cu``)."""
+    if index._device.type != "cuda":
+        return
+    for tensor, dim in tensors:
+        stride = list(_nonempty(tensor._stride))
+        if dim is not None:
+            stride[dim] = 0
+        ops.as_strided.call(tensor, _nonempty(index._size), tuple(stride), None)
 
 
 def _index_grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:

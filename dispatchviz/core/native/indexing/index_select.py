@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.call.structured import Structured, resize, resize_output
+from dispatchviz.core.call.structured import Structured, resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.indexing.index_ops import check_indexed
@@ -16,7 +16,7 @@ from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import bool_, float32, float64, int32, int64
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, empty_strided, numel
 
 # -- index_select ------------------------------------------------------------------------------------------------------
 
@@ -111,6 +111,8 @@ def _added(out: Tensor, dim: int, source: Tensor, indices: Any, factor: Any = 1)
 
 def nonzero(self: Tensor) -> Tensor:
     """The indices of nonzero elements, one a row."""
+    if self._device.type == "cuda":  # at::detail::empty_cuda, which is no operator
+        return nonzero_out(self, empty_strided((0,), (1,), int64, self._device))
     return nonzero_out(self, ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None))
 
 
@@ -120,17 +122,35 @@ def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
         raise RuntimeError(
             "nonzero: Expected out tensor to have scalar type Long but got scalar type" + out._dtype.legacy
         )
-    xp: Any = array_module(self._device.type)
-    found = xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
+    if self._device.type == "cuda":
+        return _nonzero_cuda(in_format(self), out)
+    found = _places(self)
     size = (int(found.shape[0]), len(self._size))
     stride = (1, size[0])
-    if out._size != size and self._device.type == "cpu":
+    if out._size != size:
         resize_output(out, size, stride)
         ops.as_strided_.call(out, size, stride, None)
-    elif out._size != size:
-        resize(out, size, stride)
     out._array[...] = found
     return out
+
+
+def _places(self: Tensor) -> Any:
+    xp: Any = array_module(self._device.type)
+    return xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
+
+
+def _nonzero_cuda(self: Tensor, out: Tensor) -> Tensor:
+    """The indices are written dimension by dimension into ``out``, which then becomes its own transpose; a tensor of
+    that size with other strides is copied into instead (``cuda/Nonzero.cu``)."""
+    found = _places(self)
+    size, written = (int(found.shape[0]), len(self._size)), (len(self._size), int(found.shape[0]))
+    if out._size == size and not ops.t.call(out)._is_contiguous:
+        rows = empty_strided(written, contiguous_strides(written), int64, out._device)
+        rows._array[...] = found.T
+        return ops.copy_.call(out, ops.t.call(rows), False)
+    rows = ops.resize_.call(out, written, None)
+    rows._array[...] = found.T
+    return ops.set__source_Tensor.call(out, ops.t.call(rows))
 
 
 def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
@@ -150,12 +170,26 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
         raise RuntimeError(
             f"nonzero_static: Expected out tensor to have size {[size, len(self._size)]} but got {list(out._size)}"
         )
+    if self._device.type == "cuda":
+        return _nonzero_static_cuda(in_format(self), size, fill_value, out)
     found = nonzero(self)
     count = min(found._size[0], size)
     ops.copy_.call(ops.narrow.call(out, 0, 0, count), ops.narrow.call(found, 0, 0, count), False)
     if found._size[0] < size:
         ops.fill__Scalar.call(ops.narrow.call(out, 0, found._size[0], size - found._size[0]), fill_value)
     return out
+
+
+def _nonzero_static_cuda(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    """One kernel, into a transposed ``out`` as it is (``cuda/Nonzero.cu``). NB: not measured."""
+    rows = out
+    if not ops.t.call(out)._is_contiguous and numel(out._size):
+        whole = (out._size[1], out._size[0])
+        rows = ops.t.call(empty_strided(whole, contiguous_strides(whole), int64, out._device))
+    found = _places(self)[:size]
+    rows._array[...] = fill_value
+    rows._array[: len(found)] = found
+    return out if rows is out else ops.copy_.call(out, rows, False)
 
 
 def nonzero_numpy(self: Tensor) -> list[Tensor]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.call.structured import broadcast_sizes, check_no_internal_overlap, resize_output
+from dispatchviz.core.call.structured import (
+    broadcast_sizes,
+    check_no_internal_overlap,
+    resize_in_order,
+    resize_output,
+)
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.indexing.index_put import index_out, make_info
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.memory.copy_clone import as_contiguous
@@ -89,11 +95,23 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
     if self._size != mask._size:
         size = broadcast_sizes(mask._size, self._size)
         mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+    if self._device.type == "cuda":
+        return _select_by_index(self, mask, out)
     count = int(ops.item.call(ops.sum.call(mask, None)))  # type: ignore[arg-type]
     resize_output(out, (count,), (1,))
     if count:
         _prepare(self, mask, out)
         out._array[...] = self._array[mask._array]
+    return out
+
+
+def _select_by_index(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    """CUDA's is ``index`` by the mask, called as a function (``cuda/IndexKernel.cpp``)."""
+    if not self._size:
+        mask, self = ops.unsqueeze.call(mask, 0), ops.unsqueeze.call(self, 0)
+    info = make_info(self, [mask])
+    resize_in_order(out, info.source._size)
+    index_out(self, info, out)
     return out
 
 

@@ -124,13 +124,12 @@ def flatten_using_ints(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
 
 
 def flip(self: Tensor, dims: Size) -> Tensor:
-    """Some dimensions read from their end, in a new tensor. On the CPU the source is a view with negative steps."""
+    """Some dimensions read from their end, in a new tensor. The loop reads through a view with negative steps."""
     mask = dim_mask(dims, len(self._size))
     out = ops.empty_like.call(self, None, None, None, None, "preserve_format")
     if out._array is None or not _is_flip_needed(self, mask):
         return out if out._array is None else ops.copy_.call(out, self, False)
-    if self._device.type == "cpu":
-        ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
+    ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
     out._array[...] = self._array[tuple(slice(None, None, -1 if flipped else None) for flipped in mask)]
     return out
 
