@@ -69,7 +69,11 @@ def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
 
 
 def evenly_distribute_backward(grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
-    """grad shared by all elements that are the extreme; nan is one if the extreme is nan"""
+    """grad shared by all elements that are the extreme; nan is one if the extreme is nan, which a GPU is not asked"""
+    if input._device.type == "cuda":
+        both_nan = ops.logical_and_.call(ops.isnan.call(input), ops.isnan.call(value))
+        mask = ops.logical_or_.call(ops.eq_Tensor.call(input, value), both_nan)
+        return ops.mul_Tensor.call(mask, ops.div_Tensor.call(grad, ops.sum.call(mask, None)))
     mask = ops.isnan.call(input) if ops.item.call(ops.isnan.call(value)) else ops.eq_Tensor.call(input, value)
     zeros = ops.new_zeros.call(grad, input._size, input._dtype, "strided", input._device, None)
     return ops.masked_fill__Tensor.call(zeros, mask, ops.div_Tensor.call(grad, ops.sum.call(mask, None)))

@@ -105,14 +105,14 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
     _stored(out, log_softmax)
 
 
-def _input(name: str, self: Tensor, dim: int) -> tuple[Any, Any, int]:
-    """The array library, the numbers with a dimension at least, the dimension."""
+def _input(name: str, self: Tensor, dim: int, read: Tensor | None = None) -> tuple[Any, Any, int]:
+    """The array library, the numbers with a dimension at least, the dimension. ``read``: what the loop reads instead."""
     axis = wrap_dim(dim, len(self._size))
     if not self._dtype.is_floating_point:
         last = axis == max(len(self._size) - 1, 0)
         raise not_implemented(f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl", self._dtype)
-    _made_contiguous(self)
-    if not self._size and self._device.type == "cpu":
+    _made_contiguous(self if read is None else read)
+    if not self._size:
         ops.view.call(self, (1,))
     xp: Any = array_module(self._device.type)
     return xp, self._array.reshape(self._size or (1,)).astype(accumulated(self._dtype).numpy), axis
@@ -136,8 +136,8 @@ def _rest(self: Tensor, axis: int, values: Any) -> Any:
 
 
 def _made_contiguous(self: Tensor) -> None:
-    """CPU loops read contiguous memory; ours reads any, so that the copy only shows."""
-    if self._device.type == "cpu" and not self._is_contiguous and numel(self._size):
+    """The loops read contiguous memory; ours reads any, so that the copy only shows."""
+    if not self._is_contiguous and numel(self._size):
         ops.contiguous.call(self, "contiguous_format")
 
 
@@ -147,8 +147,9 @@ def _stored(out: Tensor, function: Any) -> None:
 
 
 def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
-    """output * (grad - sum of grad * output)"""
-    xp, grad, axis = _input("softmax_backward", grad_output, dim)
+    """output * (grad - sum of grad * output); on CUDA this product is a tensor (``cuda/SoftMax.cu``)"""
+    product = ops.mul_Tensor.call(grad_output, output) if out._device.type == "cuda" else None
+    xp, grad, axis = _input("softmax_backward", grad_output, dim, product)
     _made_contiguous(output)
     result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: result * (grad - xp.sum(grad * result, axis, keepdims=True)))

@@ -146,13 +146,19 @@ def nll_loss_forward_out(
     """-weight * the number at the target, reduced"""
     check_numbers(self, target, weight, "nll_loss_out_frame")
     each = reduction == NONE and len(self._size) == 2
-    self, target, weight = side_by_side(self, target, weight, not each and numel(target._size) > 0)
+    on_cuda = self._device.type == "cuda"
+    self, target, weight = side_by_side(self, target, weight, (not each and numel(target._size) > 0) or on_cuda)
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array.reshape(-1, self._size[-1])[rows, classes] * weights
     if each:
         output._array[...] = picked
-        total_weight._array[...] = 0
+        if on_cuda:
+            ops.zero_.call(total_weight)
+        else:
+            total_weight._array[...] = 0
         return
+    if on_cuda:  # cuda/Loss.cu
+        ops.resize_.call(total_weight, (), None)
     total_weight._array[...] = weights.sum()
     total = picked.sum()
     output._array[...] = quiet.run(operator.truediv, total, weights.sum()) if reduction == MEAN else total
@@ -161,9 +167,7 @@ def nll_loss_forward_out(
 def side_by_side(
     self: Tensor, target: Tensor, weight: Tensor | None, whole: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The CPU's loops walk over contiguous weights; those that come to one number over contiguous tensors."""
-    if self._device.type != "cpu":
-        return self, target, weight
+    """Loops walk over contiguous weights; those that come to one number over contiguous tensors, as CUDA's all do."""
     weight = None if weight is None else in_format(weight)
     return (in_format(self), in_format(target), weight) if whole else (self, target, weight)
 
@@ -215,6 +219,8 @@ def nll_loss_backward_out(
     if target._dtype is not uint8:
         check_scalar_type(target, int64)
     _, _, weight = side_by_side(self, target, weight, False)
+    if self._device.type == "cuda":
+        target = in_format(target)
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array
     if reduction == MEAN:

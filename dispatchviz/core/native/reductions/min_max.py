@@ -35,7 +35,7 @@ def _reduce_all(name: str, self: Tensor) -> Tensor:
             "the 'dim' argument."
         )
     out = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
-    if self._device.type == "cpu" and not self._is_contiguous:
+    if not self._is_contiguous:
         self = ops.contiguous.call(self, "contiguous_format")
     return _store_reduced(name, self, out)
 
@@ -46,6 +46,8 @@ def _store_reduced(name: str, self: Tensor, out: Tensor) -> Tensor:
         raise not_implemented(f"{name}_all", self._dtype)
     if self._device.type == "cpu":
         ops.fill__Scalar.call(out, 0)
+    else:  # cuda/ReduceMaxValuesKernel.cu
+        with_reduced_dims(out, self, [True] * len(self._size), keepdim=False)
     store(out, getattr(array_module(self._device.type), name)(self._array))
     return out
 
@@ -241,13 +243,16 @@ def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, va
         return
     if not numel(self._size):
         return
-    if not keepdim and self._device.type == "cpu":  # the loop wants the dimension
+    axis = wrap_dim(dim, len(self._size))
+    if self._device.type == "cuda":
+        for tensor in (values, indices):
+            with_reduced_dims(tensor, self, reduced_mask((axis,), len(self._size)), keepdim)
+    elif not keepdim:  # the loop wants the dimension
         for tensor in (values, indices):
             ops.unsqueeze_.call(tensor, dim)
         for tensor in (values, indices):
             ops.squeeze__dim.call(tensor, dim)
     xp: Any = array_module(self._device.type)
-    axis = wrap_dim(dim, len(self._size))
     positions = xp.expand_dims(getattr(xp, function)(self._array, axis), axis)
     values._array[...] = xp.take_along_axis(self._array, positions, axis).reshape(values._size)
     indices._array[...] = positions.reshape(indices._size)
