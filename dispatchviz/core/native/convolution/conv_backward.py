@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.convolution.conv_mkldnn_cudnn import cudnn_backward, mkldnn_backward
+from dispatchviz.core.native.convolution.conv_mkldnn_cudnn import cudnn_backward, depthwise_backward, mkldnn_backward
 from dispatchviz.core.native.convolution.conv_params import (
     Backend,
     Params,
@@ -80,10 +80,9 @@ def _by_backend(
             return _empty_gradients(input, weight, bias_sizes, mask)
         case Backend.CUDNN | Backend.CUDNN_TRANSPOSE:
             check_same_type(input, weight, None, mkldnn=False)
-            wanted = in_format(input, memory_format) if mask[1] else input
-            return cudnn_backward(grad, wanted, weight, params, mask)
-        case Backend.CUDA_DEPTHWISE:
             return cudnn_backward(grad, input, weight, params, mask)
+        case Backend.CUDA_DEPTHWISE:
+            return depthwise_backward(grad, input, weight, params, mask)
         case Backend.MKLDNN | Backend.MKLDNN_TRANSPOSE:
             input, weight = in_format(input, memory_format), in_format(weight, memory_format)
             return mkldnn_backward(grad, input, weight, params, mask)

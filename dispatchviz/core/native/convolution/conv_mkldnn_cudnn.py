@@ -19,7 +19,7 @@ from dispatchviz.core.native.convolution.conv_tensors import (
     put_weight_gradient,
     resized,
 )
-from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, of_either, strides_in
+from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, of_either, strides_in, suggested
 from dispatchviz.core.tensor.tensor import Size, Tensor, empty_strided
 
 Bias = Tensor | None
@@ -137,15 +137,38 @@ def _new(like: Tensor, weight: Tensor, size: Size) -> Tensor:
 
 
 def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]) -> Three:
-    """Those of input and weights that are wanted; the bias is summed outside."""
+    """Those of input and weights that are wanted, each from contiguous tensors; the bias is summed outside."""
+    if params.transposed:
+        grad = in_format(grad, suggested(input))
+    else:
+        grad = ops.to_dtype_layout.call(grad, None, None, None, None, False, False, suggested(input))
+    of_input, of_weight = None, None
+    if output_mask[0]:
+        memory_format = of_either(grad, weight)
+        given, weight = in_format(grad, memory_format), in_format(weight, memory_format)
+        of_input = _new(grad, weight, input._size)
+        put_gradient_of_input(of_input, given, weight, params)
+    if output_mask[1]:
+        memory_format = of_either(input, grad)
+        first, second = (input, grad) if params.transposed else (grad, input)
+        first, second = in_format(first, memory_format), in_format(second, memory_format)
+        options = (grad._dtype, "strided", grad._device, None, memory_format)
+        of_weight = ops.empty_memory_format.call(weight._size, *options)
+        put_weight_gradient(of_weight, first, second, weight._size[2:], params.steps)
+    return of_input, of_weight, None
+
+
+def depthwise_backward(
+    grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]
+) -> Three:
+    """Those of input and weights that are wanted; the bias is summed outside. NB: written without a look at a GPU."""
     grad = in_format(grad, of_either(input, weight))
     of_input = _new(input, weight, input._size) if output_mask[0] else None
     of_weight = _new(weight, weight, weight._size) if output_mask[1] else None
     if of_input is not None:
         put_gradient_of_input(of_input, grad, weight, params)
     if of_weight is not None:
-        first, second = (input, grad) if params.transposed else (grad, input)
-        put_weight_gradient(of_weight, first, second, weight._size[2:], params.steps)
+        put_weight_gradient(of_weight, grad, input, weight._size[2:], params.steps)
     return of_input, of_weight, None
 
 

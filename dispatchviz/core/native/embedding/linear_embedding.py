@@ -179,9 +179,10 @@ def layer_norm_backward(
     grad_weight = empty(tuple(normalized_shape)) if output_mask[1] else None
     grad_bias = empty(tuple(normalized_shape)) if output_mask[2] else None
     grad_out = _in_order(grad_out)
-    buffer = empty((0,))
-    if grad_weight is not None or grad_bias is not None:
-        ops.zero_.call(ops.resize_.call(buffer, (2, 1, shape[1]), None))
+    if input._device.type != "cuda":  # layer_norm_kernel.cu adds up in shared memory
+        buffer = empty((0,))
+        if grad_weight is not None or grad_bias is not None:
+            ops.zero_.call(ops.resize_.call(buffer, (2, 1, shape[1]), None))
     quiet.run(_put_gradients, grad_out, input, (mean, rstd), weight, shape, (grad_input, grad_weight, grad_bias))
     return grad_input, grad_weight, grad_bias
 
@@ -247,12 +248,18 @@ def embedding_backward_symint(
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Zeros with each row's gradient added to the row it came from, except that of the padding."""
-    length = grad_output._size[-1]
-    zeros = ops.zeros.call((num_weights, length), grad_output._dtype, "strided", grad_output._device, None)
+    """Zeros with each row's gradient added to the row it came from, except that of the padding.
+
+    On CUDA the zeros are made last (``cuda/Embedding.cu``).
+    """
+    length, on_cuda = grad_output._size[-1], grad_output._device.type == "cuda"
+    options = (grad_output._dtype, "strided", grad_output._device, None)
+    zeros = None if on_cuda else ops.zeros.call((num_weights, length), *options)
     positions = in_format(indices)._array.reshape(-1)
     grad_output = in_format(grad_output)
     grad: Any = ops.view.call(grad_output, (positions.size, length))._array
+    if zeros is None:
+        zeros = ops.zeros.call((num_weights, length), *options)
     if scale_grad_by_freq:
         grad = grad / (positions[:, None] == positions[None, :]).sum(1)[:, None]
     kept = positions != padding_idx

@@ -8,7 +8,14 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet
-from dispatchviz.core.native.norm.batch_norm_kernels import across, axes_of, empty_on_device_of, is_dense, is_flat
+from dispatchviz.core.native.norm.batch_norm_kernels import (
+    across,
+    as_nd,
+    axes_of,
+    empty_on_device_of,
+    is_dense,
+    is_flat,
+)
 from dispatchviz.core.native.norm.mixed_data_type import param_scalar_type
 from dispatchviz.core.tensor.dtype import DType, float16, float32
 from dispatchviz.core.tensor.tensor import Tensor, numel
@@ -65,9 +72,80 @@ def batch_norm_backward_cpu(
     return outputs
 
 
-def batch_norm_backward_cuda(*args: Any) -> Three:
-    """The same."""
-    return batch_norm_backward_cpu(*args)
+def batch_norm_backward_cuda(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Optional,
+    running_mean: Optional,
+    running_var: Optional,
+    save_mean: Optional,
+    save_invstd: Optional,
+    train: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
+) -> Three:
+    """The same. In training, one kernel for all three gradients, but of inputs whose channels lie side by side
+    (``cuda/Normalization.cu``).
+
+    NB: in PyTorch, a kernel of its own sums where the channels of the gradient lie side by side too.
+    """
+    if not input._dtype.is_floating_point:
+        raise not_implemented("batch_norm_backward_cuda", input._dtype)
+    if not train:
+        kept = (running_mean, running_var, save_mean, save_invstd)
+        return batch_norm_backward_cpu(grad_out, input, weight, *kept, train, eps, output_mask)
+    assert save_mean is not None
+    assert save_invstd is not None
+    flat = (input._size[0], input._size[1], -1)
+    ops.reshape.call(grad_out, ops.reshape.call(input, flat)._size)
+    at_once = output_mask[0] and not (is_dense(input) and is_flat(input))
+    outputs = (_made_at_once if at_once else _made_one_by_one)(
+        grad_out, input, weight, (save_mean, save_invstd), output_mask
+    )
+    statistics = (save_mean, save_invstd)
+    channels = quiet.run(_channels, input, weight, statistics, accumulated(input._dtype), train, eps)
+    quiet.run(_put_gradients, grad_out, input, channels, None, train, outputs)
+    return outputs
+
+
+def _made_at_once(
+    grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
+) -> tuple[Optional, ...]:
+    """``batch_norm_backward_cuda_template``"""
+    of_input = ops.empty_like.call(input, None, None, None, None, CONTIGUOUS)
+    ops.view.call(of_input, (input._size[0], input._size[1], -1))
+    return of_input, *(_like_weight(input, weight, statistics[0], wanted) for wanted in output_mask[1:])
+
+
+def _like_weight(input: Tensor, weight: Optional, mean: Tensor, wanted: bool) -> Optional:
+    if not wanted:
+        return None
+    if weight is None:
+        return empty_on_device_of(input, input._size[1:2], mean._dtype)
+    return ops.empty_like.call(weight, None, None, None, None, CONTIGUOUS)
+
+
+def _made_one_by_one(
+    grad_out: Tensor, input: Tensor, weight: Optional, statistics: tuple[Tensor, Tensor], output_mask: tuple[bool, ...]
+) -> tuple[Optional, ...]:
+    """``batch_norm_backward_reduce_cuda``, then ``batch_norm_elementwise_backward_train``"""
+    mean, invstd = statistics
+    sums = []
+    if output_mask[0]:
+        sums = [ops.empty_like.call(mean, None, None, None, None, CONTIGUOUS) for _ in range(2)]
+    like = mean if weight is None else weight
+    of_weight, of_bias = (
+        empty_on_device_of(input, input._size[1:2], like._dtype) if wanted else None for wanted in output_mask[1:]
+    )
+    if not sums:
+        return None, of_weight, of_bias
+    for one in (invstd, mean, *sums):
+        as_nd(input, one)
+    if weight is None:
+        ops.scalar_tensor.call(1.0, mean._dtype, "strided", input._device, None)
+    else:
+        as_nd(input, weight)
+    return empty_on_device_of(input, input._size, grad_out._dtype), of_weight, of_bias
 
 
 def _new_batch_norm_backward(

@@ -40,6 +40,8 @@ def batch_norm_cpu(
     parameters = (weight, bias, running_mean, running_var)
     dense = is_dense(input) and all(one is None or one._is_contiguous for one in parameters)
     memory_format = (CONTIGUOUS if input._is_contiguous else CHANNELS_LAST) if dense else suggested(input)
+    if input._device.type == "cuda":  # cuda/Normalization.cu
+        memory_format = "preserve_format"
     output = ops.empty_like.call(input, None, None, None, None, memory_format)
     dtype = float32 if is_mixed_type(input, *parameters) else input._dtype
     features = (input._size[1],) if training else (0,)
@@ -353,9 +355,9 @@ def _transform_strided(
     mean, invstd_or_var = statistics
     assert mean is not None
     assert invstd_or_var is not None
-    parts: list[Optional] = [_as_nd(input, mean)]
-    parts.append(_as_nd(input, invstd_or_var if training else _inverse_of(invstd_or_var, eps)))
-    parts.extend(None if one is None else _as_nd(input, one) for one in affine)
+    parts: list[Optional] = [as_nd(input, mean)]
+    parts.append(as_nd(input, invstd_or_var if training else _inverse_of(invstd_or_var, eps)))
+    parts.extend(None if one is None else as_nd(input, one) for one in affine)
     store(out, quiet.run(_stepwise, input, dtype, parts))
 
 
@@ -367,7 +369,7 @@ def _stepwise(input: Tensor, dtype: DType, parts: list[Any]) -> Any:
     return result if bias is None else result + bias
 
 
-def _as_nd(input: Tensor, tensor: Tensor) -> Tensor:
+def as_nd(input: Tensor, tensor: Tensor) -> Tensor:
     """One number per channel as a view with the input's dimensions."""
     shape = tuple(tensor._size[0] if dim == 1 else 1 for dim in range(len(input._size)))
     strides = tuple(tensor._stride[0] if dim == 1 else 0 for dim in range(len(shape)))

@@ -172,9 +172,14 @@ def max_pool2d_with_indices_backward_out(
     grad_input: Tensor,
 ) -> None:
     """Zeros with the gradient added at the maxima's indices"""
-    ops.zero_.call(grad_input)
-    memory_format = suggested(self)
-    add_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
+    memory_format, on_cuda = suggested(self), grad_input._device.type == "cuda"
+    if not on_cuda:
+        ops.zero_.call(grad_input)
+    grad_output = in_format(grad_output, memory_format)
+    indices = in_format(indices, memory_format)
+    if on_cuda:  # DilatedMaxPool2d.cu
+        ops.zero_.call(grad_input)
+    add_at_indices(grad_input, indices, grad_output, 2)
 
 
 def add_at_indices(grad_input: Tensor, indices: Tensor, grad_output: Tensor, dims: int) -> None:
