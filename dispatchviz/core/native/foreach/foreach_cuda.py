@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dispatchviz.core.autograd.variables.variable import increment_version
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.native.factories.empty_full import empty_like
 from dispatchviz.core.native.foreach import foreach_ops
@@ -39,6 +40,13 @@ def _number(value: Scalar, like: Tensor) -> Any:
 def _in_place(function: Callable[..., Any], *lists: Tensors) -> None:
     for row in zip(*lists, strict=True):
         compute(row[0], row[0]._dtype, function, *row)
+    _increment_version(lists[0])
+
+
+def _increment_version(tensors: Tensors) -> None:
+    """The kernels do it themselves: none of single tensors does (``cuda/MultiTensorApply.cuh``)."""
+    for tensor in tensors:
+        increment_version(tensor)
 
 
 def _new(function: Callable[..., Any], *lists: Tensors) -> list[Tensor]:
@@ -115,9 +123,10 @@ def foreach_tensor_mul_scalarlist_kernel_cuda(self: Tensors, scalars: Sequence[S
     foreach_ops.check_foreach_api_restrictions(self, scalars=scalars)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
-    results = _new(lambda a: a, self)
-    foreach_tensor_mul_scalarlist_kernel_cuda_(results, scalars)
-    return results
+    return [
+        _new(lambda a, number=_number(scalar, tensor): a * number, [tensor])[0]
+        for tensor, scalar in zip(self, scalars, strict=True)
+    ]
 
 
 def foreach_tensor_mul_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
@@ -140,7 +149,7 @@ def foreach_tensor_add_tensor_kernel_cuda_(self: Tensors, other: Tensor, alpha: 
     factor = _number(alpha, self[0])
     for tensor in self:
         compute(tensor, tensor._dtype, lambda a, b: a + factor * b, tensor, other)
-    return None
+    return _increment_version(self)
 
 
 def foreach_tensor_mul_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None:
@@ -151,7 +160,7 @@ def foreach_tensor_mul_tensor_kernel_cuda_(self: Tensors, other: Tensor) -> None
         return foreach_ops.foreach_tensor_mul_tensor_kernel_slow_(self, other)
     for tensor in self:
         compute(tensor, tensor._dtype, lambda a, b: a * b, tensor, other)
-    return None
+    return _increment_version(self)
 
 
 # -- another list ------------------------------------------------------------------------------------------------------
@@ -288,11 +297,13 @@ def foreach_tensor_sqrt_cuda_(self: Tensors) -> None:
 
 
 def foreach_tensor_zero_cuda_(self: Tensors) -> None:
-    """In place."""
+    """In place; of all these kernels this one leaves versions as they are."""
     foreach_ops.check_foreach_api_restrictions(self)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_zero_slow_(self)
-    return _in_place(lambda a: a * 0, self)
+    for tensor in self:
+        compute(tensor, tensor._dtype, lambda a: a * 0, tensor)
+    return None
 
 
 def foreach_tensor_norm_cuda(self: Tensors, ord: Scalar, dtype: DType | None) -> list[Tensor]:
