@@ -108,9 +108,11 @@ def test_long_values_are_cut() -> None:
 
 ODD = """
 import torch
-class Odd:
+class Asked(type):
     def __getattr__(self, name):
         raise SystemError(f"asked for {name}")
+class Odd(metaclass=Asked):
+    __getattr__ = Asked.__getattr__
 class Text(str):
     def __len__(self):
         raise SystemError("asked for its length")

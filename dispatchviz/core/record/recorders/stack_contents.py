@@ -10,10 +10,10 @@ from dispatchviz.core.python_side.casts import DTYPE_NUMBERS
 from dispatchviz.core.python_side.ivalue_tags import tag_of
 from dispatchviz.core.schema.schema_types import LIST, OPTIONAL, SchemaType, schema_type
 from dispatchviz.core.tensor import layout
+from dispatchviz.core.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.events import IValueTag
-    from dispatchviz.core.tensor.tensor import Tensor
 
 ITEMS = 8
 """So many values of a list are in its text."""
@@ -43,7 +43,7 @@ def contents(
 
 def _text(kind: SchemaType, value: Any, number: Numbered) -> str:
     """No code of the program's runs: of an object there is the name of its class."""
-    if hasattr(type(value), "_ks"):
+    if issubclass(type(value), Tensor):
         return f"t{number(value)}"
     if kind.kind == OPTIONAL:
         return "None" if value is None else _text(kind.inside[0], value, number)
