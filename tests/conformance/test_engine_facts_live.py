@@ -22,6 +22,7 @@ from dispatchviz.explain.graph.engine.needed_edges import needed_edges
 from dispatchviz.explain.graph.engine.pass_stack import CPU_DEVICE, open_passes
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.tui.panes.engine.running_rows import running_rows
+from tests.conformance.pytorch_runs import run
 from tests.explain.programs import traced
 from truth.observers.runs import longest_path
 
@@ -33,13 +34,6 @@ AUTOGRAD = Path(torch.__file__).parent / "include/torch/csrc/autograd"
 
 def header(name: str) -> str:
     return (AUTOGRAD / name).read_text("utf-8")
-
-
-def run(source: str) -> dict[str, Any]:
-    """The variables at the end of a program on PyTorch."""
-    names: dict[str, Any] = {}
-    exec(compile(source, "program", "exec"), names)  # programs of this file
-    return names
 
 
 # -- headers ----------------------------------------------------------------------------------------------------------

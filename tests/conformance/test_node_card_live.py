@@ -11,17 +11,10 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.node.node_hooks import ORDER
+from tests.conformance.pytorch_runs import run
 from tests.explain.programs import traced
 
 torch = pytest.importorskip("torch")
-
-
-def run(source: str) -> dict[str, Any]:
-    """The variables at the end of a program on PyTorch."""
-    names: dict[str, Any] = {}
-    exec(compile(source, "program", "exec"), names)  # programs of this file
-    return names
-
 
 EVERY_HOOK = """
 import torch
