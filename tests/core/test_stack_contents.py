@@ -72,7 +72,7 @@ def _said(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
     return [(tag, _shown(tag, value)) for tag, value in stack]
 
 
-def _shown(tag: str, value: Any, gap: str = "undefined") -> str:
+def _shown(tag: str, value: Any, *, gap: str = "undefined") -> str:
     """A value of the record as our text has it; a gap among the tensors of a list is None there."""
     match tag:
         case "Tensor":
