@@ -43,10 +43,12 @@ def show_lesson(
         found = outcome.error_message or "it raised nothing"
         raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
     guide = Guide(lesson, outcome.trace, lesson_after(lesson) if after is None else after, kept)
-    if output is not None and output != STANDARD_OUTPUT:
-        write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, outcome.trace)))
+    if output == STANDARD_OUTPUT:
+        print_lines(hand_out(guide, outcome.trace, paper=True))
+    elif output is not None:
+        write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, outcome.trace, paper=True)))
         print_lines([f"{output} written"])
-    elif output is not None or plain or can_run() is not None:
+    elif plain or can_run() is not None:
         print_lines(hand_out(guide, outcome.trace))
     else:
         from dispatchviz.tui.app import show

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from dispatchviz import shipped_examples
 from dispatchviz.cli.lesson_check import checked, problems, run_lesson
-from dispatchviz.cli.lesson_texts import NEW, hand_out
+from dispatchviz.cli.lesson_texts import NEW, _code, _plain, hand_out
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.lessons.catalog import lesson_named, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
@@ -107,6 +111,50 @@ def test_a_hand_out_has_all_of_a_lesson(path: Path) -> None:
     program = [row for row in lesson.program.split("\n") if row and not row.startswith("#")]
     assert all(row in text for row in program)
     assert text.count("**Question") == sum(passage.asks for passage in lesson.stops)
+
+
+@pytest.mark.parametrize("path", LESSONS)
+def test_a_hand_out_is_read_on_paper(path: Path) -> None:
+    lesson, trace = read(path)
+    text = "\n".join(hand_out(Guide(lesson, trace), trace, paper=True))
+    html = MarkdownIt().render(text)
+    [program] = re.findall(r'<code class="language-python">(.*?)\n</code>', html, re.DOTALL)
+    rows = [row for row in unescape(program).split("\n") if row]
+    source = path.read_text("utf-8").split("\n")
+    assert all(source[int(number) - 1] == line for number, line in (row.lstrip().split("  ", 1) for row in rows))
+    assert "\n\n```\n" not in text, "no blank line before the end of the program"
+    asked = [prediction_at(trace, place.step) for place in Guide(lesson, trace).places if place.asks]
+    lists = [unescape(part) for part in re.findall(r"<[ou]l>\n(.*?)</[ou]l>", html, re.DOTALL)]
+    wanted = []
+    for each in asked:
+        assert each is not None
+        wanted += [_items("", each.known)] if each.known else []
+        wanted.append(_items("☐ ", [choice.text for choice in each.choices]))
+    assert [part for part in lists if part in wanted] == wanted, "what is known and the choices are lists of their own"
+    assert not re.search(r"<em>|<strong>(?!Question \d|\d\. )", html), "no name is taken for a mark of Markdown"
+    questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
+    assert questions.count("<strong>Question") == answers.count("<p><strong>") == len(asked)
+    assert questions.count("<p>Why? …") == len(asked)
+    assert answers.count("…………") == 0
+
+
+def _items(sign: str, texts: Sequence[str]) -> str:
+    return "".join(f"<li>{sign}{text}</li>\n" for text in texts)
+
+
+def test_texts_are_no_marks_of_markdown() -> None:
+    text = "__torch_dispatch__ of a [x](y) `z` *args _mul __radd__: <lambda> a_b_ \\"
+    assert MarkdownIt().render(_plain(text)) == f"<p>{text.replace('<', '&lt;').replace('>', '&gt;')}</p>\n"
+    for code in ("`a` b", "a ``` b", "x"):
+        assert MarkdownIt().render(_code(code)) == f"<p><code>{code}</code></p>\n"
+
+
+def test_a_lesson_without_phases_has_its_program_on_the_hand_out(tmp_path: Path) -> None:
+    lesson = _written("# # A lesson\n# About.\nx = 1\n", tmp_path)
+    assert list(hand_out(Guide(lesson, run_lesson(lesson).trace), run_lesson(lesson).trace)) == [
+        *("# A lesson", "", "About.", ""),
+        *("```python", "3  x = 1", "```", ""),
+    ]
 
 
 @pytest.mark.parametrize("path", LESSONS)
