@@ -60,13 +60,13 @@ def command(context: click.Context, folder: Path | None) -> None:
 @click.argument("name")
 @click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
 @click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
-@click.option("-o", "--output", metavar="FILE.md", type=click.Path(path_type=Path), help="Write a hand-out.")
+@click.option("-o", "--output", metavar="FILE.md", help="Write a hand-out; it replaces nothing but a hand-out.")
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results."
 )
 @click.pass_context
 def show(
-    context: click.Context, name: str, plain: bool, present: bool, output: Path | None, answers: Path | None
+    context: click.Context, name: str, plain: bool, present: bool, output: str | None, answers: Path | None
 ) -> int:
     """Open a lesson; without a terminal its text is printed."""
     from dispatchviz.cli.lesson_show import show_lesson

@@ -84,8 +84,8 @@ class KeptAnswers:
     def __init__(self, path: Path) -> None:
         """AnswersError if something else is there, or it cannot be written."""
         self._path = path
-        self._read()
         try:
+            self._read()
             check_writable(path)
         except OSError as error:
             raise AnswersError(f"cannot write {path}: {error.strerror or error}") from None
