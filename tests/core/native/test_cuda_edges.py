@@ -44,7 +44,8 @@ x.cummax(-1); x.real; x.imag; torch.view_as_real(x)[..., 1]; x.conj().imag.resol
 x @ x.mT; L.svd(x); L.svdvals(x); L.eigh(x); L.eigvalsh(x); L.eig(x); L.qr(x); L.inv(x); L.cholesky(x); L.det(x)
 L.slogdet(x); L.lu(x); L.ldl_factor(x); L.pinv(x); L.matrix_norm(x); L.matrix_rank(x); L.solve(x, x); L.lstsq(x, x)
 L.matrix_exp(x); torch.fft.fft(x); torch.fft.ifft(x, dim=0); torch.fft.rfft(x); torch.fft.irfft(x); torch.fft.fft2(x)
-torch.cdist(x, x); grad(L.svd(x)[1]); grad(L.svd(x, full_matrices=False)[0].abs()); grad(L.eigh(x)[1].abs()); grad(L.qr(x)[0])
+torch.cdist(x, x); grad(L.svd(x)[1]); grad(L.svd(x, full_matrices=False)[0].abs()); grad(L.eigh(x)[1].abs())
+grad(L.qr(x)[0])
 """
 SHAPES = [(0,), (0, 0), (0, 3), (3, 0), (0, 3, 3), (2, 0, 0), (2, 3, 0)]
 
@@ -54,7 +55,7 @@ def expressions(text: str) -> list[str]:
 
 
 def full(dtype: str) -> Any:
-    """Equal ones, zeros of both signs, and where there is one, nan."""
+    """Equal ones in a row, and nan where the dtype has it."""
     inexact = "float" in dtype or "complex" in dtype
     rows = [[3.0, float("nan") if inexact else 7.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0, 5.0]]
     return torch.tensor(rows).to(getattr(torch, dtype)).cuda()
