@@ -22,6 +22,9 @@ ROOM = 26
 SOURCE = 8
 """So many lines of the test are shown up to the one that fails, if the report would be too long otherwise."""
 
+WHOLE_SUMMARY = 2
+"""The verbosity, ``-vv``, from which on pytest's summary has whole messages."""
+
 CALLS = LogFilter(level="calls")
 """What of the log is shown where nobody asks for more: calls, redispatches and Nodes, without their details."""
 
@@ -76,6 +79,15 @@ def _shorten(report: pytest.TestReport, item: pytest.Item) -> None:
         if getattr(entry, "style", "") == "long":
             entry.lines[:] = _end_of_source(entry.lines)
             _leave_out_fixture(entry)
+    if item.config.get_verbosity() < WHOLE_SUMMARY:
+        _shorten_summary(report)
+
+
+def _shorten_summary(report: pytest.TestReport) -> None:
+    """A line for a test: where CI is set, pytest repeats the whole message there."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = crash.message.partition("\n")[0]
 
 
 def _leave_out_fixture(entry: Any) -> None:
