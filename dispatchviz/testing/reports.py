@@ -36,8 +36,10 @@ def add_log(
     if getattr(error, LOGLESS, False):
         _shorten(report, item)
         return
-    step = getattr(error, STEP, compared)
-    lines, wanted = _size(report, item)
+    step, asked = getattr(error, STEP, compared), item.config.getoption("dispatchviz_lines")
+    if asked is None:
+        _shorten(report, item)
+    lines, wanted = _size(report, asked)
     command = _command(item, trace, step)
     log = _log(trace, step, lines, wanted) if lines > 0 else []
     hint = [_hint(item)] * (not command and len(trace) > 0)
@@ -49,12 +51,10 @@ FRAME = 5
 """Lines that come with a log: the section's title, the log's head, what was left out twice, the command."""
 
 
-def _size(report: pytest.TestReport, item: pytest.Item) -> tuple[int, LogFilter]:
+def _size(report: pytest.TestReport, asked: int | None) -> tuple[int, LogFilter]:
     """How many lines the log has, and of what: as many as are asked for, else as fit beside what pytest says."""
-    asked = item.config.getoption("dispatchviz_lines")
     if asked is not None:
         return asked or sys.maxsize, ALL_STEPS
-    _shorten(report, item)
     return ROOM - len(report.longreprtext.splitlines()) - FRAME, CALLS
 
 
