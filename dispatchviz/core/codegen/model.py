@@ -67,6 +67,8 @@ class NativeFunction:
     """The argument of a structured kernel in whose place the impl gets what the meta function returns; or empty."""
     iterator: bool = False
     """A structured kernel that is a TensorIterator itself (``structured_inherits``)."""
+    device_check: bool = True
+    """Its CUDA kernel takes tensors of one device only; False for ``device_check: NoCheck``."""
 
     def refused(self, what: str) -> SpecError:
         """The error to raise for a mistake in the entry."""
@@ -119,6 +121,16 @@ class NativeFunction:
     def out_arguments(self) -> tuple[str, ...]:
         """The arguments that an out= operator writes to; empty for others."""
         return tuple(a.name for a in self.schema.arguments if a.is_out)
+
+    @property
+    def checked_tensors(self) -> tuple[str, ...]:
+        """The arguments that must be on one device, in the order of the check: those of out=, then what may be given
+        by place (``gen_device_check``). Empty if there is no check, or nothing to compare."""
+        written = [a for a in self.schema.arguments if a.is_out]
+        tensors = [a for a in (*written, *self.schema.arguments) if a.is_tensor and (a.is_out or not a.kwarg_only)]
+        names = tuple(dict.fromkeys(a.name for a in tensors))
+        alone = len(names) == 1 and "[" not in tensors[0].type
+        return () if alone or not self.device_check else names
 
     @property
     def view(self) -> bool:
@@ -228,7 +240,7 @@ def structured_group(functions: Mapping[str, NativeFunction], function: NativeFu
 AUGMENTED = tuple(f"__i{name}__" for name in ("and", "or", "xor", "lshift", "rshift"))
 """Python's operators that write to their first argument."""
 
-_IGNORED = ("device_check", "device_guard", "tags")
+_IGNORED = ("device_guard", "tags")
 """Fields of PyTorch's grammar that say nothing to this generator."""
 
 
@@ -245,6 +257,9 @@ def _parse_function(entry: Entry) -> NativeFunction:
     python_module = entry.text("python_module")
     precomputed = "".join(map(str, entry.sequence("precomputed", []))).partition(" -> ")[0]
     iterator = bool(entry.text("structured_inherits"))
+    device_check = entry.text("device_check", "ExactSame")
+    if device_check not in ("ExactSame", "NoCheck"):
+        raise entry.refused(f"device_check may be NoCheck and ExactSame, not {device_check}")
     entry.ignore(_IGNORED)
     entry.finish()
     if structured and not dispatch:
@@ -252,7 +267,8 @@ def _parse_function(entry: Entry) -> NativeFunction:
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)
-    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, python_module, precomputed, iterator)
+    about = (python_module, precomputed, iterator, device_check == "ExactSame")
+    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, *about)
 
 
 def _check_types(entry: Entry, schema: FunctionSchema) -> None:
