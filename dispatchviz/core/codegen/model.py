@@ -267,8 +267,10 @@ def _parse_function(entry: Entry) -> NativeFunction:
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)
-    about = (python_module, precomputed, iterator, device_check == "ExactSame")
-    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, *about)
+    about = (python_module, precomputed, iterator)
+    return NativeFunction(
+        schema, entry.where, *flags, delegate, dispatch, *about, device_check=device_check == "ExactSame"
+    )
 
 
 def _check_types(entry: Entry, schema: FunctionSchema) -> None:

@@ -109,7 +109,7 @@ def _merged(cpu: str, cuda: str) -> str:
 
 
 def _checked(function: NativeFunction, name: str, text: str, condition: str = "") -> str:
-    """The text with the check of devices that torchgen writes into the wrappers of CUDA; ``name`` is the wrapper's there.
+    """The text with the check of devices that torchgen writes into the wrappers of CUDA; ``name``: the wrapper's there.
 
     ``condition``: tells that the wrapper runs for CUDA, if it runs for others too.
     """

@@ -40,9 +40,10 @@ REFUSED = {
     "torch.mv(I,I.as_strided((3,),(1,)))": "\"addmv_impl_cuda\" not implemented for 'Long'",
     "torch.bmm(T3.to(torch.int64),T3b.to(torch.int64))": "\"baddbmm_cuda\" not implemented for 'Long'",
     "torch.bmm(T3.to(torch.bool),T3b.to(torch.bool))": "\"baddbmm_cuda\" not implemented for 'Bool'",
+    "A.masked_fill(A,1)": "masked_fill only supports boolean masks, but got dtype Float",
     "torch.dot(V.to(torch.int64),V.to(torch.int64))": "\"dot\" not implemented for 'Long'",
 }
-"""cuBLAS multiplies no integers."""
+"""cuBLAS multiplies no integers; what is said of a mask that is none."""
 
 DIVISION = 'torch.div(I,0,rounding_mode="floor")'
 """On the CPU an integer division by 0 is an error, a GPU just gives a number."""
