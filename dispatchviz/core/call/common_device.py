@@ -5,13 +5,17 @@ from __future__ import annotations
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.tensor.tensor import Tensor
 
+_LISTS = (list, tuple)
+
 
 def check_common_device(method: str, /, **arguments: Tensor | list[Tensor] | list[Tensor | None] | None) -> None:
-    """``check_and_update_common_device`` of each argument: RuntimeError for the first that is on another device than
-    those before; undefined tensors are nowhere."""
+    """``check_and_update_common_device`` of each argument, which is a tensor, a list of tensors or None.
+
+    RuntimeError for the first tensor that is on another device than those before it; undefined tensors are nowhere.
+    """
     common: Device | None = None
     for name, argument in arguments.items():
-        for tensor in argument if isinstance(argument, list | tuple) else (argument,):
+        for tensor in argument if isinstance(argument, _LISTS) else (argument,):
             if tensor is not None:
                 if common is None:
                     common = tensor._device

