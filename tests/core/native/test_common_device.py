@@ -53,6 +53,12 @@ BY_A_KERNEL = {
     "g.index_put((i,), c[0])": TWO_DEVICES,
     "c + g": TWO_DEVICES,
     "torch.add(g, g, out=c)": TWO_DEVICES,
+    "g.index_fill(0, i, 1.0)": TWO_DEVICES,
+    "torch.binomial(g, c)": TWO_DEVICES,
+    "torch.var(g, 0, out=c[0])": TWO_DEVICES,
+    "torch._C._nn.log_sigmoid(g, out=c)": TWO_DEVICES,
+    "torch.sum(g, 0, out=c[0])": "Expected out tensor to have device cuda:0, but got cpu instead",
+    "torch.max(g, 0, out=(c[0], i))": "Expected out tensor to have device cuda:0, but got cpu instead",
     "F.conv1d(g[None], c[None])": "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be "
     "the same",
 }
@@ -66,6 +72,8 @@ ALLOWED = {
     "g.index_put((i,), s)": "cuda:0",
     "c.copy_(g)": "cpu",
     "g.fill_(s)": "cuda:0",
+    "g.bernoulli_(c)": "cuda:0",
+    "g.index_fill(0, i.cuda(), s)": "cuda:0",
     "g.expand_as(c)": "cuda:0",
 }
 
