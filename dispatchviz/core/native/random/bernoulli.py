@@ -48,7 +48,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     check_no_internal_overlap(self)
     if self._dtype.is_complex:
         raise not_implemented("bernoulli_tensor_cpu_self_", self._dtype)
-    if self._device.type == "cpu":
+    if self._device.type == "cpu" or p._device is not self._device:
         p = ops.to_dtype_layout.call(p, p._dtype, "strided", self._device, None, False, False, None)
     if p._size != self._size:
         p = ops.expand.call(p, self._size, False)
