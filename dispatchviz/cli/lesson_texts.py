@@ -140,7 +140,8 @@ def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Itera
         yield f"> step {place.step}{_where(trace, place.step)}: {_code(label(trace, place.step))}  "
         yield f"> {_plain(why_here(trace, place.step))}"
         yield ""
-    yield from (*place.passage.text.split("\n"), "")
+    if place.passage.text:
+        yield from (*place.passage.text.split("\n"), "")
     if paper and place.passage.phase in WRITING and not place.passage.stop:
         yield from (DOTS, "") * LINES_TO_WRITE
 

@@ -246,6 +246,11 @@ def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
     assert lesson_after(read_lesson(teachers / "notes.txt")) == ""
 
 
+def test_a_file_that_is_named_as_a_lesson_is_said_to_be_here(teachers: Path) -> None:
+    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; the file that is here is a\.py$"):
+        lesson_named("a", None)
+
+
 def test_the_lesson_after_one_that_ships_is_the_same_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = shipped_examples.folder()
     monkeypatch.chdir(folder.parent)
