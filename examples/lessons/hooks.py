@@ -29,7 +29,7 @@ z.backward(retain_graph=True)
 
 # ## Predict
 #
-# Write down two things: the order of the five hooks in `backward`, and the number in `y.grad`.
+# In which order will the five hooks run in `backward`, and which number will `y.grad` have?
 # `y.grad` is kept by the hook that `retain_grad` registers, before `tenfold` is.
 #
 # predict: event NoNodeMade in `return gradient * 10`

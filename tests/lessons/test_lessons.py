@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from dispatchviz import shipped_examples
 from dispatchviz.cli.lesson_check import checked, problems, run_lesson
-from dispatchviz.cli.lesson_texts import NEW, _code, _plain, hand_out, listed
+from dispatchviz.cli.lesson_texts import DOTS, NEW, _asks, _code, _plain, hand_out, listed
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
@@ -138,11 +138,17 @@ def test_a_hand_out_is_read_on_paper(path: Path) -> None:
     questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
     assert questions.count("<strong>Question") == answers.count("<p><strong>") == len(asked)
     assert questions.count("<p>Why? …") == len(asked)
-    assert answers.count("…………") == 0
+    assert "…" not in answers
+    assert questions.count(f"<p>{DOTS}</p>") == len(asked) + 3 * sum(_asks(passage) for passage in lesson.passages)
 
 
 def _items(sign: str, texts: Sequence[str]) -> str:
     return "".join(f"<li>{sign}{text}</li>\n" for text in texts)
+
+
+def test_there_is_room_to_write_where_prose_asks(tmp_path: Path) -> None:
+    source = "# # A\n# Why?\nx = 1\n# ## Predict\n# Is it?\n# stop: `x = 1`\n# Look.\n# ## Make\n# A program.\n"
+    assert [_asks(passage) for passage in _written(source, tmp_path).passages] == [False, True, False, True]
 
 
 def test_texts_are_no_marks_of_markdown() -> None:
