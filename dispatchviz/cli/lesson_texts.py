@@ -14,7 +14,7 @@ from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
 from dispatchviz.lessons.guide import Guide, Place
-from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, LessonError, Passage, read_lesson
 
 NEW = '''\
 # # The title of the lesson: a question
@@ -103,9 +103,16 @@ DOTS = "…" * 36
 PAGE_BREAK = '<div style="break-before: page"></div>'
 
 LINES_TO_WRITE = 3
-"""Where a learner is to think of something, in the phases that follow."""
+"""Where prose asks for something that is about no step."""
 
-WRITING = ("Predict", "Modify", "Make")
+WRITING = ("Modify", "Make")
+"""Phases whose prose always does."""
+
+_REQUEST = re.compile(r"\?|\b(Draw|Guess|Write)\b")
+
+
+def _asks(passage: Passage) -> bool:
+    return not passage.stop and (passage.phase in WRITING or bool(passage.phase and _REQUEST.search(passage.text)))
 
 
 def _word(lesson: Lesson) -> str:
@@ -140,8 +147,9 @@ def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Itera
         yield f"> step {place.step}{_where(trace, place.step)}: {_code(label(trace, place.step))}  "
         yield f"> {_plain(why_here(trace, place.step))}"
         yield ""
-    yield from (*place.passage.text.split("\n"), "")
-    if paper and place.passage.phase in WRITING and not place.passage.stop:
+    if place.passage.text:
+        yield from (*place.passage.text.split("\n"), "")
+    if paper and _asks(place.passage):
         yield from (DOTS, "") * LINES_TO_WRITE
 
 

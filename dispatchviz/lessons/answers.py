@@ -105,7 +105,11 @@ class KeptAnswers:
 
     def _read(self) -> tuple[Answer, ...]:
         """What is kept by now. AnswersError if the file is none of ours."""
-        return read_answers(self._path) if self._path.exists() else ()
+        if not self._path.exists():
+            return ()
+        if not (self._path.is_file() or self._path.is_dir()):  # reading a pipe would wait for somebody who writes
+            raise AnswersError(f"{self._path} is no file: answers cannot be kept there")
+        return read_answers(self._path)
 
 
 class LessonAnswers:

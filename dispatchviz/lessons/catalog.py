@@ -57,6 +57,8 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
     for path in files:
         if path.stem == name:
             return read_lesson(path)
+    if Path(f"{name}.py").is_file():
+        raise LessonError(f"there is no lesson {name!r}; the file that is here is {name}.py")
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
 
 

@@ -14,18 +14,20 @@ from markdown_it import MarkdownIt
 
 from dispatchviz import shipped_examples
 from dispatchviz.cli.lesson_check import checked, problems, run_lesson
-from dispatchviz.cli.lesson_texts import NEW, _code, _plain, hand_out, listed
+from dispatchviz.cli.lesson_texts import DOTS, NEW, _asks, _code, _plain, hand_out, listed
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
-from dispatchviz.lessons.stops import FORMS
+from dispatchviz.lessons.stops import FORMS, step_named
 from dispatchviz.tui.commands.guiding import said
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.tui.session import Session, Update
+from tests.cli.command import dispatchviz
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
 DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
@@ -136,11 +138,17 @@ def test_a_hand_out_is_read_on_paper(path: Path) -> None:
     questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
     assert questions.count("<strong>Question") == answers.count("<p><strong>") == len(asked)
     assert questions.count("<p>Why? …") == len(asked)
-    assert answers.count("…………") == 0
+    assert "…" not in answers
+    assert questions.count(f"<p>{DOTS}</p>") == len(asked) + 3 * sum(_asks(passage) for passage in lesson.passages)
 
 
 def _items(sign: str, texts: Sequence[str]) -> str:
     return "".join(f"<li>{sign}{text}</li>\n" for text in texts)
+
+
+def test_there_is_room_to_write_where_prose_asks(tmp_path: Path) -> None:
+    source = "# # A\n# Why?\nx = 1\n# ## Predict\n# Is it?\n# stop: `x = 1`\n# Look.\n# ## Make\n# A program.\n"
+    assert [_asks(passage) for passage in _written(source, tmp_path).passages] == [False, True, False, True]
 
 
 def test_texts_are_no_marks_of_markdown() -> None:
@@ -166,6 +174,42 @@ def test_a_lesson_has_what_a_lesson_needs(path: Path) -> None:
     assert "def facts()" in lesson.assertions, "what the prose says of PyTorch is asked of it"
     assert any(passage.asks for passage in lesson.stops)
     assert {"Predict", "Investigate", "Modify", "Make"} <= {passage.phase for passage in lesson.passages}
+
+
+TRIED = {
+    "forum": ["`z = torch.add`|requires_grad x off"],
+    "winner": ["`y = torch.add`|inference_mode", "`y = torch.add`|autocast cpu"],
+    "alias_keys": ["|register CPU aten::sum"],
+    "registration": ['`"CPU"`|skip'],
+    "fallthrough": ["call add|fallthrough AutogradCPU aten::add.Tensor"],
+    "guards": ["`c = `|skip"],
+    "modes": ["`y = torch.mm`|no_grad", "`y = torch.mm`|inference_mode", "`y = torch.mm`|autocast cpu"],
+    "in_place": ["`d.mul_(3)`|skip"],
+    "views": ["|no_grad"],
+    "code_generator": ["|requires_grad x off"],
+    "node": ["|requires_grad w"],
+    "engine": ["`b = x * w`|requires_grad w off"],
+    "pruning": ["`h = x * x`|requires_grad x off"],
+    "stealing": ["`y.sum().backward()`|dtype float64 y"],
+    "hooks": ["`return gradient * 10`|enable_grad"],
+    "double_backward": ["`first`|no_grad"],
+    "saved_tensors": ["`y.add_(1)`|no_grad"],
+    "streams": ["`_set_sequence_nr`|skip"],
+    "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
+    "then_and_now": ["`z = `|no_grad"],
+}
+"""What a lesson asks to be tried with ``W``: the step, without a name the last stop, and the change."""
+
+
+def test_what_a_lesson_asks_to_be_tried_is_offered_there() -> None:
+    for path in shipped_lessons():
+        lesson, trace = read(path)
+        asks = any("press `W`" in passage.text or "Press `W`" in passage.text for passage in lesson.passages)
+        assert asks == (lesson.name in TRIED), lesson.name
+        for stop, _, change in (each.partition("|") for each in TRIED.get(lesson.name, ())):
+            step = step_named(trace, stop or lesson.stops[-1].stop)
+            offered = [each.change.command for each in offered_changes(trace, step)]
+            assert change in offered, (lesson.name, stop, offered)
 
 
 @pytest.mark.torch
@@ -206,6 +250,11 @@ def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
     os.chdir("within")
     assert lesson_after(lesson_named("a", Path(".."))) == "../d.py"
     assert lesson_after(read_lesson(teachers / "notes.txt")) == ""
+
+
+def test_a_file_that_is_named_as_a_lesson_is_said_to_be_here(teachers: Path) -> None:
+    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; the file that is here is a\.py$"):
+        lesson_named("a", None)
 
 
 def test_the_lesson_after_one_that_ships_is_the_same_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,6 +306,20 @@ def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
     )
     [problem] = problems(_written(source, tmp_path))
     assert "a place before leads to step" in problem.text
+
+
+def test_options_of_a_lesson_stand_before_its_name_or_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(NEW, "utf-8")
+    behind = dispatchviz("lesson", "--folder", tmp_path, "mine", "--plain")
+    assert behind.status == 0
+    assert behind == dispatchviz("lesson", "--plain", "--folder", tmp_path, "mine")
+    named = tmp_path / "a.md"
+    assert dispatchviz("lesson", "-o", named, "--folder", tmp_path, "mine") == (0, f"{named} written\n", "")
+    ended = dispatchviz("lesson", "--answers", tmp_path, "--folder", tmp_path, "mine")
+    assert ended == (2, "", f"dispatchviz: cannot read {tmp_path}: Is a directory\n")
+    assert dispatchviz("lesson", "--folder", tmp_path).out.endswith(
+        f"\ndispatchviz lesson --folder {tmp_path} NAME opens one; its number does, too\n"
+    )
 
 
 def test_a_lesson_is_not_called_as_a_module_of_python(tmp_path: Path) -> None:
