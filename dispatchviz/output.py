@@ -1,7 +1,8 @@
 """Files that a trace becomes: the suffix determines the kind, and every failure is one sentence for the user.
 
 Whether a file may be written is known before a program runs: of what is there only a trace of ours makes room for a
-trace, a log for a log, and a picture for a picture. Not here: how a kind is made (``render``, ``core/record``).
+trace, a log for a log, a hand-out for a hand-out, and a picture for a picture of its form. Not here: how a kind is made
+(``render``, ``core/record``), and files of answers, which are read before they are written (``lessons/answers.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,19 @@ BEGINNING = 1 << 16
 
 LOG = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+\] op=\[")
 """How a log begins."""
+
+PICTURE = {
+    ".svg": re.compile(rb"(\s*<[?!][^\0]*?)?\s*<svg\b"),
+    ".dot": re.compile(rb"\s*(strict\s+)?(di)?graph\b"),
+    ".png": re.compile(rb"\x89PNG"),
+    ".pdf": re.compile(rb"%PDF-"),
+}
+"""How a picture of each form begins."""
+
+HAND_OUT_MARK = "<!-- Written by dispatchviz lesson, which writes over it; without this line it does not. -->"
+"""The first line of a hand-out, which no reader of Markdown sees."""
+
+HAND_OUT = re.compile(re.escape(HAND_OUT_MARK.encode()))
 
 
 def suffix_of(path: str | Path) -> str:
@@ -69,20 +83,25 @@ def check_save(path: str) -> None:
 
 def check_trace(path: str) -> None:
     """The same whatever its name is."""
-    with _writing(path):
-        check_writable(path)
-    if (there := _beginning(path)) and not looks_like_trace(there):
-        raise DispatchvizError(f"{path} is there and is no trace: it is not overwritten, choose another name")
+    _check_place(path, "trace", looks_like_trace)
 
 
 def check_log(path: str) -> None:
     """Raises DispatchvizError if a log cannot be written there, or would replace a file that is none."""
     if (suffix := suffix_of(path)) in TRACES:
         raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {suffix}")
-    with _writing(path):
-        check_writable(path)
-    if (there := _beginning(path)) and not LOG.match(there):
-        raise DispatchvizError(f"{path} is there and is no log: it is not overwritten, choose another name")
+    _check_place(path, "log", LOG.match)
+
+
+def check_hand_out(path: str) -> None:
+    """Raises DispatchvizError if a hand-out cannot be written there, or would replace a file that is none of ours."""
+    if path != STANDARD_OUTPUT:
+        _check_place(path, "hand-out of ours", HAND_OUT.match)
+
+
+def check_picture(path: str, suffix: str) -> None:
+    """Raises DispatchvizError if a picture of that form cannot be written there, or would replace what is none."""
+    _check_place(path, f"{suffix} picture", PICTURE[suffix].match)
 
 
 def check_export(path: str, form: str) -> None:
@@ -95,8 +114,7 @@ def check_export(path: str, form: str) -> None:
     elif form in TABLES:
         check_table(path)
     else:
-        with _writing(path):
-            check_writable(path)
+        check_picture(path, form)
 
 
 def check_table(path: str) -> None:
@@ -104,13 +122,24 @@ def check_table(path: str) -> None:
     from dispatchviz.render.table.parquet import check_parquet, is_ours
 
     check_parquet()
-    with _writing(path):
-        check_writable(path)
+    _check_place(path, "table of traces")
     if not os.path.isfile(path):
         return
     with _reading(path), open(path, "rb") as stream:
         if stream.read(1) and not is_ours(stream):
-            raise DispatchvizError(f"{path} is there and is no table of traces: it is not overwritten")
+            raise _taken(path, "table of traces")
+
+
+def _check_place(path: str, kind: str, begins: Callable[[bytes], object] = bool) -> None:
+    """DispatchvizError if no file can be made or replaced there, or one is there that does not begin as its kind."""
+    with _writing(path):
+        check_writable(path)
+    if (there := _beginning(path)) and not begins(there):
+        raise _taken(path, kind)
+
+
+def _taken(path: str, kind: str) -> DispatchvizError:
+    return DispatchvizError(f"{path} is there and is no {kind}: it is not overwritten, choose another name")
 
 
 def _beginning(path: str) -> bytes:
@@ -195,7 +224,7 @@ def write_log(
     if path and form == "jsonl":
         save_trace(trace, path)
     elif path:
-        _write(path, "".join(chunks(log_lines(trace, form, wanted))).encode())
+        write_text(path, log_lines(trace, form, wanted))
     elif form == "jsonl":
         print_json_lines(log_lines(trace, form))
     else:
@@ -220,6 +249,11 @@ def log_lines(trace: Trace, form: str, wanted: Mapping[str, Any] | None = None) 
     from dispatchviz.render.log.text_log import text_log
 
     return text_log(trace, 0, LogFilter(**(wanted or {})))
+
+
+def write_text(path: str | Path, lines: Iterable[str]) -> None:
+    """Writes lines, without line ends. Raises DispatchvizError if the file cannot be written."""
+    _write(path, "".join(chunks(lines)).encode())
 
 
 def _write(path: str | Path, data: bytes) -> None:

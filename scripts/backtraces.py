@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What the page says of the debugger's side. StopIteration for a frame of theirs that nothing is said of."""
+        """What the page says of the debugger's side. Empty for a frame of theirs that nothing is said of."""
         if self.ours is None:
             assert self.theirs is not None
             return next(

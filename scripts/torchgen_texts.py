@@ -18,7 +18,6 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -115,27 +114,28 @@ def _number(known: dict[str, int], text: str) -> int:
     return known.setdefault(text, len(known))
 
 
-def _made() -> Iterator[str]:
+def made() -> str:
+    """What torchgen writes now."""
     source = packaged()
     entries = Entries(source)
     names = chosen(entries)
     with tempfile.TemporaryDirectory() as folder:
         generate(source, Path(folder), lambda yaml: "".join(yaml.parts))
-        yield text(names, entries, Path(folder))
+        return text(names, entries, Path(folder))
 
 
 def main(arguments: list[str]) -> int:
     """The command line."""
-    (made,) = _made()
+    new = made()
     old = gzip.decompress(FILE.read_bytes()).decode() if FILE.exists() else ""
-    if old == made:
+    if old == new:
         print(f"{FILE.name}: still what torchgen writes")
     elif "--check" in arguments:
         print(f"{FILE.name}: torchgen writes something else")
     else:
-        FILE.write_bytes(gzip.compress(made.encode(), mtime=0))
+        FILE.write_bytes(gzip.compress(new.encode(), mtime=0))
         print(f"{FILE.name}: written, {FILE.stat().st_size:,} bytes")
-    return int(old != made and "--check" in arguments)
+    return int(old != new and "--check" in arguments)
 
 
 if __name__ == "__main__":

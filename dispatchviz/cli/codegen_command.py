@@ -103,8 +103,11 @@ def _check_together(structured: bool, output: str | None, others: dict[str, bool
 
 def _draw(operator: str | None, output: str) -> int:
     """Writes the picture of the classes."""
+    from dispatchviz.output import check_picture
+    from dispatchviz.render.graph.picture_file import suffix_of
     from dispatchviz.render.graph.structured_picture import render
 
+    check_picture(output, suffix_of(output))
     render(_family(operator)[1], output)
     return 0
 

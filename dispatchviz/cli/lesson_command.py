@@ -15,13 +15,25 @@ FOLDER = click.option(
 
 
 class Lessons(click.Group):
-    """Whatever is no subcommand is the name of a lesson."""
+    """Whatever is no subcommand is the name of a lesson; its options may stand before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts options of a lesson that stand before its name behind it."""
+        own = {option for parameter in show.params for option in parameter.opts if option.startswith("-")}
+        valued = {"-o", "--output", "--answers", "--folder"}
+        before, moved, left = list[str](), list[str](), list(args)
+        while left and left[0].startswith("-"):
+            option = left.pop(0)
+            parts = [option, *(left[:1] if option in valued else ())]
+            left = left[len(parts) - 1 :]
+            (moved if option.partition("=")[0] in own else before).extend(parts)
+        return super().parse_args(ctx, [*before, *left, *moved] if left else args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands:
-            return "show", show, args
+            return args[0], show, args
         return super().resolve_command(ctx, args)
 
 
@@ -42,6 +54,12 @@ def command(context: click.Context, folder: Path | None) -> None:
     results FILE...  sums up what learners answered: a file each, or folders with such files
 
     \b
+    NAME --plain         prints the lesson with what its stops show
+    NAME --present       for an audience: two panes, large gaps, a clicker's PgDn and PgUp
+    NAME -o FILE.md      writes a hand-out
+    NAME --answers FILE  keeps your answers there, for results
+
+    \b
     Examples:
       dispatchviz lesson
       dispatchviz lesson forum
@@ -53,20 +71,21 @@ def command(context: click.Context, folder: Path | None) -> None:
         from dispatchviz.cli.lesson_texts import listed
         from dispatchviz.terminal_output import print_lines
 
-        print_lines(listed(folder))
+        where = "" if folder is None else f" --folder {folder}"
+        print_lines([*listed(folder), "", f"dispatchviz lesson{where} NAME opens one; its number does, too"])
 
 
-@click.command("show")
-@click.argument("name")
+@click.command("NAME")
+@click.argument("name", metavar="")
 @click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
 @click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
-@click.option("-o", "--output", metavar="FILE.md", type=click.Path(path_type=Path), help="Write a hand-out.")
+@click.option("-o", "--output", metavar="FILE.md", help="Write a hand-out; it replaces nothing but a hand-out.")
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results."
 )
 @click.pass_context
 def show(
-    context: click.Context, name: str, plain: bool, present: bool, output: Path | None, answers: Path | None
+    context: click.Context, name: str, plain: bool, present: bool, output: str | None, answers: Path | None
 ) -> int:
     """Open a lesson; without a terminal its text is printed."""
     from dispatchviz.cli.lesson_show import show_lesson

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dispatchviz.cli.input_source import alone
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.cli.lesson_texts import hand_out
 from dispatchviz.errors import DispatchvizError
@@ -11,6 +12,7 @@ from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
+from dispatchviz.output import HAND_OUT_MARK, STANDARD_OUTPUT, check_hand_out, write_text
 from dispatchviz.shipped_examples import script_of
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.keymap import QUITS, Leaving
@@ -21,16 +23,19 @@ def show_lesson(
     lesson: Lesson,
     plain: bool,
     present: bool,
-    output: Path | None,
+    output: str | None,
     leaving: Leaving = QUITS,
     answers: Path | None = None,
     after: str | None = None,
 ) -> int:
-    """Shows a lesson; returns the exit status. ``answers`` is the file that keeps them, ``after`` the lesson that comes
-    next, without it the one that does where the lesson is from.
+    """Shows a lesson, or writes it to ``output``; returns the exit status. ``answers`` is the file that keeps them,
+    ``after`` the lesson that comes next, without it the one that does where the lesson is from.
 
-    DispatchvizError if its program does not end as it should, or the file has something else.
+    DispatchvizError if its program does not end as it should, or a file is there already that is none of ours.
     """
+    if output is not None:
+        alone("-o", plain=plain, present=present, answers=answers)
+        check_hand_out(output)
     kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
@@ -38,8 +43,10 @@ def show_lesson(
         found = outcome.error_message or "it raised nothing"
         raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
     guide = Guide(lesson, outcome.trace, lesson_after(lesson) if after is None else after, kept)
-    if output is not None:
-        output.write_text("\n".join([*hand_out(guide, outcome.trace), ""]), "utf-8")
+    if output == STANDARD_OUTPUT:
+        print_lines(hand_out(guide, outcome.trace, paper=True))
+    elif output is not None:
+        write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, outcome.trace, paper=True)))
         print_lines([f"{output} written"])
     elif plain or can_run() is not None:
         print_lines(hand_out(guide, outcome.trace))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.lessons.catalog import all_lessons
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
+from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
 from dispatchviz.lessons.guide import Guide, Place
-from dispatchviz.lessons.lesson_file import LessonError, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, LessonError, Passage, read_lesson
 
 NEW = '''\
 # # The title of the lesson: a question
@@ -53,7 +56,10 @@ def listed(folder: Path | None) -> list[str]:
 
 
 def write_new(file: Path) -> None:
-    """Writes the beginning of a lesson. LessonError if there is a file already, or it cannot be written."""
+    """Writes the beginning of a lesson. LessonError if there is a file already, it cannot be written, or no command
+    would take it for a lesson."""
+    if file.suffix != ".py":
+        raise LessonError(f"a lesson is a .py file, which {file} is not: dispatchviz lesson new {file}.py")
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(NEW)
@@ -63,49 +69,118 @@ def write_new(file: Path) -> None:
         raise LessonError(f"cannot write {file}: {error.strerror}") from None
 
 
-def hand_out(guide: Guide, trace: Trace) -> Iterator[str]:
-    """The lesson as Markdown: its program, its prose, and what there is to see at each stop; answers come last."""
+def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
+    """The lesson as Markdown: its program, its prose, and what there is to see at each stop; answers come last.
+
+    On paper there is room to write, and answers have a page of their own.
+    """
     lesson = guide.lesson
     yield f"# {lesson.title}"
     yield ""
+    if paper:
+        yield from (f"Name {DOTS}", "", f"On the screen: `dispatchviz lesson {_word(lesson)}`", "")
     answers: list[str] = []
-    phase = ""
-    shown_program = False
+    phase, pages = "", [*_program(lesson.program)]
     for place in guide.places:
+        if place.passage.phase or place.passage.stop:
+            yield from pages
+            pages = []
         if place.passage.phase != phase:
-            if not shown_program:
-                yield from _program(lesson.program)
-                shown_program = True
             phase = place.passage.phase
             yield from (f"## {phase}", "")
-        yield from _place(place, trace, answers)
+        yield from _place(place, trace, answers, paper)
+    yield from pages
     if answers:
-        yield from ("## Answers", "", *answers)
+        yield from (PAGE_BREAK, "") if paper else ()
+        yield from ("## Answers", "")
+        for answer in answers:
+            yield from (*answer.split("\n"), "")
+
+
+DOTS = "…" * 36
+"""A line to write on; no reader of Markdown takes it for anything else."""
+
+PAGE_BREAK = '<div style="break-before: page"></div>'
+
+LINES_TO_WRITE = 3
+"""Where prose asks for something that is about no step."""
+
+WRITING = ("Modify", "Make")
+"""Phases whose prose always does."""
+
+_REQUEST = re.compile(r"\?|\b(Draw|Guess|Write)\b")
+
+
+def _asks(passage: Passage) -> bool:
+    return not passage.stop and (passage.phase in WRITING or bool(passage.phase and _REQUEST.search(passage.text)))
+
+
+def _word(lesson: Lesson) -> str:
+    """What names a lesson in a command: its name if it ships, else its file."""
+    return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
 
 
 def _program(source: str) -> Iterator[str]:
-    """The program without its prose, blank lines at most one by one."""
+    """The program without its prose, blank lines at most one by one; lines have the numbers that the screen has."""
+    lines = [(number, line) for number, line in enumerate(source.split("\n"), 1) if not line.startswith("#")]
+    while lines and not lines[-1][1]:
+        lines.pop()
+    width = len(str(lines[-1][0])) if lines else 0
     yield "```python"
-    lines = [line for line in source.split("\n") if not line.startswith("#")]
-    for before, line in zip(["", *lines], lines, strict=False):
+    before = ""
+    for number, line in lines:
         if line or before:
-            yield line
+            yield f"{number:>{width}}  {line}".rstrip() if line else ""
+        before = line
     yield from ("```", "")
 
 
-def _place(place: Place, trace: Trace, answers: list[str]) -> Iterator[str]:
+def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Iterator[str]:
     asked = prediction_at(trace, place.step) if place.asks else None
     if asked is not None:
-        said = " ".join(place.passage.text.split())
-        answers.append(f"{len(answers) + 1}. {asked.right.text}: {asked.right.why} {said}".strip())
-        yield f"**Question {len(answers)}.** {asked.question}"
-        yield ""
-        yield from (f"- {known}" for known in asked.known)
-        yield from (f"- [ ] {choice.text}" for choice in asked.choices)
-        yield ""
+        number = len(answers) + 1
+        yield from _question(number, asked, _where(trace, place.step), paper)
+        answer = f"**{number}. {_plain(asked.right.text)}.** {_plain(asked.right.why)}"
+        answers.append("\n\n".join(filter(None, (answer, place.passage.text))))
         return
     if place.passage.stop:
-        yield f"> step {place.step}: `{label(trace, place.step)}`  "
-        yield f"> {why_here(trace, place.step)}"
+        yield f"> step {place.step}{_where(trace, place.step)}: {_code(label(trace, place.step))}  "
+        yield f"> {_plain(why_here(trace, place.step))}"
         yield ""
-    yield from (*place.passage.text.split("\n"), "")
+    if place.passage.text:
+        yield from (*place.passage.text.split("\n"), "")
+    if paper and _asks(place.passage):
+        yield from (DOTS, "") * LINES_TO_WRITE
+
+
+def _question(number: int, asked: Prediction, where: str, paper: bool) -> Iterator[str]:
+    """What is asked, what is known, the choices, in the numbers that are their keys on the screen."""
+    yield f"**Question {number}{where}.** {_plain(asked.question)}"
+    yield ""
+    if asked.known:
+        yield from ("What is known:", "", *(f"- {_plain(known)}" for known in asked.known), "", "The choices:", "")
+    yield from (f"{key}. ☐ {_plain(choice.text)}" for key, choice in enumerate(asked.choices, 1))
+    yield ""
+    if paper:
+        yield from (f"Why? {DOTS}", "", DOTS, "")
+
+
+def _where(trace: Trace, step: int) -> str:
+    """``, line 27``, that of the program, or ``, line 16, called from line 27``; nothing if the step is in none."""
+    lines = [f"line {line.line}" for line in reversed(user_stack(trace, step))]
+    return f", {', called from '.join(lines)}" if lines else ""
+
+
+def _plain(text: str) -> str:
+    """A sentence of ours as Markdown: nothing in it is a mark."""
+    return _MARKS.sub(lambda found: "".join(f"\\{mark}" for mark in found[0]), text)
+
+
+_MARKS = re.compile(r"[\\`*<]|\](?=[(\[])|(?<![^\W_])_+|_+(?![^\W_])")
+
+
+def _code(text: str) -> str:
+    """As it is, in backticks, of which the text may have some."""
+    marks = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    room = " " if "`" in (text[:1], text[-1:]) else ""
+    return f"{marks}{room}{text}{room}{marks}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,8 +25,6 @@ EVERYWHERE = ("0.0.0.0", "::")
 
 SESSION = "dispatchviz.cli.served_session"
 """The module that the process of a session runs."""
-
-MARKS_OF_A_LESSON = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
 
 
 @click.command("serve")
@@ -93,10 +90,11 @@ def _offered(word: str, folder: Path | None) -> Offered:
 
 def _program(path: Path) -> Offered:
     """A lesson or, where nothing of a lesson is in it, a script. LessonError for a lesson that cannot be read."""
+    from dispatchviz.lessons.catalog import has_marks
     from dispatchviz.lessons.lesson_file import read_lesson
     from dispatchviz.serving.offer import Kind, Offered
 
-    if not MARKS_OF_A_LESSON.search(path.read_text("utf-8", "replace")):
+    if not has_marks(path):
         return Offered(Kind.SCRIPT, str(path), path.stem)
     return _lesson(read_lesson(path))
 

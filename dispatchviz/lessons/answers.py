@@ -84,8 +84,8 @@ class KeptAnswers:
     def __init__(self, path: Path) -> None:
         """AnswersError if something else is there, or it cannot be written."""
         self._path = path
-        self._read()
         try:
+            self._read()
             check_writable(path)
         except OSError as error:
             raise AnswersError(f"cannot write {path}: {error.strerror or error}") from None
@@ -105,7 +105,11 @@ class KeptAnswers:
 
     def _read(self) -> tuple[Answer, ...]:
         """What is kept by now. AnswersError if the file is none of ours."""
-        return read_answers(self._path) if self._path.exists() else ()
+        if not self._path.exists():
+            return ()
+        if not (self._path.is_file() or self._path.is_dir()):  # reading a pipe would wait for somebody who writes
+            raise AnswersError(f"{self._path} is no file: answers cannot be kept there")
+        return read_answers(self._path)
 
 
 class LessonAnswers:

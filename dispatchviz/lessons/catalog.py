@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,13 +18,28 @@ def shipped_lessons() -> tuple[Path, ...]:
 
 
 def lessons_in(folder: Path) -> tuple[Path, ...]:
-    """The files of a teacher's folder, by name. LessonError if it is none, or has none."""
+    """The lessons in a teacher's folder, by name. LessonError if it is none, or has none."""
     if not folder.is_dir():
         raise LessonError(f"{folder} is no folder with lessons")
-    found = tuple(sorted(path for path in folder.glob("*.py") if not path.name.startswith("_")))
-    if not found:
+    if not (found := _found(folder)):
         raise LessonError(f"there is no lesson in {folder}: a lesson is a .py file, dispatchviz lesson new makes one")
     return found
+
+
+def _found(folder: Path) -> tuple[Path, ...]:
+    files = (path for path in folder.glob("*.py") if path.is_file() and not path.name.startswith("_"))
+    return tuple(sorted(path for path in files if has_marks(path)))
+
+
+def has_marks(path: Path) -> bool:
+    """Whether a file has anything of a lesson: other programs may lie beside it. LessonError if it cannot be read."""
+    try:
+        return _MARKS.search(path.read_text("utf-8", "replace")) is not None
+    except OSError as error:
+        raise LessonError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+_MARKS = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
 
 
 def all_lessons(folder: Path | None) -> tuple[Path, ...]:
@@ -41,17 +57,20 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
     for path in files:
         if path.stem == name:
             return read_lesson(path)
+    if Path(f"{name}.py").is_file():
+        raise LessonError(f"there is no lesson {name!r}; the file that is here is {name}.py")
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
 
 
 def lesson_after(lesson: Lesson) -> str:
-    """The name of the lesson that comes next where it is from; empty if none does."""
-    files = shipped_lessons()
-    if lesson.path not in files:
-        files = lessons_in(lesson.path.parent)
-    names = [path.stem for path in files]
-    at = names.index(lesson.name) + 1
-    return names[at] if at < len(names) else ""
+    """What names the lesson that comes next where it is from: a name, in a teacher's folder a file; empty if none
+    does."""
+    shipped, path = shipped_lessons(), lesson.path.resolve()
+    files = shipped if path in [each.resolve() for each in shipped] else _found(lesson.path.parent)
+    at = next((at for at, each in enumerate(files, 1) if each.resolve() == path), len(files))
+    if at == len(files):
+        return ""
+    return files[at].stem if files is shipped else str(files[at])
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

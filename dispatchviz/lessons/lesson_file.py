@@ -11,7 +11,8 @@
     def check(trace): ...                      what the trace must have: run by ``dispatchviz lesson check``
     def facts(): ...                           what PyTorch itself says: run on the model, by tests on PyTorch, too
 
-``check`` and ``facts`` are no part of the program. How a stop is named: ``stops.py``.
+``check`` and ``facts`` are no part of the program, nor is a function ``facts_...``, which ``facts`` may call. How a
+stop is named: ``stops.py``.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from dispatchviz.errors import DispatchvizError
 PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
 """After Sentance and Waite's PRIMM."""
 
-ASSERTIONS = ("check", "facts")
-"""Functions of a lesson that are no part of its program."""
+ASSERTIONS = re.compile(r"check|facts(_\w+)?")
+"""Names of functions of a lesson that are no part of its program."""
 
 _DIRECTIVE = re.compile(r"(stop|predict|raises):\s*(.*\S)\s*")
 _HEADING = re.compile(r"(#+)\s+(.*\S)\s*")
@@ -65,7 +66,7 @@ class Lesson:
     program: str = field(repr=False)
     """The source of the program; lines have the numbers that they have in the file."""
     assertions: str = field(repr=False)
-    """The source of ``check`` and ``facts``, with such line numbers, too."""
+    """The source of ``check``, ``facts`` and its parts, with such line numbers, too."""
     raises: str = ""
     """The name of the error that the program ends with; empty if it ends well."""
     path: Path = Path()
@@ -110,7 +111,8 @@ def _parts(source: str, path: Path) -> tuple[str, str]:
         functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     except SyntaxError as error:
         raise LessonError(f"{path}, line {error.lineno}: {error.msg}") from None
-    spans = [range(node.lineno - 1, node.end_lineno or node.lineno) for node in functions if node.name in ASSERTIONS]
+    cut = [node for node in functions if ASSERTIONS.fullmatch(node.name)]
+    spans = [range(node.lineno - 1, node.end_lineno or node.lineno) for node in cut]
     lines = source.split("\n")
     inside = {number for span in spans for number in span}
     program = ["" if number in inside else line for number, line in enumerate(lines)]

@@ -197,7 +197,10 @@ class _ExitFunctions:
 
 @contextmanager
 def _unrecorded() -> Iterator[None]:
-    """Finalizers put back what is left, such as registrations: no line of the program does that."""
+    """Finalizers put back what is left, such as registrations: no line of the program does that.
+
+    NB: what a finalizer of the program's own computes there is not recorded either.
+    """
     if recorder.active is not None:
         recorder.active.registrations_change()  # what was noted is told as it was
     with recorder.paused():

@@ -12,10 +12,11 @@ from itertools import zip_longest
 from pathlib import Path
 from sys import _getframe
 
+from dispatchviz.core.record.file_replacement import write_whole
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing.expectations import part
 from dispatchviz.testing.failures import failed, loglessly, still
-from dispatchviz.testing.log_lines import line_of
+from dispatchviz.testing.log_lines import FORMS, line_of
 from dispatchviz.testing.patterns import Pattern
 
 HEAD = "# written by `pytest --dispatchviz-accept`: what is called, which Nodes are made, what the engine runs"
@@ -43,9 +44,8 @@ def assert_golden(trace: Trace, path: str | Path, within: Pattern | None = None)
     file = Path(_getframe(1).f_code.co_filename).parent / path
     begin, end = part(trace, within)
     rows = list(golden_rows(still(trace), begin, end))
-    text = "\n".join([HEAD, *(row for row, _ in rows), ""])
     if Accepting.on:
-        _accept(file, text)
+        _accept(trace, file, [row for row, _ in rows])
     elif not file.exists():
         raise loglessly(failed(trace, f"there is no golden log {file}\n  {_accepts(trace)} writes it"))
     else:
@@ -64,19 +64,37 @@ def golden_rows(trace: Trace, begin: int, end: int) -> Iterator[tuple[str, int]]
             open_.append(ends[event.seq])
 
 
-def _accept(file: Path, text: str) -> None:
-    """Writes a log, if it is another one."""
-    if not file.exists() or file.read_text("utf-8") != text:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8", newline="\n")
-        Accepting.written.append(str(file))
+def _accept(trace: Trace, file: Path, rows: Sequence[str]) -> None:
+    """Writes a log, if it is another one; AssertionError if the file is none."""
+    __tracebackhide__ = True
+    if file.exists():
+        kept = [line for _, line in _numbered(trace, file)]
+        if kept == list(rows):
+            return
+        if other := next((line for line in kept if line.split()[0] not in FORMS), None):
+            raise loglessly(
+                failed(trace, f"{file} is no golden log, and stays as it is: it has a line {other.strip()!r}")
+            )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, "\n".join([HEAD, *rows, ""]).encode())
+    Accepting.written.append(str(file))
+
+
+def _numbered(trace: Trace, file: Path) -> list[tuple[int, str]]:
+    """The lines of a file that count, from 1 on. AssertionError if it is no text."""
+    __tracebackhide__ = True
+    try:
+        lines = enumerate(file.read_text("utf-8").splitlines(), 1)
+    except UnicodeDecodeError:
+        raise loglessly(failed(trace, f"{file} is no golden log: it is no text")) from None
+    return [(number, line.rstrip()) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]]) -> None:
     __tracebackhide__ = True
-    numbered = [(k, line) for k, line in enumerate(file.read_text("utf-8").splitlines(), 1) if _counts(line)]
+    numbered = _numbered(trace, file)
     for k, (want, got) in enumerate(zip_longest(numbered, rows)):
-        if want is None or got is None or want[1].rstrip() != got[0]:
+        if want is None or got is None or want[1] != got[0]:
             place = f"at line {want[0]}" if want else "after its end"
             text = (
                 f"{file.name} differs first {place}\n  expected  {want[1].strip() if want else 'nothing more'}\n"
@@ -85,10 +103,6 @@ def _compare(trace: Trace, file: Path, rows: Sequence[tuple[str, int]]) -> None:
             both = [line for _, line in numbered], [line for line, _ in rows]
             step = rows[min(k, len(rows) - 1)][1] if rows else None
             raise failed(trace, f"{text}{_diff(*both, k)}\n  {_accepts(trace)} accepts it", step)
-
-
-def _counts(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def _diff(wanted: Sequence[str], got: Sequence[str], first: int) -> str:

@@ -34,6 +34,7 @@ from dispatchviz.core.record.events import (
     NodeStarted,
     VariableSaved,
 )
+from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.testing.patterns import Pattern, accumulated, call, event, hook_ran, kernel, redispatch
 from dispatchviz.testing.trace_text import short_node
 
@@ -104,13 +105,13 @@ def line_of(event: AnyEvent) -> str:
         case KernelSelected() if event.kernel:
             return f"kernel {event.kernel} under {event.key}"
         case NodeCreated() if not event.known:
-            return f"node {event.name.rpartition('::')[2]}"
+            return f"node {plain_node(event.name)}"
         case VariableSaved():
             return f"save {event.name}"
         case BackwardStarted():
             return "backward" if event.accumulate else "grad"
         case NodeStarted():
-            return f"run {event.name.rpartition('::')[2]}"
+            return f"run {plain_node(event.name)}"
         case HookRan():
             return f"hook {event.function}"
         case GradientAccumulated():

@@ -22,6 +22,9 @@ ROOM = 26
 SOURCE = 8
 """So many lines of the test are shown up to the one that fails, if the report would be too long otherwise."""
 
+WHOLE_SUMMARY = 2
+"""The verbosity, ``-vv``, from which on pytest's summary has whole messages."""
+
 CALLS = LogFilter(level="calls")
 """What of the log is shown where nobody asks for more: calls, redispatches and Nodes, without their details."""
 
@@ -33,8 +36,10 @@ def add_log(
     if getattr(error, LOGLESS, False):
         _shorten(report, item)
         return
-    step = getattr(error, STEP, compared)
-    lines, wanted = _size(report, item)
+    step, asked = getattr(error, STEP, compared), item.config.getoption("dispatchviz_lines")
+    if asked is None:
+        _shorten(report, item)
+    lines, wanted = _size(report, asked)
     command = _command(item, trace, step)
     log = _log(trace, step, lines, wanted) if lines > 0 else []
     hint = [_hint(item)] * (not command and len(trace) > 0)
@@ -46,12 +51,10 @@ FRAME = 5
 """Lines that come with a log: the section's title, the log's head, what was left out twice, the command."""
 
 
-def _size(report: pytest.TestReport, item: pytest.Item) -> tuple[int, LogFilter]:
+def _size(report: pytest.TestReport, asked: int | None) -> tuple[int, LogFilter]:
     """How many lines the log has, and of what: as many as are asked for, else as fit beside what pytest says."""
-    asked = item.config.getoption("dispatchviz_lines")
     if asked is not None:
         return asked or sys.maxsize, ALL_STEPS
-    _shorten(report, item)
     return ROOM - len(report.longreprtext.splitlines()) - FRAME, CALLS
 
 
@@ -76,6 +79,15 @@ def _shorten(report: pytest.TestReport, item: pytest.Item) -> None:
         if getattr(entry, "style", "") == "long":
             entry.lines[:] = _end_of_source(entry.lines)
             _leave_out_fixture(entry)
+    if item.config.get_verbosity() < WHOLE_SUMMARY:
+        _shorten_summary(report)
+
+
+def _shorten_summary(report: pytest.TestReport) -> None:
+    """A line for a test: where CI is set, pytest repeats the whole message there."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = crash.message.partition("\n")[0]
 
 
 def _leave_out_fixture(entry: Any) -> None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from dispatchviz.explain.trace_index.display_names import plain_node
+
 ROOM = 96
 """So many characters of a text a failure shows."""
 
@@ -25,7 +27,7 @@ _SUFFIX = re.compile(r"(?<=.)Backward0?(?=#|$)")
 
 def short_node(name: str) -> str:
     """``Add`` for ``AddBackward0``, ``AccumulateGrad`` for ``torch::autograd::AccumulateGrad``; ``PowBackward1``."""
-    return _SUFFIX.sub("", name.rpartition("::")[2])
+    return _SUFFIX.sub("", plain_node(name))
 
 
 def words(text: str) -> list[str]:

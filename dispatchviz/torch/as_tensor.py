@@ -13,6 +13,7 @@ from dispatchviz.core.autograd.variables import variable
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.bindings.default_device import device_or_default
 from dispatchviz.core.device.device import Device, concrete
+from dispatchviz.core.device.missing_devices import ensure_has_index
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
@@ -23,13 +24,13 @@ from dispatchviz.torch.tensor_new import COPY, DataBinding, copied_data, new_fro
 
 def _as_tensor(data: Any, dtype: DType | None, device: Device | None, requires_grad: bool) -> Tensor:
     if isinstance(data, Tensor):
-        wanted = device or data._device, dtype or data._dtype
+        wanted = device_or_default(device) if device else data._device, dtype or data._dtype
         tensor = ops.to_device.call(data, *wanted, False, False, None)
     elif isinstance(data, numpy.ndarray):
         shared = from_numpy(data)
         tensor = ops.to_device.call(shared, device_or_default(device), dtype or shared._dtype, False, False, None)
     else:
-        tensor = new_from_data(data, dtype, concrete(device_or_default(device)))
+        tensor = new_from_data(data, dtype, ensure_has_index(device_or_default(device)))
     return make_variable(tensor, requires_grad) if requires_grad else tensor
 
 
@@ -38,7 +39,7 @@ def _asarray(obj: Any, dtype: DType | None, device: Device | None, copy: bool | 
     if not isinstance(obj, (Tensor, numpy.ndarray)):
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        tensor = new_from_data(obj, dtype, concrete(device_or_default(device)))
+        tensor = new_from_data(obj, dtype, ensure_has_index(device_or_default(device)))
         return make_variable(tensor, requires_grad) if requires_grad else tensor
     tensor = obj if isinstance(obj, Tensor) else from_numpy(obj)
     wrong_device = device is not None and concrete(device) != tensor._device

@@ -1,15 +1,12 @@
-"""Errors of devices (``torch/csrc/Exceptions.cpp``): for ``except`` clauses, since nothing here raises them."""
+"""Errors of devices (``torch/csrc/Exceptions.cpp``)."""
 
 from __future__ import annotations
 
+from dispatchviz.core.device.accelerator_error import AcceleratorError as AcceleratorError
+
 
 class OutOfMemoryError(RuntimeError):
-    """A device has no memory left."""
+    """A device has no memory left: for ``except`` clauses, since nothing here raises it."""
 
 
-class AcceleratorError(RuntimeError):
-    """A device has failed."""
-
-
-for _class in (OutOfMemoryError, AcceleratorError):
-    _class.__module__ = "torch"
+OutOfMemoryError.__module__ = "torch"

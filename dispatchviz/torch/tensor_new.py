@@ -16,7 +16,8 @@ from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.bindings.binding import Binding
 from dispatchviz.core.bindings.default_device import device_or_default
 from dispatchviz.core.bindings.torch_function import mode_enabled
-from dispatchviz.core.device.device import CPU, Device, concrete
+from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.device.missing_devices import ensure_has_index
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys import key_set
 from dispatchviz.core.keys.keys import DispatchKey
@@ -58,7 +59,7 @@ COPY = (
 
 def copied_data(data: Any, dtype: DType | None, device: Device | None, requires_grad: bool) -> Tensor:
     """A new tensor of numbers, of those of an array, or of another tensor's."""
-    device = concrete(device_or_default(device or (data._device if isinstance(data, Tensor) else None)))
+    device = ensure_has_index(device_or_default(device or (data._device if isinstance(data, Tensor) else None)))
     if isinstance(data, Tensor):
         tensor = ops.to_device.call(ops.detach.call(data), device, dtype or data._dtype, False, True, None)
     elif isinstance(data, numpy.ndarray):

@@ -145,6 +145,6 @@ def _history(tensor: Tensor) -> Iterator[str]:
         yield "grad_fn=<Invalid>"
         return
     if function is not None:
-        yield f"grad_fn=<{function.name().rpartition('::')[2]}>"
+        yield f"grad_fn=<{type(function).name(function).rpartition('::')[2]}>"
     elif variable.requires_grad(tensor):
         yield "requires_grad=True"

@@ -94,6 +94,7 @@ def then_and_now(session: Session) -> Overlay:
 def registration(session: Session) -> Reply:
     """How the table of the operator that this step is about was filled."""
     from dispatchviz.explain.cells.registration.program_registrations import history_here
+    from dispatchviz.explain.trace_index import statements
     from dispatchviz.tui.screens.registration_rows import refusal
     from dispatchviz.tui.screens.registration_screen import RegistrationScreen
 
@@ -101,7 +102,7 @@ def registration(session: Session) -> Reply:
     history = history_here(trace, at)
     if history is None:
         return Update(session.cursor, line((f" {refusal(trace, at)}", "hint")))
-    here = [step.number for step in history.steps if at <= step.step <= trace.ends[at]]
+    here = [step.number for step in history.steps if at <= step.step <= statements.end(trace, at)]
     first = next(step.number for step in history.steps if step.makes_operator)
     return Overlay(lambda view: RegistrationScreen(history, here[0] if here else first, view.palette))
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from threading import Thread
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.actions import parse
@@ -22,7 +23,6 @@ from textual.timer import Timer
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.lessons.guide import Guide
 from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.actions import ACTIONS, Overlay, Reply, ask_thing, go_to_row, how_to_quit
 from dispatchviz.tui.commands import autoplay, guiding, moves, predicting, searching
@@ -36,6 +36,9 @@ from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_from_environment, use_
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Ask, Goto
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide  # not for the first paint
 
 
 def show(

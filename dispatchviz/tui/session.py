@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dispatchviz.core.record.events import Dispatched, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
@@ -14,7 +15,6 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.lessons.guide import Guide
 from dispatchviz.tui.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
@@ -24,6 +24,9 @@ from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.questions.predictions.lesson_asking import LessonAsking
 from dispatchviz.tui.text.styled_line import Line, line
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide  # not for the first paint
 
 FOLLOWING = line((" At the end of what is recorded so far, and going on with it until the next move", "hint"))
 

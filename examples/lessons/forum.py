@@ -57,8 +57,8 @@ z.sum().backward()
 #
 # ## Modify
 #
-# Go back to the line `x.requires_grad_(True)` and press `W`: run the program again with
-# `requires_grad` of `x` off. Does AutogradCUDA still win? Is there a Node?
+# Go back to the line `z = torch.add(x, y)` and press `W`: run it with `requires_grad` of `x` off.
+# Does AutogradCUDA still win? Is there a Node? What does `backward` say then?
 #
 # ## Make
 #

@@ -74,6 +74,14 @@ with torch._C._AutoDispatchBelowAutograd():
 
 def facts():
     """What the prose says of PyTorch."""
+    facts_of_the_fallback()
+    facts_of_kernels()
+    facts_of_guards_below_autograd()
+    facts_of_a_kernel_without_a_guard()
+
+
+def facts_of_the_fallback():
+    """Without the guard the inner call is recorded, with it nothing is."""
     import warnings
 
     import torch
@@ -114,13 +122,34 @@ def facts():
     c.sum().backward()
     assert x.grad is None, "the gradient does not come to x"
 
+
+def facts_of_kernels():
+    """Which operators have kernels at the two keys."""
+    import torch
+
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    assert has_kernel("aten::transpose.int", "ADInplaceOrView")
+    assert has_kernel("aten::t", "Autograd")
+    library = torch.library.Library("lesson_guards_1", "DEF")
+    library.define("turned(Tensor x) -> Tensor")
+    library.impl("turned", lambda x: torch.transpose(x, 0, 1), "CPU")
+    assert not has_kernel("lesson_guards_1::turned", "Autograd")
+
+
+def facts_of_guards_below_autograd():
+    """What the thread excludes when autograd's kernel redispatches an operator of PyTorch."""
+    import warnings
+
+    import torch
+
+    key = torch._C.DispatchKey
+
     def seen_below(name, where, result, call):
-        """What the thread excludes when autograd's kernel redispatches an operator of PyTorch."""
         found = []
         own = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch's kernel is overridden while this one is there
-            own.impl(name, lambda *args: (found.append(excluded()), result)[1], where)
+            own.impl(name, lambda *args: (found.append(torch._C._dispatch_tls_local_exclude_set()), result)[1], where)
             call()
         own._destroy()
         return found[0].has(key.AutogradFunctionality), found[0].has(key.ADInplaceOrView)
@@ -130,14 +159,14 @@ def facts():
     assert seen_below("neg_", "ADInplaceOrView", plain, plain.neg_) == (True, False)
     assert seen_below("neg", "CPU", torch.ones(2, 3), plain.neg) == (True, True), "no view, not in place"
 
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    assert has_kernel("aten::transpose.int", "ADInplaceOrView")
-    assert has_kernel("aten::t", "Autograd")
-    assert not has_kernel("lesson_guards::turned", "Autograd")
+
+def facts_of_a_kernel_without_a_guard():
+    """It is called by itself, without an end."""
+    import torch
 
     again = torch.library.Library("lesson_guards_2", "DEF")
     again.define("turned(Tensor x) -> Tensor")
-    again.impl("turned", turned, "CPU")
+    again.impl("turned", lambda x: torch.transpose(x, 0, 1), "CPU")
     depth = []
 
     def autograd(x):
@@ -147,7 +176,7 @@ def facts():
 
     again.impl("turned", autograd, "Autograd")
     try:
-        torch.ops.lesson_guards_2.turned(x)
+        torch.ops.lesson_guards_2.turned(torch.ones(2, 3, requires_grad=True))
     except AssertionError:
         assert depth == [0, 1, 2]
     else:

@@ -29,7 +29,7 @@ z.backward(retain_graph=True)
 
 # ## Predict
 #
-# Write down two things: the order of the five hooks in `backward`, and the number in `y.grad`.
+# In which order will the five hooks run in `backward`, and which number will `y.grad` have?
 # `y.grad` is kept by the hook that `retain_grad` registers, before `tenfold` is.
 #
 # predict: event NoNodeMade in `return gradient * 10`
@@ -82,12 +82,16 @@ z.backward(retain_graph=True)
 
 def facts():
     """What the prose says of PyTorch."""
+    facts_of_two_passes()
+    facts_of_grad_mode()
+    facts_of_a_leaf()
+    facts_of_one_kind()
+    facts_of_copies()
+
+
+def facts_hooked(seen):
+    """The leaf, the product and the sum of the program, with hooks that note what they get."""
     import torch
-
-    seen = []
-
-    def says(kind):
-        return lambda *gradients: seen.append(kind)
 
     def tenfold(gradient):
         seen.append("tensor pre hook")
@@ -116,7 +120,15 @@ def facts():
     y.grad_fn.register_prehook(before)
     y.retain_grad()
     y.register_hook(tenfold)
-    z = y.sum()
+    return x, y, y.sum()
+
+
+def facts_of_two_passes():
+    """The order in a whole pass, and what runs of it when less is asked for."""
+    import torch
+
+    seen = []
+    x, y, z = facts_hooked(seen)
     z.backward(retain_graph=True)
     first = ["tensor pre hook", False]
     node = ["pre hook", tuple, [10, 10], "post hook", [True, False], [10, 10]]
@@ -133,33 +145,58 @@ def facts():
     assert seen[:2] == first
     assert [each for each in seen if str(each).endswith("hook")] == ["tensor pre hook", "pre hook", "post hook"]
 
+
+def facts_of_grad_mode():
+    """It is off for hooks, unless the pass is recorded."""
+    import torch
+
+    seen = []
+    _, y, z = facts_hooked(seen)
+
     def recorded(gradient):
         with torch.enable_grad():
             seen.append((gradient * 10).grad_fn)
 
-    seen.clear()
     with y.register_hook(recorded):
         torch.autograd.grad(z, y, retain_graph=True)
-    assert seen == [*first, None], "no Node with grad mode on either: no input requires grad"
+    assert seen == ["tensor pre hook", False, None], "no Node with grad mode on either: no input requires grad"
 
     seen.clear()
     torch.autograd.grad(z, y, create_graph=True)
     assert seen == ["tensor pre hook", True], "create_graph leaves grad mode on"
+
+
+def facts_of_a_leaf():
+    """What its hook may do."""
+    import torch
 
     x = torch.ones(2, requires_grad=True)
     x.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, "grad", None))
     (x * 3).sum().backward()
     assert x.grad is None, "the hook of a leaf may take its .grad away"
 
-    x = torch.ones(2, requires_grad=True)
-    y = x * 3
-    held, addresses = [], []
+
+def facts_of_one_kind():
+    """Hooks of a kind run in the order of their registration."""
+    import torch
+
+    seen = []
+    y = torch.ones(2, requires_grad=True) * 3
     y.register_hook(lambda gradient: seen.append("first"))
     y.register_hook(lambda gradient: seen.append("second"))
-    y.grad_fn.register_hook(lambda results, gradients: addresses.append(results[0].data_ptr()))
-    seen.clear()
     y.sum().backward()
-    assert seen == ["first", "second"], "hooks of a kind run as they were registered"
+    assert seen == ["first", "second"]
+
+
+def facts_of_copies():
+    """A hook that keeps a gradient costs its leaf the copy."""
+    import torch
+
+    held, addresses = [], []
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    y.grad_fn.register_hook(lambda results, gradients: addresses.append(results[0].data_ptr()))
+    y.sum().backward()
     assert x.grad.data_ptr() == addresses[0], "stolen, as no hook has kept it"
     x = torch.ones(2, requires_grad=True)
     y = x * 3

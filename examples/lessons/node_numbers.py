@@ -72,32 +72,44 @@ torch.autograd.grad(z, b)
 
 def facts():
     """What the prose says of PyTorch."""
-    import threading
-    from pathlib import Path
+    facts_of_sequence_numbers()
+    facts_of_the_order()
+    facts_of_set_numbers()
+    facts_of_threads()
+    facts_of_the_header()
 
+
+def facts_program(swapped=False):
+    """The program: two of its tensors, its Nodes in the order in which they are made, its leaves' Nodes."""
     import torch
 
-    def program(swapped=False):
-        x = torch.tensor([1.0], requires_grad=True)
-        w = torch.tensor([2.0], requires_grad=True)
-        if swapped:
-            c = w.neg()
-        b = x.exp().sin()
-        if not swapped:
-            c = w.neg()
-        z = b + c
-        leaves = [b.grad_fn.next_functions[0][0].next_functions[0][0], c.grad_fn.next_functions[0][0]]
-        return b, z, [b.grad_fn.next_functions[0][0], b.grad_fn, c.grad_fn, z.grad_fn], leaves
+    x = torch.tensor([1.0], requires_grad=True)
+    w = torch.tensor([2.0], requires_grad=True)
+    if swapped:
+        c = w.neg()
+    b = x.exp().sin()
+    if not swapped:
+        c = w.neg()
+    z = b + c
+    leaves = [b.grad_fn.next_functions[0][0].next_functions[0][0], c.grad_fn.next_functions[0][0]]
+    return b, z, [b.grad_fn.next_functions[0][0], b.grad_fn, c.grad_fn, z.grad_fn], leaves
 
-    def order(z, nodes):
-        ran = []
-        for node in nodes:
-            name = type(node).__name__.removesuffix("0")
-            node.register_prehook(lambda grads, name=name: ran.append(name))
-        z.backward(retain_graph=True)
-        return ran
 
-    b, z, nodes, leaves = program()
+def facts_order(z, nodes):
+    """A list of the Nodes that run: those of a pass from here, then of each one that follows."""
+    ran = []
+    for node in nodes:
+        name = type(node).__name__.removesuffix("0")
+        node.register_prehook(lambda grads, name=name: ran.append(name))
+    z.backward(retain_graph=True)
+    return ran
+
+
+def facts_of_sequence_numbers():
+    """Nodes are counted as they are made; those that must run soon have the largest number."""
+    import torch
+
+    _, _, nodes, leaves = facts_program()
     x = torch.tensor([1.0], requires_grad=True)
     first = nodes[0]._sequence_nr()
     assert [node._sequence_nr() - first for node in nodes] == [0, 1, 2, 3]
@@ -105,7 +117,14 @@ def facts():
     error = (x // 2).grad_fn
     assert "NotImplemented" in error.name()
     assert error._sequence_nr() == 2**64 - 1
-    ran = order(z, nodes + leaves)
+
+
+def facts_of_the_order():
+    """The largest number of those that are ready runs first; what is not needed does not run."""
+    import torch
+
+    b, z, nodes, leaves = facts_program()
+    ran = facts_order(z, nodes + leaves)
     assert ran == [
         "AddBackward",
         "NegBackward",
@@ -118,21 +137,37 @@ def facts():
     torch.autograd.grad(z, b)
     assert ran == ["AddBackward"], "the others need not run"
 
-    _, z, nodes, leaves = program(swapped=True)
-    assert order(z, nodes)[:2] == ["AddBackward", "SinBackward"]
-    _, z, nodes, leaves = program()
+    _, z, nodes, _ = facts_program(swapped=True)
+    assert facts_order(z, nodes)[:2] == ["AddBackward", "SinBackward"]
+
+
+def facts_of_set_numbers():
+    """A branch comes first if all its Nodes have larger numbers."""
+    _, z, nodes, _ = facts_program()
     nodes[1]._set_sequence_nr(nodes[3]._sequence_nr() + 1)
     nodes[0]._set_sequence_nr(nodes[3]._sequence_nr() + 1)
-    assert order(z, nodes) == ["AddBackward", "SinBackward", "ExpBackward", "NegBackward"]
-    _, z, nodes, leaves = program()
+    assert facts_order(z, nodes) == ["AddBackward", "SinBackward", "ExpBackward", "NegBackward"]
+    _, z, nodes, _ = facts_program()
     nodes[1]._set_sequence_nr(nodes[3]._sequence_nr() + 1)
-    assert order(z, nodes) == ["AddBackward", "SinBackward", "NegBackward", "ExpBackward"], "one is not enough"
+    assert facts_order(z, nodes) == ["AddBackward", "SinBackward", "NegBackward", "ExpBackward"], "one is not enough"
+
+
+def facts_of_threads():
+    """Each thread counts for itself."""
+    import threading
 
     counted = []
-    other = threading.Thread(target=lambda: counted.append(program()[2][0]._sequence_nr()))
+    other = threading.Thread(target=lambda: counted.append(facts_program()[2][0]._sequence_nr()))
     other.start()
     other.join()
     assert counted == [0], "each thread for itself"
+
+
+def facts_of_the_header():
+    """How PyTorch computes topological_nr_."""
+    from pathlib import Path
+
+    import torch
 
     header = Path(torch.__file__).parent / "include" / "torch" / "csrc" / "autograd" / "node.h"
     if header.is_file():

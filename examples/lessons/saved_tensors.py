@@ -79,16 +79,26 @@ y.sum().backward()
 
 def facts():
     """What the prose says of PyTorch."""
+    facts_of_what_is_saved()
+    facts_of_who_keeps_it()
+    facts_of_release()
+    facts_of_versions()
+
+
+def facts_error_of(call):
+    """The text of what a call raises; empty if it raises nothing."""
+    try:
+        call()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def facts_of_what_is_saved():
+    """What the formula needs, as it is; of a result without the graph."""
     import weakref
 
     import torch
-
-    def error_of(call):
-        try:
-            call()
-        except RuntimeError as error:
-            return str(error)
-        return ""
 
     x = torch.ones(1000, requires_grad=True)
     w = torch.full((1000,), 2.0)
@@ -102,6 +112,14 @@ def facts():
     assert held() is None, "nobody keeps the product"
     assert y.grad_fn._saved_result.grad_fn is y.grad_fn
 
+
+def facts_of_who_keeps_it():
+    """The graph, as long as it is there."""
+    import weakref
+
+    import torch
+
+    x = torch.ones(1000, requires_grad=True)
     h = x.exp()
     z = h * h
     held = weakref.ref(h)
@@ -112,24 +130,38 @@ def facts():
     with torch.no_grad():
         assert x.exp().grad_fn is None
 
+
+def facts_of_release():
+    """After a pass what was saved is gone, edges are not."""
+    import torch
+
+    x = torch.ones(1000, requires_grad=True)
+    y = (x * torch.full((1000,), 2.0)).exp()
     y.sum().backward(retain_graph=True)
     assert y.grad_fn._saved_result is not None
     total = y.sum()
     total.backward()
-    assert "a second time" in error_of(lambda: y.grad_fn._saved_result)
+    assert "a second time" in facts_error_of(lambda: y.grad_fn._saved_result)
     assert total.grad_fn.next_functions[0][0] is y.grad_fn, "edges stay"
     assert total.grad_fn._saved_self_sym_sizes == (1000,)
-    assert "a second time" in error_of(y.sum().backward)
+    assert "a second time" in facts_error_of(y.sum().backward)
     z = (x + x).sum()
     z.backward()
-    assert not error_of(z.backward), "nothing was saved"
+    assert not facts_error_of(z.backward), "nothing was saved"
+
+
+def facts_of_versions():
+    """Who changes what is saved is found out by its version, without grad mode and by way of a view, too."""
+    import torch
+
+    x = torch.ones(1000, requires_grad=True)
 
     def changed(how):
         y = x.exp()
         before = y._version
         how(y)
         assert y._version == before + 1
-        return error_of(y.sum().backward)
+        return facts_error_of(y.sum().backward)
 
     def without_grad(y):
         with torch.no_grad():
@@ -140,7 +172,7 @@ def facts():
     assert "modified by an inplace operation" in changed(lambda y: y[:1].detach().zero_()), "views"
     y = x.square()
     y.add_(1)
-    assert not error_of(y.sum().backward), "square has saved its input, not its result"
+    assert not facts_error_of(y.sum().backward), "square has saved its input, not its result"
     assert not torch._C._dispatch_has_kernel_for_dispatch_key("aten::mul.Tensor", "ADInplaceOrView")
     assert torch._C._dispatch_has_kernel_for_dispatch_key("aten::add_.Tensor", "ADInplaceOrView")
 

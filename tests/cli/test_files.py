@@ -10,7 +10,7 @@ import pytest
 from dispatchviz.core.record.events import Printed, SourceLine
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.output import export
+from dispatchviz.output import HAND_OUT_MARK, PICTURES, export
 from tests.steps import last_step, steps
 
 from .command import FORUM, dispatchviz, script
@@ -82,6 +82,93 @@ def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Pa
     for file in ("no/a.svg", "data.jsonl"):
         assert says_no(dispatchviz("export", started, "-o", file, cwd=tmp_path), file)
     assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize("form", PICTURES)
+def test_a_picture_takes_the_place_of_a_picture_of_its_form_only(form: str, tmp_path: Path) -> None:
+    started = script(tmp_path, "open('started', 'w')\n")
+    (tmp_path / f"notes{form}").write_text("my notes on <svg> and digraphs\n")
+    says = f"notes{form} is there and is no {form} picture: it is not overwritten, choose another name"
+    assert says_no(dispatchviz("export", started, "-o", f"notes{form}", cwd=tmp_path), says)
+    ended = dispatchviz("codegen", "add", "--structured", "-o", f"notes{form}", cwd=tmp_path)
+    assert ended == (2, "", f"dispatchviz: {says}\n")
+    assert (tmp_path / f"notes{form}").read_text() == "my notes on <svg> and digraphs\n"
+    assert says_no(dispatchviz("export", started, "-o", started, "--format", form[1:], cwd=tmp_path), started)
+    assert sorted(os.listdir(tmp_path)) == [f"notes{form}", started]
+    if form == ".pdf":
+        return  # needs a Graphviz
+    for command in (["codegen", "add", "--structured"], ["export", FORUM]):
+        for _ in range(2):
+            assert dispatchviz(*command, "-o", f"a{form}", cwd=tmp_path) == (0, "", "")
+
+
+LESSON = """\
+# # A lesson
+import torch
+open("started", "w")
+torch.ones(2)
+# stop: call ones
+"""
+
+
+def test_a_hand_out_takes_the_place_of_a_hand_out_only(tmp_path: Path) -> None:
+    source = script(tmp_path, LESSON)
+    (tmp_path / "notes.md").write_text("# mine\n")
+    (tmp_path / "folder.md").mkdir()
+    for name, says in {
+        source: f"{source} is there and is no hand-out of ours: it is not overwritten, choose another name",
+        "notes.md": "notes.md is there and is no hand-out of ours: it is not overwritten, choose another name",
+        "folder.md": "cannot write folder.md: Is a directory",
+        "no/a.md": "cannot write no/a.md: No such file or directory",
+    }.items():
+        ended = dispatchviz("lesson", f"./{source}", "-o", name, cwd=tmp_path)
+        assert ended == (2, "", f"dispatchviz: {says}\n")
+    assert (tmp_path / source).read_text() == LESSON
+    assert (tmp_path / "notes.md").read_text() == "# mine\n"
+    assert sorted(os.listdir(tmp_path)) == ["folder.md", "notes.md", source]
+    texts = []
+    for _ in range(2):
+        ended = dispatchviz("lesson", f"./{source}", "-o", "a.md", cwd=tmp_path)
+        assert ended == (0, "a.md written\n", "")
+        texts.append((tmp_path / "a.md").read_text())
+    assert texts[0] == texts[1]
+    printed = dispatchviz("lesson", f"./{source}", "-o", "-", cwd=tmp_path).out
+    assert texts[0] == f"{HAND_OUT_MARK}\n\n{printed}"
+    (tmp_path / "a.md").write_text(printed)
+    assert dispatchviz("lesson", f"./{source}", "-o", "a.md", cwd=tmp_path).status == 2, "without the mark it stays"
+
+
+@pytest.mark.parametrize("option", ["--plain", "--present", "--answers=a.json"])
+def test_a_hand_out_is_all_that_is_asked_for(option: str, tmp_path: Path) -> None:
+    ended = dispatchviz("lesson", "forum", option, "-o", "a.md", cwd=tmp_path)
+    said = f"{option.partition('=')[0]} with -o would do nothing: leave one of them out"
+    assert ended == (2, "", f"dispatchviz: {said}\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_new_lesson_takes_no_place(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("mine\n")
+    (tmp_path / "folder.py").mkdir()
+    for name, says in {
+        "mine.py": "mine.py is there already; nothing was written",
+        "folder.py": "folder.py is there already; nothing was written",
+        "no/a.py": "cannot write no/a.py: No such file or directory",
+        "forum": "a lesson is a .py file, which forum is not: dispatchviz lesson new forum.py",
+    }.items():
+        assert dispatchviz("lesson", "new", name, cwd=tmp_path) == (2, "", f"dispatchviz: {says}\n")
+    assert (tmp_path / "mine.py").read_text() == "mine\n"
+    assert sorted(os.listdir(tmp_path)) == ["folder.py", "mine.py"]
+
+
+def test_answers_are_kept_in_no_folder_and_in_no_file_of_others(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    (tmp_path / "b.json").write_text("{}")
+    for name, says in {
+        "a.json": "cannot read a.json: Is a directory",
+        "b.json": "b.json is no file of answers",
+    }.items():
+        assert says_no(dispatchviz("lesson", "forum", "--answers", name, cwd=tmp_path), says)
+    assert (tmp_path / "b.json").read_text() == "{}"
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

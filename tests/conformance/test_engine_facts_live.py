@@ -22,8 +22,9 @@ from dispatchviz.explain.graph.engine.needed_edges import needed_edges
 from dispatchviz.explain.graph.engine.pass_stack import CPU_DEVICE, open_passes
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.tui.panes.engine.running_rows import running_rows
+from tests.conformance.pytorch_runs import run
 from tests.explain.programs import traced
-from truth.observers.runs import longest_path
+from truth.observers.runs import longest_path, preorder
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
@@ -33,13 +34,6 @@ AUTOGRAD = Path(torch.__file__).parent / "include/torch/csrc/autograd"
 
 def header(name: str) -> str:
     return (AUTOGRAD / name).read_text("utf-8")
-
-
-def run(source: str) -> dict[str, Any]:
-    """The variables at the end of a program on PyTorch."""
-    names: dict[str, Any] = {}
-    exec(compile(source, "program", "exec"), names)  # programs of this file
-    return names
 
 
 # -- headers ----------------------------------------------------------------------------------------------------------
@@ -113,7 +107,7 @@ def test_exec_info_is_pytorchs(asked: str) -> None:
     (start,) = trace.steps_of(ev.BackwardStarted)
     told = {place: _executes(trace, node) for place, node in enumerate(_ours(trace, start))}
     found = run(LEAVES + GRAPH)
-    nodes, answers, numbers = list(_theirs(found["s"].grad_fn)), dict[int, bool](), dict[Any, int]()
+    nodes, answers, numbers = preorder([found["s"].grad_fn]), dict[int, bool](), dict[Any, int]()
     found["s"].register_hook(lambda gradient: answers.update(_asked(nodes)))
     exec(asked, found)
     assert len(nodes) == len(told)
@@ -147,16 +141,6 @@ def _ours(trace: Trace, start: int) -> Iterator[int]:
             yield node
             made = history(trace).edges(node, start)
             stack += [edge[0] for edge in reversed(made.edges) if edge] if made else []
-
-
-def _theirs(root: Any) -> Iterator[Any]:
-    stack, seen = [root], set[Any]()
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            yield node
-            stack += [target for target, _ in reversed(node.next_functions) if target is not None]
 
 
 def _asked(nodes: list[Any]) -> Iterator[tuple[int, bool]]:
@@ -197,7 +181,7 @@ def test_the_edges_that_are_needed_get_gradients(asked: str) -> None:
     nodes = (event for event in trace if isinstance(event, ev.NodeStarted) and event.name.endswith("Backward0"))
     told = {places[node.node]: [edge.computes for edge in needed_edges(trace, node, node.seq)] for node in nodes}
     found, given = run(LEAVES + GRAPH), dict[int, list[bool]]()
-    for place, node in enumerate(_theirs(found["s"].grad_fn)):
+    for place, node in enumerate(preorder([found["s"].grad_fn])):
         if node.name().endswith("Backward0"):
             node.register_hook(lambda out, _, at=place: given.update({at: [each is not None for each in out]}))
     exec(asked, found)

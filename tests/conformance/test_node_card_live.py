@@ -11,17 +11,11 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.node.node_hooks import ORDER
+from tests.conformance.pytorch_runs import run
 from tests.explain.programs import traced
+from truth.observers.runs import preorder
 
 torch = pytest.importorskip("torch")
-
-
-def run(source: str) -> dict[str, Any]:
-    """The variables at the end of a program on PyTorch."""
-    names: dict[str, Any] = {}
-    exec(compile(source, "program", "exec"), names)  # programs of this file
-    return names
-
 
 EVERY_HOOK = """
 import torch
@@ -134,12 +128,10 @@ def test_anomaly_mode_keeps_the_stack_and_the_parent(within: str) -> None:
 
 def _metadata(root: Any) -> dict[str, tuple[bool, str]]:
     """Of each kind of Node behind one: whether it has a stack, and the parent's name."""
-    found, waiting = {}, [root]
-    while waiting:
-        node = waiting.pop()
+    found = {}
+    for node in preorder([root]):
         parent = node.metadata.get("parent_")
         found[_plain(node)] = "traceback_" in node.metadata, "" if parent is None else _plain(parent)
-        waiting += [edge for edge, _ in node.next_functions if edge is not None]
     return found
 
 

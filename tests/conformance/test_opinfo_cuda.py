@@ -1,6 +1,7 @@
 """The CUDA kernels give the same on the stand-in for CuPy as emulated on NumPy, with samples of PyTorch's ``op_db``.
 
-Where a GPU is at hand, CuPy itself is tried as well. One sample of each dtype, with ``make thorough`` six.
+Where a GPU is at hand, CuPy itself is tried as well. One sample of each dtype, with ``make thorough`` six. Eigenvectors
+and singular vectors are compared as far as a matrix determines them: LAPACK and cuSOLVER differ in signs and phases.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
 
-    from tests.conformance.opinfo.checks import FEW, calls, samples, summary
+    from tests.conformance.opinfo.checks import FEW, calls, processed, samples, summary
     from tests.conformance.opinfo.comparison import outcome
     from tests.conformance.opinfo.functions import NotHere, function
-    from tests.conformance.opinfo.known import UNINITIALISED
+    from tests.conformance.opinfo.known import UNINITIALISED, UP_TO_SIGNS
 
 DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bfloat16)
 DIFFERENTIATED = (torch.float32, torch.complex64)
+TOLERANCES = {False: {"rtol": 1e-4, "atol": 1e-5}, True: {"rtol": 1e-3, "atol": 1e-4}}
+"""Of what is determined up to signs the wider ones: errors are divided by the distances of eigenvalues."""
 GROUPS = 20
 """So many tests: a test of its own takes longer than an operator."""
 
@@ -43,7 +46,7 @@ def test_operators(kind: str, group: int) -> None:
     with numpy.errstate(all="ignore"):
         for op in op_db[group::GROUPS]:
             for called, sample in samples_of(op):
-                found = difference(kind, called, sample)
+                found = difference(kind, op, called, sample)
                 if found and op.name not in UNINITIALISED:
                     differing[f"{op.full_name} {summary(sample)}"] = found
     assert not differing
@@ -55,46 +58,78 @@ def samples_of(op: Any) -> Iterator[tuple[Callable[..., Any], Any]]:
         called = function(op).model
     except NotHere:
         return
+    count = 1 if FEW and op.name not in UP_TO_SIGNS else 6  # the first ones have no elements
     for dtype in set(DTYPES) & set(op.dtypes):
         wanted = op.supports_autograd and dtype in DIFFERENTIATED and dtype in op.supported_backward_dtypes("cpu")
-        for sample in samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=wanted), 1 if FEW else 6):
+        for sample in samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=wanted), count):
             yield called, sample
 
 
-def difference(kind: str, called: Callable[..., Any], sample: Any) -> str:
+def difference(kind: str, op: Any, called: Callable[..., Any], sample: Any) -> str:
     """Between two kinds of CUDA; empty if there is none."""
-    emulated, other = (numbers_on(each, called, sample) for each in ("emulated", kind))
+    emulated, other = (numbers_on(each, op, called, sample) for each in ("emulated", kind))
     errors = [
         None if each.error is None else f"{type(each.error).__name__}: {each.error}" for each in (emulated, other)
     ]
     if any(errors):
         return "" if errors[0] == errors[1] else f"emulated {errors[0]} | {kind} {errors[1]}"
+    allowed = TOLERANCES[op.name in UP_TO_SIGNS]
     for one, two in zip(emulated.result, other.result, strict=True):
         if one.dtype != two.dtype or one.shape != two.shape:
             return f"emulated {one.dtype} {one.shape} | {kind} {two.dtype} {two.shape}"
-        if not numpy.allclose(one.astype(complex), two.astype(complex), rtol=1e-4, atol=1e-5, equal_nan=True):
+        if not numpy.allclose(one.astype(complex), two.astype(complex), equal_nan=True, **allowed):
             return f"emulated {one} | {kind} {two}"
     return ""
 
 
-def numbers_on(kind: str, called: Callable[..., Any], sample: Any) -> Any:
+def numbers_on(kind: str, op: Any, called: Callable[..., Any], sample: Any) -> Any:
     """The result of a call on one kind of CUDA and its gradients, as NumPy arrays, or the error."""
     with cuda_is(kind):
         model_torch.manual_seed(7)
-        return outcome(lambda: computed(called, calls(sample)[1]))
+        return outcome(lambda: computed(op, called, sample))
 
 
-def computed(called: Callable[..., Any], call: Any) -> list[Any]:
+def computed(op: Any, called: Callable[..., Any], sample: Any) -> list[Any]:
+    call = calls(sample)[1]
     args, kwargs = on_cuda(call.args), on_cuda(call.kwargs)
-    found = list(tensors_in(called(*args, **kwargs)))
-    roots = [each for each in found if each.requires_grad and each.dtype.can_require_grad]
+    result = called(*args, **kwargs)
+    parts = on_host(tensors_in(result))
+    if op.name in UP_TO_SIGNS:
+        result = processed(sample, model_torch)(result)
+        parts = [*map(numpy.zeros_like, parts), *determined(op.name, parts)]  # of all the shape and dtype
+    return parts + on_host(gradients(result, [*args, *kwargs.values()]))
+
+
+def gradients(result: Any, given: list[Any]) -> Iterator[Tensor]:
+    roots = [each for each in tensors_in(result) if each.requires_grad and each.dtype.can_require_grad]
     if roots:
-        leaves = [each for each in tensors_in([*args, *kwargs.values()]) if each.requires_grad]
-        gradients = model_torch.autograd.grad(
-            roots, leaves, [model_torch.ones_like(root) for root in roots], allow_unused=True
-        )
-        found += [each for each in gradients if each is not None]
-    return [each.detach().cpu().resolve_conj().resolve_neg()._array for each in found]
+        leaves = [each for each in tensors_in(given) if each.requires_grad]
+        ones = [model_torch.ones_like(root) for root in roots]
+        found = model_torch.autograd.grad(roots, leaves, ones, allow_unused=True)
+        yield from (each for each in found if each is not None)
+
+
+def on_host(tensors: Iterator[Tensor]) -> list[Any]:
+    return [each.detach().cpu().resolve_conj().resolve_neg()._array for each in tensors]
+
+
+def determined(name: str, parts: list[Any]) -> list[Any]:
+    """What a matrix determines of its decomposition: the values, v v^H of each eigenvector, u v^H of each pair of
+    singular vectors, the space that the other vectors span."""
+    if name in ("linalg.eig", "linalg.eigh"):
+        values, vectors = parts
+        return [values, products(vectors, vectors)]
+    left, values, right = parts
+    if name == "linalg.svd":
+        right = right.swapaxes(-1, -2).conj()
+    count = values.shape[-1]
+    spans = [products(each[..., count:], each[..., count:]).sum(-3) for each in (left, right)]
+    return [values, products(left[..., :count], right[..., :count]), *spans]
+
+
+def products(left: Any, right: Any) -> Any:
+    """Of each column with the conjugate of the other matrix's."""
+    return numpy.einsum("...ik,...jk->...kij", left, right.conj())
 
 
 def on_cuda(value: Any) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -39,29 +39,22 @@ def families() -> dict[str, Family]:
 @cache
 def groups() -> tuple[dict[str, Any], Any]:
     """torchgen's groups, by the out operator; what it knows of each key."""
-    import torchgen
-    from torchgen.gen import get_grouped_native_functions, parse_native_yaml
     from torchgen.model import NativeFunctionsGroup
 
-    native = Path(str(torchgen.__file__)).parent / "packaged/ATen/native"
-    parsed = parse_native_yaml(str(native / "native_functions.yaml"), str(native / "tags.yaml"))
-    grouped = get_grouped_native_functions(parsed.native_functions)
-    structured = (each for each in grouped if isinstance(each, NativeFunctionsGroup) and each.structured)
-    return {str(each.out.func.name): each for each in structured}, parsed.backend_indices
+    from truth.observers.torchgen import generator
+
+    every = generator().groups
+    structured = (each for each in every if isinstance(each, NativeFunctionsGroup) and each.structured)
+    return {str(each.out.func.name): each for each in structured}, generator().yaml.backend_indices
 
 
 def written(group: Any, key: str) -> str:
     """The classes and wrappers of a group under a key, as in ``RegisterCPU.cpp``."""
-    from torchgen.dest.register_dispatch_key import RegisterDispatchKey
     from torchgen.model import DispatchKey
-    from torchgen.selective_build.selector import SelectiveBuilder
-    from torchgen.utils import Target
 
-    everything = SelectiveBuilder.get_nop_selector()
-    index = groups()[1][DispatchKey.parse(key)]
-    options: dict[str, Any] = {"rocm": False, "symint": True, "class_method_name": None}
-    options["skip_dispatcher_op_registration"] = False
-    return "\n".join(RegisterDispatchKey(index, Target.ANONYMOUS_DEFINITION, everything, **options)(group))
+    from truth.observers.torchgen import generator
+
+    return generator().written(DispatchKey.parse(key), [group])
 
 
 def classes(text: str) -> dict[str, tuple[str, str]]:
@@ -76,22 +69,19 @@ def wrappers(text: str) -> dict[str, list[str]]:
     return {each[1]: [line.strip().rstrip(";") for line in each[2].splitlines() if line.strip()] for each in found}
 
 
-def squeezed(steps: Iterator[str]) -> list[str]:
-    """Statements without the arguments that meta and impl share."""
-    return [
-        re.sub(r"^((?:auto precompute = )?op\.meta)\(.*\)$", r"\1(...)", each) if "op.meta(" in each else each
-        for each in steps
-    ]
+OF_THE_CHECK = ("//", "(void)", "std::optional<Device>", "c10::")
+"""Beginnings of statements that compare devices."""
+
+
+def squeezed(statement: str) -> str:
+    """Without the arguments that meta and impl share."""
+    return re.sub(r"^((?:auto precompute = )?op\.meta)\(.*\)$", r"\1(...)", statement)
 
 
 def check_wrapper(ours: Wrapper, statements: list[str]) -> None:
     """Statements in order; of the arguments the outputs."""
-    without_check = [
-        each for each in statements if not each.startswith(("//", "(void)", "std::optional<Device>", "c10::"))
-    ]
-    made, *steps = squeezed(
-        iter(without_check[next(i for i, s in enumerate(without_check) if re.match(r"\w+ op\b", s)) :])
-    )
+    without_check = (each for each in statements if not each.startswith(OF_THE_CHECK))
+    made, *steps = map(squeezed, dropwhile(lambda each: not re.match(r"\w+ op\b", each), without_check))
     assert made == f"{ours.class_name} {ours.made}", ours.name
     assert len(steps) == len(ours.steps), ours.name
     for step, said in zip(steps, ours.steps, strict=True):
@@ -102,6 +92,10 @@ def check_wrapper(ours: Wrapper, statements: list[str]) -> None:
             assert step == said, ours.name
 
 
+CALLED = re.compile("create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_")
+"""What an override may call or use."""
+
+
 def check_class(ours: StructuredClass, base: str, body: str) -> None:
     """The base, the overrides, the fields, what an override does."""
     assert ours.base == base
@@ -109,16 +103,10 @@ def check_class(ours: StructuredClass, base: str, body: str) -> None:
     assert [name for name, _ in overridden] == [m.name.partition("(")[0] for m in ours.members if m.overrides]
     said = {member.name.partition("(")[0]: member.does for member in ours.members}
     for name, text in overridden:
-        calls = set(re.findall(r"create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_", text))
-        assert calls == set(
-            re.findall("create_out|check_inplace|resize_out|maybe_create_proxy|guard_|proxy_outputs_", said[name])
-        )
+        assert set(CALLED.findall(text)) == set(CALLED.findall(said[name]))
         assert ("::set_output_raw_strided(" in text) == ("TensorIteratorBase::" in said[name])
-    fields = dict(re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)[::-1])
-    fields = {
-        name: kind.replace("::std::", "std::")
-        for kind, name in re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)
-    }
+    declared = re.findall(r"^    (\S.*?) (\w+_);$", body, re.MULTILINE)
+    fields = {name: kind.replace("::std::", "std::") for kind, name in declared}
     assert fields == {m.name: m.does for m in ours.members if m.name.endswith("_")}
     assert (f"{ours.name}(Tensor& " in body) == ("constructor" in said)
 
@@ -161,7 +149,7 @@ def test_the_classes_between_are_torchgens() -> None:
 
 def _as_written(base: str) -> str:
     """Names that need no namespace where they stand."""
-    return {"at::impl::MetaBase": "at::impl::MetaBase", "at::TensorIteratorBase": "TensorIteratorBase"}.get(base, base)
+    return base.removeprefix("at::") if base == TENSOR_ITERATOR_BASE.name else base
 
 
 def test_the_first_two_classes_are_the_headers() -> None:

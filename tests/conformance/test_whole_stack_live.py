@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from torchgen.model import NativeFunction
 
 torch = pytest.importorskip("torch")
-torchgen = pytest.importorskip("torchgen")
+pytest.importorskip("torchgen")
 INCLUDE = Path(torch.__file__).parent / "include"
 
 
@@ -65,10 +65,10 @@ def redispatch_functions() -> frozenset[str]:
 def test_generated_kernels_call_what_torchgen_says() -> None:
     """``torchgen/api/cpp.py``, ``name``, as ``gen_variable_type.py`` calls it; all that have such kernels."""
     from torchgen.api import cpp
-    from torchgen.gen import parse_native_yaml
 
-    folder = Path(torchgen.__file__).parent / "packaged/ATen/native"
-    functions = parse_native_yaml(folder / "native_functions.yaml", folder / "tags.yaml").native_functions
+    from truth.observers.torchgen import generator
+
+    functions = generator().yaml.native_functions
     generated = [each.func for each in functions if _is_generated(f"aten::{each.func.name}")]
     assert len(generated) > 1000
     for function in generated:
@@ -94,10 +94,9 @@ def _is_generated(name: str) -> bool:
 @cache
 def entries() -> dict[str, NativeFunction]:
     """PyTorch's operators that have an entry in our yaml file."""
-    from torchgen.gen import parse_native_yaml
+    from truth.observers.torchgen import generator
 
-    folder = Path(torchgen.__file__).parent / "packaged/ATen/native"
-    found = parse_native_yaml(folder / "native_functions.yaml", folder / "tags.yaml").native_functions
+    found = generator().yaml.native_functions
     return {str(each.func.name): each for each in found if entry(FUNCTIONS, str(each.func.name)) is not None}
 
 
@@ -167,10 +166,9 @@ def test_generated_kernels_have_the_lambda_that_the_generators_write() -> None:
 
 
 def test_wrappers_call_the_native_functions_that_torchgen_says() -> None:
-    from torchgen.gen import parse_native_yaml
+    from truth.observers.torchgen import generator
 
-    folder = Path(torchgen.__file__).parent / "packaged/ATen/native"
-    indices = parse_native_yaml(folder / "native_functions.yaml", folder / "tags.yaml").backend_indices
+    indices = generator().yaml.backend_indices
     seen = 0
     for name, function in entries().items():
         for key, index in indices.items():

@@ -125,6 +125,40 @@ def test_cpu_and_cuda_share_what_is_the_same_on_both(tmp_path: Path) -> None:
     assert all("KERNELS = register_cpu_cuda.KERNELS | {" in text for text in (cpu, cuda))
 
 
+CHECKED = """\
+- func: dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
+  dispatch:
+    CPU, CUDA: dot_out
+- func: chunk(Tensor[] tensors, int dim=0) -> Tensor
+  dispatch:
+    CPU, CUDA: chunk
+- func: relu_(Tensor(a!) self, *, Tensor? scale=None) -> Tensor(a!)
+  dispatch:
+    CPU, CUDA: relu_
+- func: mul(Tensor self, Tensor other) -> Tensor
+  device_check: NoCheck
+  dispatch:
+    CPU, CUDA: mul
+"""
+
+
+def test_cuda_wrappers_check_that_their_tensors_are_on_one_device(tmp_path: Path) -> None:
+    (tmp_path / "functions.yaml").write_text(DEVICES + CHECKED)
+    (tmp_path / "derivatives.yaml").write_text("[]")
+    texts = dict(registers.texts(load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml")))
+    shared, cpu, cuda = texts["register_cpu_cuda"], texts["register_cpu"], texts["register_cuda"]
+    equal, mm = 'check_common_device("wrapper_CUDA__equal", self', 'check_common_device("wrapper_CUDA__mm", self'
+    assert f"    if self._device is not other._device:\n        {equal}=self, other=other)\n    return" in cuda
+    assert f"    if ks & CUDA_BIT and self._device is not mat2._device:\n        {mm}=self, mat2=mat2)\n" in shared
+    assert "    if ks & CUDA_BIT and not (out._device is self._device is tensor._device):\n" in shared
+    assert 'check_common_device("wrapper_CUDA_out_dot_out", out=out, self=self, tensor=tensor)' in shared
+    assert '    if ks & CUDA_BIT:\n        check_common_device("wrapper_CUDA__chunk", tensors=tensors)' in shared
+    assert (
+        shared.count("check_common_device(") == 3
+    )  # a single tensor needs none, one given by name only is not compared
+    assert "check_common_device" not in cpu
+
+
 def test_a_shared_kernel_knows_which_device_it_serves() -> None:
     function = native_library.GENERATED[K.CPU].KERNELS["add.Tensor"]
     assert native_library.GENERATED[K.CUDA].KERNELS["add.Tensor"] is function
@@ -183,6 +217,10 @@ MISTAKES = {
     "unknown variant": (
         ADD + "  variants: method, property\n", DERIVATIVE,
         r"yaml:3: add\.out: variants may be function and method, not method, property",
+    ),
+    "unknown check": (
+        ADD + "  device_check: Never\n", DERIVATIVE,
+        r"yaml:3: add\.out: device_check may be NoCheck and ExactSame, not Never",
     ),
     "structured is no bool": (
         ADD.replace("structured: True", "structured: yes please"), DERIVATIVE,

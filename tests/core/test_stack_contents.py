@@ -72,7 +72,7 @@ def _said(stack: list[tuple[str, Any]]) -> list[tuple[str, str]]:
     return [(tag, _shown(tag, value)) for tag, value in stack]
 
 
-def _shown(tag: str, value: Any, gap: str = "undefined") -> str:
+def _shown(tag: str, value: Any, *, gap: str = "undefined") -> str:
     """A value of the record as our text has it; a gap among the tensors of a list is None there."""
     match tag:
         case "Tensor":
@@ -108,9 +108,11 @@ def test_long_values_are_cut() -> None:
 
 ODD = """
 import torch
-class Odd:
+class Asked(type):
     def __getattr__(self, name):
         raise SystemError(f"asked for {name}")
+class Odd(metaclass=Asked):
+    __getattr__ = Asked.__getattr__
 class Text(str):
     def __len__(self):
         raise SystemError("asked for its length")

@@ -59,10 +59,29 @@ def call(name: str, function: Any, parameters: list[str] | None, *args: Any, **k
         return args[0] if found is args[0].numbers else ndarray.of(found)
     _check(name, args, kwargs)
     try:
-        found = outside(function(*inside(args), **inside(kwargs)))
+        found = outside(_turned(name, function(*inside(args), **inside(kwargs))))
     except numpy.linalg.LinAlgError as error:
         raise AssertionError(f"CuPy does not say so, it goes on with what there is: {error}") from None
     return ndarray.of(found) if name in ARRAYS and not isinstance(found, ndarray) else found
+
+
+def _turned(name: str, found: Any) -> Any:
+    """Vectors with another sign or phase than LAPACK gives them, as cuSOLVER's may have."""
+    if name == "eigh":
+        return type(found)(found[0], found[1] * _phases(found[1]))
+    if name == "svd" and isinstance(found, tuple):
+        u, s, vh = found
+        shared = _phases(u[..., : s.shape[-1]])
+        u[..., : s.shape[-1]] *= shared
+        vh[..., : s.shape[-1], :] *= shared.swapaxes(-1, -2).conj()
+        return type(found)(u, s, vh)
+    return found
+
+
+def _phases(vectors: Any) -> Any:
+    """One for each column: the first is left alone."""
+    columns = numpy.arange(vectors.shape[-1])[None]
+    return (numpy.exp(1j * columns) if vectors.dtype.kind == "c" else (-1.0) ** columns).astype(vectors.dtype)
 
 
 def _check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -63,6 +63,21 @@ def test_rows_are_short() -> None:
     assert max(len(label(trace, event.seq)) for event in trace) <= WIDTH
 
 
+def test_a_hook_with_a_long_name_has_a_short_row() -> None:
+    name = "hook" * 50
+    trace = traced(f"""
+    import torch
+    def {name}(gradient):
+        return gradient
+    x = torch.ones(2, requires_grad=True)
+    handle = x.register_hook({name})
+    x.sum().backward()
+    handle.remove()
+    """)
+    rows = [label(trace, step(trace, kind)) for kind in (ev.HookRegistered, ev.HookRan, ev.HookRemoved)]
+    assert [len(row) for row in rows] == [WIDTH] * 3
+
+
 THREAD = """\
 import threading
 import torch

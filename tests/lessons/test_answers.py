@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,13 @@ def test_a_file_that_becomes_another_one_meanwhile_stays_as_it_is(tmp_path: Path
     (tmp_path / "ada.json").write_text("mine")
     assert "is no file of answers" in kept.add(answer("CUDA"))
     assert (tmp_path / "ada.json").read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+def test_a_pipe_keeps_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ada.json")
+    with pytest.raises(AnswersError, match=r"ada\.json is no file: answers cannot be kept there$"):
+        KeptAnswers(tmp_path / "ada.json")
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

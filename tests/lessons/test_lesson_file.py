@@ -56,6 +56,18 @@ def test_assertions_are_no_part_of_the_program_and_lines_keep_their_numbers() ->
     assert "raise" not in lesson.assertions
 
 
+def test_parts_of_the_facts_are_cut_out_with_them_and_no_other_function_is() -> None:
+    program = "# # A title\ndef factor():\n    return 2\n\n\n"
+    source = f"{program}def facts():\n    facts_of_a()\n\n\ndef facts_of_a():\n    assert 1\n"
+    lesson = parse_lesson(source + "def checks():\n    pass\n", HERE)
+    assert lesson.program.split("\n")[:3] == source.split("\n")[:3]
+    assert "fact_" not in lesson.program
+    assert "facts" not in lesson.program
+    assert "def checks" in lesson.program
+    assert lesson.assertions.split("\n")[5:11] == source.split("\n")[5:11]
+    assert "factor" not in lesson.assertions
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [

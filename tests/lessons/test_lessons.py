@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from dispatchviz import shipped_examples
 from dispatchviz.cli.lesson_check import checked, problems, run_lesson
-from dispatchviz.cli.lesson_texts import NEW, hand_out
+from dispatchviz.cli.lesson_texts import DOTS, NEW, _asks, _code, _plain, hand_out, listed
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.lessons.catalog import lesson_named, shipped_lessons
+from dispatchviz.explain.predictions.trace_predictions import prediction_at
+from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
-from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.stops import FORMS
+from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+from dispatchviz.lessons.stops import FORMS, step_named
 from dispatchviz.tui.commands.guiding import said
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.tui.session import Session, Update
+from tests.cli.command import dispatchviz
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
 DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
@@ -110,6 +117,56 @@ def test_a_hand_out_has_all_of_a_lesson(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LESSONS)
+def test_a_hand_out_is_read_on_paper(path: Path) -> None:
+    lesson, trace = read(path)
+    text = "\n".join(hand_out(Guide(lesson, trace), trace, paper=True))
+    html = MarkdownIt().render(text)
+    [program] = re.findall(r'<code class="language-python">(.*?)\n</code>', html, re.DOTALL)
+    rows = [row for row in unescape(program).split("\n") if row]
+    source = path.read_text("utf-8").split("\n")
+    assert all(source[int(number) - 1] == line for number, line in (row.lstrip().split("  ", 1) for row in rows))
+    assert "\n\n```\n" not in text, "no blank line before the end of the program"
+    asked = [prediction_at(trace, place.step) for place in Guide(lesson, trace).places if place.asks]
+    lists = [unescape(part) for part in re.findall(r"<[ou]l>\n(.*?)</[ou]l>", html, re.DOTALL)]
+    wanted = []
+    for each in asked:
+        assert each is not None
+        wanted += [_items("", each.known)] if each.known else []
+        wanted.append(_items("☐ ", [choice.text for choice in each.choices]))
+    assert [part for part in lists if part in wanted] == wanted, "what is known and the choices are lists of their own"
+    assert not re.search(r"<em>|<strong>(?!Question \d|\d\. )", html), "no name is taken for a mark of Markdown"
+    questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
+    assert questions.count("<strong>Question") == answers.count("<p><strong>") == len(asked)
+    assert questions.count("<p>Why? …") == len(asked)
+    assert "…" not in answers
+    assert questions.count(f"<p>{DOTS}</p>") == len(asked) + 3 * sum(_asks(passage) for passage in lesson.passages)
+
+
+def _items(sign: str, texts: Sequence[str]) -> str:
+    return "".join(f"<li>{sign}{text}</li>\n" for text in texts)
+
+
+def test_there_is_room_to_write_where_prose_asks(tmp_path: Path) -> None:
+    source = "# # A\n# Why?\nx = 1\n# ## Predict\n# Is it?\n# stop: `x = 1`\n# Look.\n# ## Make\n# A program.\n"
+    assert [_asks(passage) for passage in _written(source, tmp_path).passages] == [False, True, False, True]
+
+
+def test_texts_are_no_marks_of_markdown() -> None:
+    text = "__torch_dispatch__ of a [x](y) `z` *args _mul __radd__: <lambda> a_b_ \\"
+    assert MarkdownIt().render(_plain(text)) == f"<p>{text.replace('<', '&lt;').replace('>', '&gt;')}</p>\n"
+    for code in ("`a` b", "a ``` b", "x"):
+        assert MarkdownIt().render(_code(code)) == f"<p><code>{code}</code></p>\n"
+
+
+def test_a_lesson_without_phases_has_its_program_on_the_hand_out(tmp_path: Path) -> None:
+    lesson = _written("# # A lesson\n# About.\nx = 1\n", tmp_path)
+    assert list(hand_out(Guide(lesson, run_lesson(lesson).trace), run_lesson(lesson).trace)) == [
+        *("# A lesson", "", "About.", ""),
+        *("```python", "3  x = 1", "```", ""),
+    ]
+
+
+@pytest.mark.parametrize("path", LESSONS)
 def test_a_lesson_has_what_a_lesson_needs(path: Path) -> None:
     lesson, _ = read(path)
     assert lesson.title.count(" ") < 12
@@ -117,6 +174,42 @@ def test_a_lesson_has_what_a_lesson_needs(path: Path) -> None:
     assert "def facts()" in lesson.assertions, "what the prose says of PyTorch is asked of it"
     assert any(passage.asks for passage in lesson.stops)
     assert {"Predict", "Investigate", "Modify", "Make"} <= {passage.phase for passage in lesson.passages}
+
+
+TRIED = {
+    "forum": ["`z = torch.add`|requires_grad x off"],
+    "winner": ["`y = torch.add`|inference_mode", "`y = torch.add`|autocast cpu"],
+    "alias_keys": ["|register CPU aten::sum"],
+    "registration": ['`"CPU"`|skip'],
+    "fallthrough": ["call add|fallthrough AutogradCPU aten::add.Tensor"],
+    "guards": ["`c = `|skip"],
+    "modes": ["`y = torch.mm`|no_grad", "`y = torch.mm`|inference_mode", "`y = torch.mm`|autocast cpu"],
+    "in_place": ["`d.mul_(3)`|skip"],
+    "views": ["|no_grad"],
+    "code_generator": ["|requires_grad x off"],
+    "node": ["|requires_grad w"],
+    "engine": ["`b = x * w`|requires_grad w off"],
+    "pruning": ["`h = x * x`|requires_grad x off"],
+    "stealing": ["`y.sum().backward()`|dtype float64 y"],
+    "hooks": ["`return gradient * 10`|enable_grad"],
+    "double_backward": ["`first`|no_grad"],
+    "saved_tensors": ["`y.add_(1)`|no_grad"],
+    "streams": ["`_set_sequence_nr`|skip"],
+    "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
+    "then_and_now": ["`z = `|no_grad"],
+}
+"""What a lesson asks to be tried with ``W``: the step, without a name the last stop, and the change."""
+
+
+def test_what_a_lesson_asks_to_be_tried_is_offered_there() -> None:
+    for path in shipped_lessons():
+        lesson, trace = read(path)
+        asks = any("press `W`" in passage.text or "Press `W`" in passage.text for passage in lesson.passages)
+        assert asks == (lesson.name in TRIED), lesson.name
+        for stop, _, change in (each.partition("|") for each in TRIED.get(lesson.name, ())):
+            step = step_named(trace, stop or lesson.stops[-1].stop)
+            offered = [each.change.command for each in offered_changes(trace, step)]
+            assert change in offered, (lesson.name, stop, offered)
 
 
 @pytest.mark.torch
@@ -134,6 +227,53 @@ def test_the_order_is_that_of_the_page_of_examples() -> None:
     folder = shipped_examples.folder() / "lessons"
     assert sorted(shipped_lessons()) == sorted(folder.glob("*.py"))
     assert lesson_named("1", None).path == shipped_lessons()[0]
+
+
+@pytest.fixture
+def teachers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which lessons lie among other files."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "d", "_helper"):
+        (tmp_path / f"{name}.py").write_text(NEW, "utf-8")
+    (tmp_path / "b.py").write_text("# # A notebook\nimport torch\n", "utf-8")
+    (tmp_path / "broken.py").write_text("x = (\n", "utf-8")
+    (tmp_path / "c.py").mkdir()
+    (tmp_path / "notes.txt").write_text(NEW, "utf-8")
+    return tmp_path
+
+
+def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
+    files = {"a.py": "d.py", "./a.py": "d.py", str(teachers / "a.py"): str(teachers / "d.py"), "d.py": ""}
+    assert {name: lesson_after(lesson_named(name, None)) for name in files} == files
+    assert lesson_after(lesson_named("_helper.py", None)) == ""
+    (teachers / "within").mkdir()
+    os.chdir("within")
+    assert lesson_after(lesson_named("a", Path(".."))) == "../d.py"
+    assert lesson_after(read_lesson(teachers / "notes.txt")) == ""
+
+
+def test_a_file_that_is_named_as_a_lesson_is_said_to_be_here(teachers: Path) -> None:
+    with pytest.raises(LessonError, match=r"^there is no lesson 'a'; the file that is here is a\.py$"):
+        lesson_named("a", None)
+
+
+def test_the_lesson_after_one_that_ships_is_the_same_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = shipped_examples.folder()
+    monkeypatch.chdir(folder.parent)
+    files = [f"{folder.name}/lessons/{path.name}" for path in shipped_lessons()]
+    after = [lesson_after(lesson_named(file, None)) for file in files]
+    assert after == [*(path.stem for path in shipped_lessons()[1:]), ""]
+    assert after == [lesson_after(lesson_named(path.stem, None)) for path in shipped_lessons()]
+
+
+def test_other_files_in_a_folder_are_no_lessons(teachers: Path) -> None:
+    assert [path.name for path in lessons_in(teachers)] == ["a.py", "d.py"]
+    assert listed(teachers) == [
+        f"{k:>2}  {name}  The title of the lesson: a question" for k, name in ((1, "a"), (2, "d"))
+    ]
+    (teachers / "broken.py").write_text("# stop: call mul\nx = (\n", "utf-8")
+    with pytest.raises(LessonError, match=r"broken\.py, line 2"):
+        listed(teachers)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +306,20 @@ def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
     )
     [problem] = problems(_written(source, tmp_path))
     assert "a place before leads to step" in problem.text
+
+
+def test_options_of_a_lesson_stand_before_its_name_or_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(NEW, "utf-8")
+    behind = dispatchviz("lesson", "--folder", tmp_path, "mine", "--plain")
+    assert behind.status == 0
+    assert behind == dispatchviz("lesson", "--plain", "--folder", tmp_path, "mine")
+    named = tmp_path / "a.md"
+    assert dispatchviz("lesson", "-o", named, "--folder", tmp_path, "mine") == (0, f"{named} written\n", "")
+    ended = dispatchviz("lesson", "--answers", tmp_path, "--folder", tmp_path, "mine")
+    assert ended == (2, "", f"dispatchviz: cannot read {tmp_path}: Is a directory\n")
+    assert dispatchviz("lesson", "--folder", tmp_path).out.endswith(
+        f"\ndispatchviz lesson --folder {tmp_path} NAME opens one; its number does, too\n"
+    )
 
 
 def test_a_lesson_is_not_called_as_a_module_of_python(tmp_path: Path) -> None:

@@ -87,6 +87,24 @@ def test_a_person_may_add_comments_and_empty_lines(tmp_path: Path) -> None:
     assert_golden(founding(), path, within=call("aten::add.Tensor"))
 
 
+def test_comments_of_a_person_stay_where_nothing_else_changes(tmp_path: Path, accepting: list[str]) -> None:
+    path = tmp_path / "add.log"
+    path.write_text("# the sum\n\n" + LOG, "utf-8")
+    assert_golden(founding(), path, within=call("aten::add.Tensor"))
+    assert path.read_text("utf-8") == "# the sum\n\n" + LOG
+    assert not accepting
+
+
+@pytest.mark.parametrize("content", [b"print('mine')\n", b"\x89PNG\r\n"], ids=["program", "picture"])
+def test_another_file_is_never_overwritten(content: bytes, tmp_path: Path, accepting: list[str]) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(content)
+    with pytest.raises(AssertionError, match="mine is no golden log"):
+        assert_golden(founding(), path, within=call("aten::add.Tensor"))
+    assert path.read_bytes() == content
+    assert not accepting
+
+
 @pytest.mark.parametrize(
     ("written", "place", "expected", "got"),
     [

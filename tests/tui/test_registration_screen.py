@@ -9,7 +9,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.registration.lit_table import lit_table
-from dispatchviz.explain.cells.registration.program_registrations import history_at, operator_here
+from dispatchviz.explain.cells.registration.program_registrations import history_at, history_here, operator_here
 from dispatchviz.program import run
 from dispatchviz.testing import call
 from dispatchviz.tui.screens.registration_rows import history_rows
@@ -103,6 +103,25 @@ def test_a_line_that_registers_something_is_about_that_operator(trace: Trace) ->
         assert reader.sees("mine::twice: registration 40 of 40", "lib.impl")
 
     read(trace, story, step=line(trace, 5))
+
+
+def test_lines_in_a_block_of_with_and_lines_that_call_a_function_are_over_at_their_end(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("""\
+import torch
+lib = torch.library.Library("mine", "DEF")
+def define():
+    lib.define("twice(Tensor x) -> Tensor")
+define()
+with torch.no_grad():
+    lib.impl("twice", lambda x: x * 2, "CPU")
+""")
+    trace = run(str(path)).trace
+    for at, kind in ((line(trace, 5), "definition"), (line(trace, 7), "kernel")):
+        assert operator_here(trace, at) == "mine::twice"
+        history = history_here(trace, at)
+        assert history is not None
+        assert history.steps[-1].kind == kind
 
 
 def test_a_fallback_says_that_it_is_for_all_operators(tmp_path: Path) -> None:

@@ -162,6 +162,11 @@ def test_help_names_every_key_and_what_the_pane_shows() -> None:
             await reader.press("pagedown")
             seen += reader.text
         assert all(entry.help in seen for entry in KEYMAP)
+        last = reader.text
+        await reader.press("home")
+        assert reader.sees("How the call around this step came to its key")
+        await reader.press("end")
+        assert reader.text == last
         await reader.press("q")
         assert reader.sees("1 Steps")
         await reader.press("f1", "escape")

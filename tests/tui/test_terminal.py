@@ -68,7 +68,9 @@ def test_asking_loads_no_textual() -> None:
 
 def test_the_stepper_opens_without_what_only_later_screens_need() -> None:
     screens = "'dispatchviz.tui.screens.help_screen', 'dispatchviz.tui.widgets.prompt'"
-    later = f"{{'pygments', 'renderdag', 'graphviz', 'numpy', {screens}}}"
+    room = "dispatchviz.explain"
+    facts = f"'dispatchviz.lessons', '{room}.codegen.structured_classes', '{room}.graph.node.node_of_step'"
+    later = f"{{'pygments', 'renderdag', 'graphviz', 'numpy', {screens}, {facts}}}"
     code = f"import sys, dispatchviz.tui.app; found = {later} & set(sys.modules); assert not found, found"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -89,14 +89,18 @@ class Library:
         for name, _, _, address, offset, length, *_ in rows:
             yield self._text(rows[names][4] + name), Section(address, offset, length)
 
+    def _content(self, name: str) -> memoryview:
+        """The bytes of a section."""
+        section = self.sections[name]
+        return memoryview(self._data)[section.offset : section.offset + section.size]
+
     def _text(self, offset: int) -> str:
         return self._data[offset : self._data.index(b"\0", offset)].decode("latin1")
 
     def _read(self) -> None:
-        symbols, names, code = (self.sections[name] for name in (".symtab", ".strtab", ".text"))
+        names, code = (self.sections[name] for name in (".strtab", ".text"))
         current: Object | None = None
-        table = memoryview(self._data)[symbols.offset : symbols.offset + symbols.size]
-        for at, info, _, _, value, size in _SYMBOL.iter_unpack(table):
+        for at, info, _, _, value, size in _SYMBOL.iter_unpack(self._content(".symtab")):
             kind = info & 15
             if kind == FILE:
                 current = Object(self._text(names.offset + at), len(self.objects))
@@ -120,8 +124,7 @@ class Library:
     @cached_property
     def initialized(self) -> list[str]:
         """Source files, without folders, whose static initializers run as the library is loaded, in this order."""
-        array, table = self.sections[".init_array"], self.sections[".rela.dyn"]
-        entries = _RELOCATION.iter_unpack(memoryview(self._data)[table.offset : table.offset + table.size])
+        array, entries = self.sections[".init_array"], _RELOCATION.iter_unpack(self._content(".rela.dyn"))
         functions = sorted((at, to) for at, _, to in entries if 0 <= at - array.address < array.size)
         of = dict(self.locals)
         return [of[to].name for _, to in functions if to in of]
@@ -129,8 +132,7 @@ class Library:
     @cached_property
     def names(self) -> bytes:
         """All names of symbols, as the compiler writes them."""
-        section = self.sections[".strtab"]
-        return self._data[section.offset : section.offset + section.size]
+        return bytes(self._content(".strtab"))
 
     def addresses(self, pattern: str) -> dict[int, str]:
         """Where code finds the functions and variables whose names, as the compiler writes them, match.
@@ -145,14 +147,13 @@ class Library:
         return {at: plain_name(name) for at, name in (own | cells | jumps).items() if wanted.search(name)}
 
     def _symbols(self, table: str, names: str) -> Iterator[tuple[str, int]]:
-        section, texts = self.sections[table], self.sections[names]
-        rows = memoryview(self._data)[section.offset : section.offset + section.size]
-        return ((self._text(texts.offset + row[0]), row[4]) for row in _SYMBOL.iter_unpack(rows))
+        texts = self.sections[names]
+        return ((self._text(texts.offset + row[0]), row[4]) for row in _SYMBOL.iter_unpack(self._content(table)))
 
     def _cells(self) -> Iterator[tuple[int, int]]:
         """The cells that get an address when the library is loaded, and the number of the symbol."""
-        for section in (self.sections[name] for name in (".rela.dyn", ".rela.plt")):
-            rows = _RELOCATION.iter_unpack(memoryview(self._data)[section.offset : section.offset + section.size])
+        for name in (".rela.dyn", ".rela.plt"):
+            rows = _RELOCATION.iter_unpack(self._content(name))
             yield from ((at, info >> 32) for at, info, _ in rows if info & 0xFFFFFFFF in (GLOB_DAT, JUMP_SLOT))
 
     def _jumps(self) -> Iterator[tuple[int, int]]:
@@ -175,9 +176,8 @@ class Library:
     @cached_property
     def paths(self) -> dict[int, str]:
         """Files of sources that error messages name, by the address of the text."""
-        section = self.sections[".rodata"]
-        text = self._data[section.offset : section.offset + section.size]
-        return {section.address + found.start(): found[1].decode() for found in SOURCE.finditer(text)}
+        address = self.sections[".rodata"].address
+        return {address + found.start(): found[1].decode() for found in SOURCE.finditer(self._content(".rodata"))}
 
     def paths_in(self, function: Function) -> set[str]:
         """The files that the error messages of a function name: its own, and those of what was inlined."""

@@ -6,7 +6,8 @@ Needs torch, which packages torchgen and ``native_functions.yaml``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,21 @@ class Generator:
 
     def registered(self, key: Any) -> Iterator[tuple[str, str, int]]:
         """Operator, function and flags of every kernel of a key."""
-        parameters = dict(_FUNCTION.findall(self._written(key, Target.ANONYMOUS_DEFINITION)))
-        for name, function in _REGISTRATION.findall(self._written(key, Target.REGISTRATION)):
+        parameters = dict(_FUNCTION.findall(self.written(key, self.groups)))
+        for name, function in _REGISTRATION.findall(self.written(key, self.groups, Target.REGISTRATION)):
             symbolic = "SymInt" in parameters[function]  # then it has no form without them
             yield f"aten::{name}", function, BOXED | TYPED | UNBOXED * (not symbolic)
 
-    def _written(self, key: Any, target: Target) -> str:
+    def written(self, key: Any, groups: Iterable[Any], target: Target = Target.ANONYMOUS_DEFINITION) -> str:
+        """What is written for groups of operators under a key: classes and wrappers, or another part of the file."""
         write = RegisterDispatchKey(
             self.yaml.backend_indices[key], target, SelectiveBuilder.get_nop_selector(), rocm=False, symint=True,
             class_method_name=None, skip_dispatcher_op_registration=False,
         )  # fmt: skip
-        return "\n".join(text for group in self.groups for text in write(group))
+        return "\n".join(text for group in groups for text in write(group))
+
+
+@cache
+def generator() -> Generator:
+    """The one of this process: reading the yaml takes a second."""
+    return Generator()

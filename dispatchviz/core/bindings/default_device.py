@@ -6,6 +6,7 @@ NB: in PyTorch a mode adds ``device=`` to the arguments of factory functions; he
 from __future__ import annotations
 
 from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.device.missing_devices import check_initialized
 from dispatchviz.core.table.pytorch_registrations import chosen_build
 
 _default: list[Device] = []
@@ -14,17 +15,22 @@ _contexts: list[Device] = []
 
 
 def device_or_default(device: Device | None) -> Device:
-    """The requested device, or the default one. AssertionError for CUDA in a build without it."""
+    """The requested device, or the default one. AssertionError for one that the build does not have."""
     if device is None:
-        return _contexts[-1] if _contexts else _default[0] if _default else CPU
+        if not _contexts and not _default:
+            return CPU
+        device = _contexts[-1] if _contexts else _default[0]
     check_compiled(device)
     return device
 
 
 def check_compiled(device: Device) -> None:
-    """AssertionError if the device is CUDA and the build has none (``torch.cuda._lazy_init``)."""
-    if device.type == "cuda" and chosen_build() == "cpu":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    """AssertionError for a device that the build does not have (``torch.cuda._lazy_init``)."""
+    if device.type == "cuda":
+        if chosen_build() == "cpu":
+            raise AssertionError("Torch not compiled with CUDA enabled")
+    else:
+        check_initialized(device)
 
 
 def set_default_device(device: Device | str | int | None) -> None:

@@ -220,7 +220,9 @@ class InPlace(Structured, gc=False):
         output = self.output
         if output._dtype is not dtype:
             raise _bad_in_place("dtype", type_meta_name(output._dtype), type_meta_name(dtype))
-        _check_written(output, device)
+        if output._device is not device:
+            raise _bad_in_place("device", output._device, device)
+        check_no_internal_overlap(output)
         if output._size != size:
             raise _bad_in_place("size", list(output._size), list(size))
         return False
@@ -256,7 +258,9 @@ class Out(InPlace):
         if self.output._dtype is not dtype:
             expected, found = type_meta_name(dtype), type_meta_name(self.output._dtype)
             raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
-        _check_written(self.output, device)
+        if self.output._device is not device:
+            raise RuntimeError(f"Expected out tensor to have device {device}, but got {self.output._device} instead")
+        check_no_internal_overlap(self.output)
         if self.output._size == size:
             return False
         resize_output(self.output, size, stride)
@@ -269,15 +273,6 @@ def _bad_in_place(what: str, input_value: object, output_value: object) -> Runti
     return RuntimeError(
         f"Bad in-place call: input tensor {what} {input_value} and output tensor {what} {output_value} should match"
     )
-
-
-def _check_written(output: Tensor, device: Device) -> None:
-    if output._device != device:
-        raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{output._device} and {device}!"
-        )
-    check_no_internal_overlap(output)
 
 
 def check_no_internal_overlap(tensor: Tensor) -> None:

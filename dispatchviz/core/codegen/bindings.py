@@ -134,7 +134,7 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
 _IMPORTS = {
     "dispatchviz.core.autograd.variables.requires_grad_flag": ("make_variable",),
     "dispatchviz.core.bindings.binding": ("Binding", "Operator", "check_out_type_matches", "not_modelled"),
-    "dispatchviz.core.bindings.default_device": ("device_or_default",),
+    "dispatchviz.core.bindings.default_device": ("check_compiled", "device_or_default"),
     "dispatchviz.core.tensor.dtype": ("int64",),
     "dispatchviz.core.generated": ("operators as ops", "return_types"),
     "dispatchviz.core.thread.guards": ("AutoDispatchBelowADInplaceOrView",),
@@ -343,7 +343,10 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     if overload.out is not None:
         yield "    if out is not None:"
         yield "        check_out_type_matches(out, dtype, device)"
-    if not follows:
+    if follows:
+        yield "    if device is not None:"
+        yield "        check_compiled(device)"
+    else:
         yield "    device = device_or_default(device)"
     for argument in function.schema.arguments:
         if argument.default in DTYPES:

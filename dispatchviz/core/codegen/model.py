@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
-from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
 
 DISPATCH_KEYS = (
     "CPU",
@@ -67,6 +67,8 @@ class NativeFunction:
     """The argument of a structured kernel in whose place the impl gets what the meta function returns; or empty."""
     iterator: bool = False
     """A structured kernel that is a TensorIterator itself (``structured_inherits``)."""
+    device_check: bool = True
+    """Its CUDA kernel takes tensors of one device only; False for ``device_check: NoCheck``."""
 
     def refused(self, what: str) -> SpecError:
         """The error to raise for a mistake in the entry."""
@@ -119,6 +121,16 @@ class NativeFunction:
     def out_arguments(self) -> tuple[str, ...]:
         """The arguments that an out= operator writes to; empty for others."""
         return tuple(a.name for a in self.schema.arguments if a.is_out)
+
+    @property
+    def checked_tensors(self) -> tuple[Argument, ...]:
+        """The arguments that must be on one device, in the order of the check: those of out=, then what may be given
+        by place (``gen_device_check``). Empty if there is no check, or nothing to compare."""
+        arguments = self.schema.arguments
+        written = [a for a in arguments if a.is_out]
+        tensors = (*written, *(a for a in arguments if a.is_tensor and not a.kwarg_only))
+        alone = len(tensors) == 1 and "[" not in tensors[0].type
+        return () if alone or not self.device_check else tensors
 
     @property
     def view(self) -> bool:
@@ -228,7 +240,7 @@ def structured_group(functions: Mapping[str, NativeFunction], function: NativeFu
 AUGMENTED = tuple(f"__i{name}__" for name in ("and", "or", "xor", "lshift", "rshift"))
 """Python's operators that write to their first argument."""
 
-_IGNORED = ("device_check", "device_guard", "tags")
+_IGNORED = ("device_guard", "tags")
 """Fields of PyTorch's grammar that say nothing to this generator."""
 
 
@@ -245,6 +257,9 @@ def _parse_function(entry: Entry) -> NativeFunction:
     python_module = entry.text("python_module")
     precomputed = "".join(map(str, entry.sequence("precomputed", []))).partition(" -> ")[0]
     iterator = bool(entry.text("structured_inherits"))
+    device_check = entry.text("device_check", "ExactSame")
+    if device_check not in ("ExactSame", "NoCheck"):
+        raise entry.refused(f"device_check may be NoCheck and ExactSame, not {device_check}")
     entry.ignore(_IGNORED)
     entry.finish()
     if structured and not dispatch:
@@ -252,7 +267,10 @@ def _parse_function(entry: Entry) -> NativeFunction:
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)
-    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, python_module, precomputed, iterator)
+    about = (python_module, precomputed, iterator)
+    return NativeFunction(
+        schema, entry.where, *flags, delegate, dispatch, *about, device_check=device_check == "ExactSame"
+    )
 
 
 def _check_types(entry: Entry, schema: FunctionSchema) -> None:

@@ -29,6 +29,7 @@ def texts(spec: Specification) -> Iterator[tuple[str, str]]:
     """(module name, text) of each."""
     kernels = {key: [k for f in spec.functions.values() for k in _kernels(spec, f, key)] for key in DISPATCH_KEYS}
     shared = [*_shared(kernels["CPU"], kernels["CUDA"])]
+    kernels["CUDA"] = [(function, name, _checked(function, name, text)) for function, name, text in kernels["CUDA"]]
     names = {function.name for function, *_ in shared}
     yield (
         _SHARED,
@@ -73,6 +74,7 @@ def _page(what: str, mirrors: str, kernels: list[Kernel], more: str = "") -> str
     imports = {
         "dispatchviz.core.seam": ("recorder",),
         "dispatchviz.core.call.aten": ("CUDA_BIT", "backend_select_keys"),
+        "dispatchviz.core.call.common_device": ("check_common_device",),
         "dispatchviz.core.generated": ("operators as ops", _SHARED),
         **_native_imports([text for *_, text in kernels]),
         "dispatchviz.core.call.structured": VARIANTS,
@@ -90,7 +92,8 @@ def _shared(cpu: list[Kernel], cuda: list[Kernel]) -> Iterator[Kernel]:
             both = name.replace("_CPU", "", 1)
             merged = _merged(text.replace(name, both, 1), other.replace(other_name, both, 1))
             if merged:
-                yield function, both, _with_docstring(merged, f"{name} and {other_name}.")
+                text = _checked(function, other_name, merged, "ks & CUDA_BIT")
+                yield function, both, _with_docstring(text, f"{name} and {other_name}.")
 
 
 _IMPL = re.compile(r'(?<=enter_impl\()"\w+"')
@@ -103,6 +106,25 @@ def _merged(cpu: str, cuda: str) -> str:
     names = f"{_IMPL.findall(cuda)[0]} if ks & CUDA_BIT else {_IMPL.findall(cpu)[0]}" if _IMPL.search(cpu) else ""
     merged = _IMPL.sub(names, cpu)
     return merged if names and merged == _IMPL.sub(names, cuda) else ""
+
+
+def _checked(function: NativeFunction, name: str, text: str, condition: str = "") -> str:
+    """The text with the check of devices that torchgen writes into the wrappers of CUDA; ``name``: the wrapper's there.
+
+    ``condition``: tells that the wrapper runs for CUDA, if it runs for others too. A few tensors that are always
+    there are compared on the spot, which costs a tenth.
+    """
+    tensors = function.checked_tensors
+    if not tensors:
+        return text
+    named = ", ".join(f"{tensor.name}={signature.python_name(tensor.name)}" for tensor in tensors)
+    devices = [f"{signature.python_name(tensor.name)}._device" for tensor in tensors]
+    always = len(tensors) < 5 and all(tensor.type == "Tensor" for tensor in tensors)
+    differ = f"not ({' is '.join(devices)})" if len(devices) > 2 else " is not ".join(devices)
+    when = " and ".join(part for part in (condition, differ if always else "") if part)
+    check = f'check_common_device("{name}", {named})'
+    head, _, body = text.partition(":\n")
+    return f"{head}:\n{_indented([f'if {when}:', f'    {check}'] if when else [check])}\n{body}"
 
 
 def _with_docstring(text: str, docstring: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from dispatchviz.core.device.accelerator_error import invalid_device
 from dispatchviz.core.device.declared_in_c import DeclaredInC
 
 NAMES = (
@@ -111,9 +112,9 @@ CUDA = Device("cuda", 0)
 
 
 def concrete(device: Device) -> Device:
-    """With the index that a tensor on it has: ``cuda`` means ``cuda:0``, ``cpu`` stays."""
+    """With the index that a tensor on it has: ``cuda`` means ``cuda:0``, ``cpu`` stays. AcceleratorError otherwise."""
     if device.type == "cuda":
         if device.index not in (None, 0):
-            raise RuntimeError(f"CUDA error: invalid device ordinal (asked for {device}, there is one device, cuda:0)")
+            raise invalid_device()
         return CUDA
     return CPU if device.type == "cpu" else META if device.type == "meta" else device

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
-from dispatchviz.core.bindings.default_device import device_or_default
+from dispatchviz.core.bindings.default_device import check_compiled, device_or_default
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import return_types
 from dispatchviz.core.tensor.dtype import int64
@@ -76,6 +76,8 @@ empty_strided = Binding(
 def _torch_empty_like(
     self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -565,6 +567,8 @@ def _torch_full_like(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -616,6 +620,8 @@ ones = Binding(
 def _torch_ones_like(
     self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.ones_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -667,6 +673,8 @@ zeros = Binding(
 def _torch_zeros_like(
     self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.zeros_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1063,6 +1071,8 @@ def _torch_rand_like_generator(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1071,6 +1081,8 @@ def _torch_rand_like_generator(
 def _torch_rand_like(
     self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1161,6 +1173,8 @@ def _torch_randn_like_generator(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1169,6 +1183,8 @@ def _torch_randn_like_generator(
 def _torch_randn_like(
     self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1586,6 +1602,8 @@ def _torch_randint_like_low_generator_dtype(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_low_generator_dtype.call(
             self, low, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -1604,6 +1622,8 @@ def _torch_randint_like_low_dtype(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_low_dtype.call(self, low, high, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1620,6 +1640,8 @@ def _torch_randint_like_Tensor_generator(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_Tensor_generator.call(
             self, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -1630,6 +1652,8 @@ def _torch_randint_like_Tensor_generator(
 def _torch_randint_like_Tensor(
     self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_Tensor.call(self, high, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -1646,6 +1670,8 @@ def _torch_randint_like_generator(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_generator.call(
             self, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -1656,6 +1682,8 @@ def _torch_randint_like_generator(
 def _torch_randint_like(
     self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like.call(self, high, dtype, layout, device, pin_memory, memory_format)
     return make_variable(result, requires_grad)
@@ -11683,6 +11711,8 @@ _prelu_kernel = Binding(
 def _Tensor_new_empty(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
@@ -11705,6 +11735,8 @@ Tensor_new_empty = Binding(
 def _Tensor_new_empty_strided(
     self: Any, size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     result = ops.new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
@@ -11728,6 +11760,8 @@ Tensor_new_empty_strided = Binding(
 def _Tensor_new_zeros(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     result = ops.new_zeros.call(self, size, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
@@ -11750,6 +11784,8 @@ Tensor_new_zeros = Binding(
 def _Tensor_new_ones(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     result = ops.new_ones.call(self, size, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
@@ -11772,6 +11808,8 @@ Tensor_new_ones = Binding(
 def _Tensor_new_full(
     self: Any, size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if device is not None:
+        check_compiled(device)
     result = ops.new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.call.aten import CUDA_BIT
+from dispatchviz.core.call.common_device import check_common_device
 from dispatchviz.core.call.structured import Functional, InPlace, Out
 from dispatchviz.core.native.activation import (
     dropout,
@@ -256,11 +257,15 @@ def wrapper__geometric_(ks: int, self: Tensor, p: float, generator: Generator | 
 
 def wrapper___standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
     """wrapper_CPU___standard_gamma_grad and wrapper_CUDA___standard_gamma_grad."""
+    if ks & CUDA_BIT and self._device is not output._device:
+        check_common_device("wrapper_CUDA___standard_gamma_grad", self=self, output=output)
     return gamma_grad._standard_gamma_grad(self, output)
 
 
 def wrapper___dirichlet_grad(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """wrapper_CPU___dirichlet_grad and wrapper_CUDA___dirichlet_grad."""
+    if ks & CUDA_BIT and not (x._device is alpha._device is total._device):
+        check_common_device("wrapper_CUDA___dirichlet_grad", x=x, alpha=alpha, total=total)
     return dirichlet._dirichlet_grad(x, alpha, total)
 
 
@@ -298,6 +303,8 @@ def wrapper_out_multinomial_out(
     ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_multinomial_out and wrapper_CUDA_out_multinomial_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_multinomial_out", out=out, self=self)
     return multinomial.multinomial_out(self, num_samples, replacement, generator, out)
 
 
@@ -312,6 +319,8 @@ def wrapper_Tensor_float_out_normal_out(
     ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_Tensor_float_out_normal_out and wrapper_CUDA_Tensor_float_out_normal_out."""
+    if ks & CUDA_BIT and out._device is not mean._device:
+        check_common_device("wrapper_CUDA_Tensor_float_out_normal_out", out=out, mean=mean)
     return normal.normal_out_Tensor_float_out(mean, std, generator, out)
 
 
@@ -324,6 +333,8 @@ def wrapper_float_Tensor_out_normal_out(
     ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_float_Tensor_out_normal_out and wrapper_CUDA_float_Tensor_out_normal_out."""
+    if ks & CUDA_BIT and out._device is not std._device:
+        check_common_device("wrapper_CUDA_float_Tensor_out_normal_out", out=out, std=std)
     return normal.normal_out_float_Tensor_out(mean, std, generator, out)
 
 
@@ -336,11 +347,15 @@ def wrapper_Tensor_Tensor_out_normal_out(
     ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_Tensor_Tensor_out_normal_out and wrapper_CUDA_Tensor_Tensor_out_normal_out."""
+    if ks & CUDA_BIT and not (out._device is mean._device is std._device):
+        check_common_device("wrapper_CUDA_Tensor_Tensor_out_normal_out", out=out, mean=mean, std=std)
     return normal.normal_out_Tensor_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
     """wrapper_CPU_Tensor_Tensor_normal and wrapper_CUDA_Tensor_Tensor_normal."""
+    if ks & CUDA_BIT and mean._device is not std._device:
+        check_common_device("wrapper_CUDA_Tensor_Tensor_normal", mean=mean, std=std)
     return normal.normal_Tensor_Tensor(mean, std, generator)
 
 
@@ -843,6 +858,8 @@ def wrapper_acosh_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_acosh_out_out and wrapper_CUDA_acosh_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_acosh_out_out", out=out, self=self)
     op = Out("acosh", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -885,6 +902,8 @@ def wrapper_asinh_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_asinh_out_out and wrapper_CUDA_asinh_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_asinh_out_out", out=out, self=self)
     op = Out("asinh", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -927,6 +946,8 @@ def wrapper_atanh_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_atanh_out_out and wrapper_CUDA_atanh_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_atanh_out_out", out=out, self=self)
     op = Out("atanh", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -1053,6 +1074,8 @@ def wrapper_exp2_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_exp2_out_out and wrapper_CUDA_exp2_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_exp2_out_out", out=out, self=self)
     op = Out("exp2", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -1221,6 +1244,8 @@ def wrapper_sinc_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_sinc_out_out and wrapper_CUDA_sinc_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_sinc_out_out", out=out, self=self)
     op = Out("sinc", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -1595,6 +1620,8 @@ def wrapper_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Te
 
 def wrapper_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     """wrapper_CPU_clamp_min_Tensor and wrapper_CUDA_clamp_min_Tensor."""
+    if ks & CUDA_BIT and self._device is not min._device:
+        check_common_device("wrapper_CUDA_clamp_min_Tensor", self=self, min=min)
     op = Functional("clamp_min_Tensor")
     if recorder.active is not None:
         op.enter_meta()
@@ -1609,6 +1636,8 @@ def wrapper_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
 
 def wrapper_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     """wrapper_CPU_clamp_min__Tensor and wrapper_CUDA_clamp_min__Tensor."""
+    if ks & CUDA_BIT and self._device is not min._device:
+        check_common_device("wrapper_CUDA_clamp_min__Tensor", self=self, min=min)
     op = InPlace("clamp_min_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -1667,6 +1696,10 @@ def wrapper_threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_threshold_backward_out_grad_input and wrapper_CUDA_threshold_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_threshold_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("threshold_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -1681,6 +1714,8 @@ def wrapper_threshold_backward_out_grad_input(
 
 def wrapper_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     """wrapper_CPU_threshold_backward and wrapper_CUDA_threshold_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_threshold_backward", grad_output=grad_output, self=self)
     op = Functional("threshold_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -2466,6 +2501,8 @@ def wrapper_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_out_mvlgamma_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
     """wrapper_CPU_out_mvlgamma_out and wrapper_CUDA_out_mvlgamma_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_mvlgamma_out", out=out, self=self)
     return gamma_functions.mvlgamma_out(self, p, out)
 
 
@@ -2653,6 +2690,8 @@ def wrapper_i0_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_i0_out_out and wrapper_CUDA_i0_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_i0_out_out", out=out, self=self)
     op = Out("i0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -2667,6 +2706,8 @@ def wrapper_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_igamma_out_out and wrapper_CUDA_igamma_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_igamma_out_out", out=out, self=self, other=other)
     op = Out("igamma", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -2681,6 +2722,8 @@ def wrapper_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) ->
 
 def wrapper_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_igamma and wrapper_CUDA_igamma."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_igamma", self=self, other=other)
     op = Functional("igamma")
     if recorder.active is not None:
         op.enter_meta()
@@ -2695,6 +2738,8 @@ def wrapper_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_igamma_ and wrapper_CUDA_igamma_."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_igamma_", self=self, other=other)
     op = InPlace("igamma", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -2709,6 +2754,8 @@ def wrapper_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_igammac_out_out and wrapper_CUDA_igammac_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_igammac_out_out", out=out, self=self, other=other)
     op = Out("igammac", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -2723,6 +2770,8 @@ def wrapper_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -
 
 def wrapper_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_igammac and wrapper_CUDA_igammac."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_igammac", self=self, other=other)
     op = Functional("igammac")
     if recorder.active is not None:
         op.enter_meta()
@@ -2737,6 +2786,8 @@ def wrapper_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_igammac_ and wrapper_CUDA_igammac_."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_igammac_", self=self, other=other)
     op = InPlace("igammac", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -2780,6 +2831,8 @@ def wrapper_sgn(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_sgn_out_out and wrapper_CUDA_sgn_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_sgn_out_out", out=out, self=self)
     op = Out("sgn", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3109,6 +3162,8 @@ def wrapper_out_nan_to_num_out(
     ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_nan_to_num_out and wrapper_CUDA_out_nan_to_num_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_nan_to_num_out", out=out, self=self)
     return sign_ops.nan_to_num_out(self, nan, posinf, neginf, out)
 
 
@@ -3124,11 +3179,15 @@ def wrapper__logit_(ks: int, self: Tensor, eps: float | None) -> Tensor:
 
 def wrapper_out_logit_out(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
     """wrapper_CPU_out_logit_out and wrapper_CUDA_out_logit_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_logit_out", out=out, self=self)
     return logit.logit_out(self, eps, out)
 
 
 def wrapper_Tensor_out_frexp_out(ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_Tensor_out_frexp_out and wrapper_CUDA_Tensor_out_frexp_out."""
+    if ks & CUDA_BIT and not (mantissa._device is exponent._device is self._device):
+        check_common_device("wrapper_CUDA_Tensor_out_frexp_out", mantissa=mantissa, exponent=exponent, self=self)
     return ldexp.frexp_out(self, mantissa, exponent)
 
 
@@ -3148,6 +3207,8 @@ def wrapper_signbit(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_signbit_out_out and wrapper_CUDA_signbit_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_signbit_out_out", out=out, self=self)
     op = Out("signbit", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3164,6 +3225,10 @@ def wrapper_logit_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_logit_backward_out_grad_input and wrapper_CUDA_logit_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_logit_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("logit_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -3178,6 +3243,8 @@ def wrapper_logit_backward_out_grad_input(
 
 def wrapper_logit_backward(ks: int, grad_output: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """wrapper_CPU_logit_backward and wrapper_CUDA_logit_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_logit_backward", grad_output=grad_output, self=self)
     op = Functional("logit_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -3206,6 +3273,8 @@ def wrapper_isposinf(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_isposinf_out_out and wrapper_CUDA_isposinf_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_isposinf_out_out", out=out, self=self)
     op = Out("isposinf", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3220,6 +3289,10 @@ def wrapper_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
     """wrapper_CPU_tanh_backward_out_grad_input and wrapper_CUDA_tanh_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is output._device):
+        check_common_device(
+            "wrapper_CUDA_tanh_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, output=output
+        )
     op = Out("tanh_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -3234,6 +3307,8 @@ def wrapper_tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: T
 
 def wrapper_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
     """wrapper_CPU_tanh_backward and wrapper_CUDA_tanh_backward."""
+    if ks & CUDA_BIT and grad_output._device is not output._device:
+        check_common_device("wrapper_CUDA_tanh_backward", grad_output=grad_output, output=output)
     op = Functional("tanh_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -3248,6 +3323,13 @@ def wrapper_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tenso
 
 def wrapper_sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
     """wrapper_CPU_sigmoid_backward_out_grad_input and wrapper_CUDA_sigmoid_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is output._device):
+        check_common_device(
+            "wrapper_CUDA_sigmoid_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            output=output,
+        )
     op = Out("sigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -3262,6 +3344,8 @@ def wrapper_sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output
 
 def wrapper_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
     """wrapper_CPU_sigmoid_backward and wrapper_CUDA_sigmoid_backward."""
+    if ks & CUDA_BIT and grad_output._device is not output._device:
+        check_common_device("wrapper_CUDA_sigmoid_backward", grad_output=grad_output, output=output)
     op = Functional("sigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -3320,6 +3404,10 @@ def wrapper_gelu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_gelu_backward_out_grad_input and wrapper_CUDA_gelu_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_gelu_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("gelu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -3336,6 +3424,8 @@ def wrapper_gelu_backward_out_grad_input(
 
 def wrapper_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
     """wrapper_CPU_gelu_backward and wrapper_CUDA_gelu_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_gelu_backward", grad_output=grad_output, self=self)
     op = Functional("gelu_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -3380,6 +3470,8 @@ def wrapper_silu_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_silu_out_out and wrapper_CUDA_silu_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_silu_out_out", out=out, self=self)
     op = Out("silu", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3394,6 +3486,10 @@ def wrapper_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     """wrapper_CPU_silu_backward_out_grad_input and wrapper_CUDA_silu_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_silu_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -3408,6 +3504,8 @@ def wrapper_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Ten
 
 def wrapper_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     """wrapper_CPU_silu_backward and wrapper_CUDA_silu_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_silu_backward", grad_output=grad_output, self=self)
     op = Functional("silu_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -3562,6 +3660,8 @@ def wrapper_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_gcd_out_out and wrapper_CUDA_gcd_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_gcd_out_out", out=out, self=self, other=other)
     op = Out("gcd", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3576,6 +3676,8 @@ def wrapper_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Te
 
 def wrapper_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_gcd and wrapper_CUDA_gcd."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_gcd", self=self, other=other)
     op = Functional("gcd")
     if recorder.active is not None:
         op.enter_meta()
@@ -3590,6 +3692,8 @@ def wrapper_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_gcd_ and wrapper_CUDA_gcd_."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_gcd_", self=self, other=other)
     op = InPlace("gcd", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -3604,6 +3708,8 @@ def wrapper_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_lcm_out_out and wrapper_CUDA_lcm_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_lcm_out_out", out=out, self=self, other=other)
     op = Out("lcm", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3618,6 +3724,8 @@ def wrapper_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Te
 
 def wrapper_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_lcm and wrapper_CUDA_lcm."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_lcm", self=self, other=other)
     op = Functional("lcm")
     if recorder.active is not None:
         op.enter_meta()
@@ -3632,6 +3740,8 @@ def wrapper_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_lcm_ and wrapper_CUDA_lcm_."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_lcm_", self=self, other=other)
     op = InPlace("lcm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -3646,6 +3756,8 @@ def wrapper_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_logaddexp_out_out and wrapper_CUDA_logaddexp_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_logaddexp_out_out", out=out, self=self, other=other)
     op = Out("logaddexp", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3660,6 +3772,8 @@ def wrapper_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
 
 def wrapper_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_logaddexp and wrapper_CUDA_logaddexp."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_logaddexp", self=self, other=other)
     op = Functional("logaddexp")
     if recorder.active is not None:
         op.enter_meta()
@@ -3674,6 +3788,8 @@ def wrapper_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_logaddexp2_out_out and wrapper_CUDA_logaddexp2_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_logaddexp2_out_out", out=out, self=self, other=other)
     op = Out("logaddexp2", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3688,6 +3804,8 @@ def wrapper_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor
 
 def wrapper_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_logaddexp2 and wrapper_CUDA_logaddexp2."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_logaddexp2", self=self, other=other)
     op = Functional("logaddexp2")
     if recorder.active is not None:
         op.enter_meta()
@@ -3828,6 +3946,8 @@ def wrapper_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_nextafter_out_out and wrapper_CUDA_nextafter_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_nextafter_out_out", out=out, self=self, other=other)
     op = Out("nextafter", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -3842,6 +3962,8 @@ def wrapper_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
 
 def wrapper_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_nextafter and wrapper_CUDA_nextafter."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_nextafter", self=self, other=other)
     op = Functional("nextafter")
     if recorder.active is not None:
         op.enter_meta()
@@ -3856,6 +3978,8 @@ def wrapper_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def wrapper_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU_nextafter_ and wrapper_CUDA_nextafter_."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_nextafter_", self=self, other=other)
     op = InPlace("nextafter", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -4112,6 +4236,8 @@ def wrapper_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None)
 
 def wrapper_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     """wrapper_CPU_clamp_Tensor and wrapper_CUDA_clamp_Tensor."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_clamp_Tensor", self=self, min=min, max=max)
     op = Functional("clamp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
@@ -4140,6 +4266,8 @@ def wrapper_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
 
 def wrapper_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     """wrapper_CPU_clamp__Tensor and wrapper_CUDA_clamp__Tensor."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_clamp__Tensor", self=self, min=min, max=max)
     op = InPlace("clamp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -4546,16 +4674,22 @@ def wrapper_Tensor_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Tens
 
 def wrapper__masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
     """wrapper_CPU__masked_select and wrapper_CUDA__masked_select."""
+    if ks & CUDA_BIT and self._device is not mask._device:
+        check_common_device("wrapper_CUDA__masked_select", self=self, mask=mask)
     return masked_fill.masked_select(self, mask)
 
 
 def wrapper_out_masked_select_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_masked_select_out and wrapper_CUDA_out_masked_select_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is mask._device):
+        check_common_device("wrapper_CUDA_out_masked_select_out", out=out, self=self, mask=mask)
     return masked_fill.masked_select_out(self, mask, out)
 
 
 def wrapper__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """wrapper_CPU__masked_scatter_ and wrapper_CUDA__masked_scatter_."""
+    if ks & CUDA_BIT and not (self._device is mask._device is source._device):
+        check_common_device("wrapper_CUDA__masked_scatter_", self=self, mask=mask, source=source)
     return masked_fill.masked_scatter_(self, mask, source)
 
 
@@ -4620,6 +4754,8 @@ def wrapper_out_nansum_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_nansum_out and wrapper_CUDA_out_nansum_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_nansum_out", out=out, self=self)
     return sum_mean.nansum_out(self, dim, keepdim, dtype, out)
 
 
@@ -4867,11 +5003,15 @@ def wrapper_min_out_dim_min(
 
 def wrapper___cummax_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
     """wrapper_CPU___cummax_helper and wrapper_CUDA___cummax_helper."""
+    if ks & CUDA_BIT and not (self._device is values._device is indices._device):
+        check_common_device("wrapper_CUDA___cummax_helper", self=self, values=values, indices=indices)
     return cummax_cummin.cummax_helper(self, values, indices, dim)
 
 
 def wrapper___cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
     """wrapper_CPU___cummin_helper and wrapper_CUDA___cummin_helper."""
+    if ks & CUDA_BIT and not (self._device is values._device is indices._device):
+        check_common_device("wrapper_CUDA___cummin_helper", self=self, values=values, indices=indices)
     return cummax_cummin.cummin_helper(self, values, indices, dim)
 
 
@@ -4920,6 +5060,8 @@ def wrapper_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 def wrapper_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_amax_out_out and wrapper_CUDA_amax_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_amax_out_out", out=out, self=self)
     op = Out("amax", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -4944,6 +5086,8 @@ def wrapper_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 def wrapper_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_amin_out_out and wrapper_CUDA_amin_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_amin_out_out", out=out, self=self)
     op = Out("amin", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -4968,6 +5112,8 @@ def wrapper_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Ten
 
 def wrapper_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_argmax_out_out and wrapper_CUDA_argmax_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_argmax_out_out", out=out, self=self)
     op = Out("argmax", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -4992,6 +5138,8 @@ def wrapper_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Ten
 
 def wrapper_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_argmin_out_out and wrapper_CUDA_argmin_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_argmin_out_out", out=out, self=self)
     op = Out("argmin", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5033,6 +5181,8 @@ def wrapper___logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
 
 def wrapper_out__logcumsumexp_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
     """wrapper_CPU_out__logcumsumexp_out and wrapper_CUDA_out__logcumsumexp_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__logcumsumexp_out", out=out, self=self)
     return logcumsumexp._logcumsumexp_out(self, dim, out)
 
 
@@ -5059,6 +5209,8 @@ def wrapper_linalg_vector_norm_out_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_linalg_vector_norm_out_out and wrapper_CUDA_linalg_vector_norm_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_linalg_vector_norm_out_out", out=out, self=self)
     op = Out("linalg_vector_norm", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5078,6 +5230,8 @@ def wrapper_triangular_solve_out_X(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_triangular_solve_out_X and wrapper_CUDA_triangular_solve_out_X."""
+    if ks & CUDA_BIT and not (X._device is M._device is self._device is A._device):
+        check_common_device("wrapper_CUDA_triangular_solve_out_X", X=X, M=M, self=self, A=A)
     op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5092,6 +5246,8 @@ def wrapper_triangular_solve(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_triangular_solve and wrapper_CUDA_triangular_solve."""
+    if ks & CUDA_BIT and self._device is not A._device:
+        check_common_device("wrapper_CUDA_triangular_solve", self=self, A=A)
     op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
     if recorder.active is not None:
         op0.enter_meta()
@@ -5106,6 +5262,8 @@ def wrapper_out_linalg_solve_triangular_out(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_linalg_solve_triangular_out and wrapper_CUDA_out_linalg_solve_triangular_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is B._device):
+        check_common_device("wrapper_CUDA_out_linalg_solve_triangular_out", out=out, self=self, B=B)
     return triangular_solve.linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
 
 
@@ -5113,11 +5271,15 @@ def wrapper__linalg_solve_triangular(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool
 ) -> Tensor:
     """wrapper_CPU__linalg_solve_triangular and wrapper_CUDA__linalg_solve_triangular."""
+    if ks & CUDA_BIT and self._device is not B._device:
+        check_common_device("wrapper_CUDA__linalg_solve_triangular", self=self, B=B)
     return triangular_solve.linalg_solve_triangular(self, B, upper, left, unitriangular)
 
 
 def wrapper_out_cholesky_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_out_cholesky_out and wrapper_CUDA_out_cholesky_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_cholesky_out", out=out, self=self)
     return cholesky.cholesky_out(self, upper, out)
 
 
@@ -5128,6 +5290,8 @@ def wrapper__cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
 
 def wrapper___cholesky_solve_helper(ks: int, self: Tensor, A: Tensor, upper: bool) -> Tensor:
     """wrapper_CPU___cholesky_solve_helper and wrapper_CUDA___cholesky_solve_helper."""
+    if ks & CUDA_BIT and self._device is not A._device:
+        check_common_device("wrapper_CUDA___cholesky_solve_helper", self=self, A=A)
     return cholesky._cholesky_solve_helper(self, A, upper)
 
 
@@ -5138,11 +5302,15 @@ def wrapper__cholesky_inverse(ks: int, self: Tensor, upper: bool) -> Tensor:
 
 def wrapper_out_cholesky_inverse_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_out_cholesky_inverse_out and wrapper_CUDA_out_cholesky_inverse_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_cholesky_inverse_out", out=out, self=self)
     return cholesky.cholesky_inverse_out(self, upper, out)
 
 
 def wrapper_a_geqrf_out(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_a_geqrf_out and wrapper_CUDA_a_geqrf_out."""
+    if ks & CUDA_BIT and not (a._device is tau._device is self._device):
+        check_common_device("wrapper_CUDA_a_geqrf_out", a=a, tau=tau, self=self)
     return qr.geqrf_out(self, a, tau)
 
 
@@ -5155,11 +5323,15 @@ def wrapper_out_ormqr_out(
     ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_ormqr_out and wrapper_CUDA_out_ormqr_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is input2._device is input3._device):
+        check_common_device("wrapper_CUDA_out_ormqr_out", out=out, self=self, input2=input2, input3=input3)
     return householder.ormqr_out(self, input2, input3, left, transpose, out)
 
 
 def wrapper__ormqr(ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
     """wrapper_CPU__ormqr and wrapper_CUDA__ormqr."""
+    if ks & CUDA_BIT and not (self._device is input2._device is input3._device):
+        check_common_device("wrapper_CUDA__ormqr", self=self, input2=input2, input3=input3)
     return householder.ormqr(self, input2, input3, left, transpose)
 
 
@@ -5167,6 +5339,8 @@ def wrapper_lu_unpack(
     ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_lu_unpack and wrapper_CUDA_lu_unpack."""
+    if ks & CUDA_BIT and LU_data._device is not LU_pivots._device:
+        check_common_device("wrapper_CUDA_lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
     op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
     if recorder.active is not None:
         op0.enter_meta()
@@ -5181,6 +5355,8 @@ def wrapper_lu_unpack_out_out(
     ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_lu_unpack_out_out and wrapper_CUDA_lu_unpack_out_out."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_lu_unpack_out_out", P=P, L=L, U=U, LU_data=LU_data, LU_pivots=LU_pivots)
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5207,6 +5383,8 @@ def wrapper_linalg_cholesky_ex_out_L(
     ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_linalg_cholesky_ex_out_L and wrapper_CUDA_linalg_cholesky_ex_out_L."""
+    if ks & CUDA_BIT and not (L._device is info._device is self._device):
+        check_common_device("wrapper_CUDA_linalg_cholesky_ex_out_L", L=L, info=info, self=self)
     op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5219,6 +5397,8 @@ def wrapper_linalg_cholesky_ex_out_L(
 
 def wrapper_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tensor:
     """wrapper_CPU_linalg_cross and wrapper_CUDA_linalg_cross."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA_linalg_cross", self=self, other=other)
     op = Functional("linalg_cross")
     if recorder.active is not None:
         op.enter_meta()
@@ -5231,6 +5411,8 @@ def wrapper_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tens
 
 def wrapper_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
     """wrapper_CPU_linalg_cross_out_out and wrapper_CUDA_linalg_cross_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is other._device):
+        check_common_device("wrapper_CUDA_linalg_cross_out_out", out=out, self=self, other=other)
     op = Out("linalg_cross", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5259,6 +5441,8 @@ def wrapper_linalg_lu_factor_ex_out_out(
     ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_linalg_lu_factor_ex_out_out and wrapper_CUDA_linalg_lu_factor_ex_out_out."""
+    if ks & CUDA_BIT and not (LU._device is pivots._device is info._device is A._device):
+        check_common_device("wrapper_CUDA_linalg_lu_factor_ex_out_out", LU=LU, pivots=pivots, info=info, A=A)
     op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5285,6 +5469,8 @@ def wrapper_linalg_lu_out_out(
     ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_linalg_lu_out_out and wrapper_CUDA_linalg_lu_out_out."""
+    if ks & CUDA_BIT and not (P._device is L._device is U._device is A._device):
+        check_common_device("wrapper_CUDA_linalg_lu_out_out", P=P, L=L, U=U, A=A)
     op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5297,6 +5483,8 @@ def wrapper_linalg_lu_out_out(
 
 def wrapper_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     """wrapper_CPU_linalg_lu_solve and wrapper_CUDA_linalg_lu_solve."""
+    if ks & CUDA_BIT and not (LU._device is pivots._device is B._device):
+        check_common_device("wrapper_CUDA_linalg_lu_solve", LU=LU, pivots=pivots, B=B)
     op = Functional("linalg_lu_solve")
     if recorder.active is not None:
         op.enter_meta()
@@ -5311,6 +5499,8 @@ def wrapper_linalg_lu_solve_out_out(
     ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_linalg_lu_solve_out_out and wrapper_CUDA_linalg_lu_solve_out_out."""
+    if ks & CUDA_BIT and not (out._device is LU._device is pivots._device is B._device):
+        check_common_device("wrapper_CUDA_linalg_lu_solve_out_out", out=out, LU=LU, pivots=pivots, B=B)
     op = Out("linalg_lu_solve", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5337,6 +5527,8 @@ def wrapper__linalg_det_out_result(
     ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__linalg_det_out_result and wrapper_CUDA__linalg_det_out_result."""
+    if ks & CUDA_BIT and not (result._device is LU._device is pivots._device is A._device):
+        check_common_device("wrapper_CUDA__linalg_det_out_result", result=result, LU=LU, pivots=pivots, A=A)
     op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5367,6 +5559,8 @@ def wrapper_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_linalg_ldl_factor_ex_out_out and wrapper_CUDA_linalg_ldl_factor_ex_out_out."""
+    if ks & CUDA_BIT and not (LD._device is pivots._device is info._device is self._device):
+        check_common_device("wrapper_CUDA_linalg_ldl_factor_ex_out_out", LD=LD, pivots=pivots, info=info, self=self)
     op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
         "linalg_ldl_factor_ex", pivots
     ), Out("linalg_ldl_factor_ex", info)
@@ -5381,6 +5575,8 @@ def wrapper_linalg_ldl_factor_ex_out_out(
 
 def wrapper_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     """wrapper_CPU_linalg_ldl_solve and wrapper_CUDA_linalg_ldl_solve."""
+    if ks & CUDA_BIT and not (LD._device is pivots._device is B._device):
+        check_common_device("wrapper_CUDA_linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
     op = Functional("linalg_ldl_solve")
     if recorder.active is not None:
         op.enter_meta()
@@ -5395,6 +5591,8 @@ def wrapper_linalg_ldl_solve_out_out(
     ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_linalg_ldl_solve_out_out and wrapper_CUDA_linalg_ldl_solve_out_out."""
+    if ks & CUDA_BIT and not (out._device is LD._device is pivots._device is B._device):
+        check_common_device("wrapper_CUDA_linalg_ldl_solve_out_out", out=out, LD=LD, pivots=pivots, B=B)
     op = Out("linalg_ldl_solve", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5423,6 +5621,10 @@ def wrapper__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU__linalg_slogdet_out_sign and wrapper_CUDA__linalg_slogdet_out_sign."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__linalg_slogdet_out_sign", sign=sign, logabsdet=logabsdet, LU=LU, pivots=pivots, A=A
+        )
     op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
         "_linalg_slogdet", logabsdet
     ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
@@ -5444,6 +5646,10 @@ def wrapper_out_linalg_eig_out(
     ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_out_linalg_eig_out and wrapper_CUDA_out_linalg_eig_out."""
+    if ks & CUDA_BIT and not (eigenvalues._device is eigenvectors._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_out_linalg_eig_out", eigenvalues=eigenvalues, eigenvectors=eigenvectors, self=self
+        )
     return eig.linalg_eig_out(self, eigenvalues, eigenvectors)
 
 
@@ -5454,6 +5660,8 @@ def wrapper___linalg_eigvals(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_out_linalg_eigvals_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_linalg_eigvals_out and wrapper_CUDA_out_linalg_eigvals_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_linalg_eigvals_out", out=out, self=self)
     return eig.linalg_eigvals_out(self, out)
 
 
@@ -5473,6 +5681,10 @@ def wrapper__linalg_eigh_out_eigenvalues(
     ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU__linalg_eigh_out_eigenvalues and wrapper_CUDA__linalg_eigh_out_eigenvalues."""
+    if ks & CUDA_BIT and not (eigenvalues._device is eigenvectors._device is A._device):
+        check_common_device(
+            "wrapper_CUDA__linalg_eigh_out_eigenvalues", eigenvalues=eigenvalues, eigenvectors=eigenvectors, A=A
+        )
     op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5485,11 +5697,15 @@ def wrapper__linalg_eigh_out_eigenvalues(
 
 def wrapper__linalg_householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
     """wrapper_CPU__linalg_householder_product and wrapper_CUDA__linalg_householder_product."""
+    if ks & CUDA_BIT and input._device is not tau._device:
+        check_common_device("wrapper_CUDA__linalg_householder_product", input=input, tau=tau)
     return householder.linalg_householder_product(input, tau)
 
 
 def wrapper_out_linalg_householder_product_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_linalg_householder_product_out and wrapper_CUDA_out_linalg_householder_product_out."""
+    if ks & CUDA_BIT and not (out._device is input._device is tau._device):
+        check_common_device("wrapper_CUDA_out_linalg_householder_product_out", out=out, input=input, tau=tau)
     return householder.linalg_householder_product_out(input, tau, out)
 
 
@@ -5509,6 +5725,8 @@ def wrapper_linalg_inv_ex_out_inverse(
     ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_linalg_inv_ex_out_inverse and wrapper_CUDA_linalg_inv_ex_out_inverse."""
+    if ks & CUDA_BIT and not (inverse._device is info._device is A._device):
+        check_common_device("wrapper_CUDA_linalg_inv_ex_out_inverse", inverse=inverse, info=info, A=A)
     op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5537,6 +5755,8 @@ def wrapper__linalg_svd_out_U(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__linalg_svd_out_U and wrapper_CUDA__linalg_svd_out_U."""
+    if ks & CUDA_BIT and not (U._device is S._device is Vh._device is A._device):
+        check_common_device("wrapper_CUDA__linalg_svd_out_U", U=U, S=S, Vh=Vh, A=A)
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5569,6 +5789,16 @@ def wrapper_out_linalg_lstsq_out(
     singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU_out_linalg_lstsq_out and wrapper_CUDA_out_linalg_lstsq_out."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_out_linalg_lstsq_out",
+            solution=solution,
+            residuals=residuals,
+            rank=rank,
+            singular_values=singular_values,
+            self=self,
+            b=b,
+        )
     return lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
 
@@ -5576,6 +5806,8 @@ def wrapper__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU__linalg_solve_ex and wrapper_CUDA__linalg_solve_ex."""
+    if ks & CUDA_BIT and A._device is not B._device:
+        check_common_device("wrapper_CUDA__linalg_solve_ex", A=A, B=B)
     op0, op1, op2, op3 = Functional(
         "_linalg_solve_ex"
     ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
@@ -5600,6 +5832,10 @@ def wrapper__linalg_solve_ex_out_result(
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU__linalg_solve_ex_out_result and wrapper_CUDA__linalg_solve_ex_out_result."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__linalg_solve_ex_out_result", result=result, LU=LU, pivots=pivots, info=info, A=A, B=B
+        )
     op0, op1, op2, op3 = Out(
         "_linalg_solve_ex", result
     ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
@@ -5626,6 +5862,8 @@ def wrapper_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
 
 def wrapper_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_linalg_qr_out_out and wrapper_CUDA_linalg_qr_out_out."""
+    if ks & CUDA_BIT and not (Q._device is R._device is A._device):
+        check_common_device("wrapper_CUDA_linalg_qr_out_out", Q=Q, R=R, A=A)
     op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5731,6 +5969,8 @@ def wrapper_sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_sort_out_values_stable and wrapper_CUDA_sort_out_values_stable."""
+    if ks & CUDA_BIT and not (values._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_sort_out_values_stable", values=values, indices=indices, self=self)
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5757,6 +5997,8 @@ def wrapper_topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_topk_out_values and wrapper_CUDA_topk_out_values."""
+    if ks & CUDA_BIT and not (values._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_topk_out_values", values=values, indices=indices, self=self)
     op0, op1 = Out("topk", values), Out("topk", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -5771,6 +6013,8 @@ def wrapper_values_kthvalue_out(
     ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_values_kthvalue_out and wrapper_CUDA_values_kthvalue_out."""
+    if ks & CUDA_BIT and not (values._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_values_kthvalue_out", values=values, indices=indices, self=self)
     return kthvalue_median.kthvalue_out(self, k, dim, keepdim, values, indices)
 
 
@@ -5783,6 +6027,8 @@ def wrapper_dim_values_median_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_dim_values_median_out and wrapper_CUDA_dim_values_median_out."""
+    if ks & CUDA_BIT and not (values._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_dim_values_median_out", values=values, indices=indices, self=self)
     return kthvalue_median.median_out(self, dim, keepdim, values, indices)
 
 
@@ -5795,6 +6041,8 @@ def wrapper_dim_values_nanmedian_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_dim_values_nanmedian_out and wrapper_CUDA_dim_values_nanmedian_out."""
+    if ks & CUDA_BIT and not (values._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_dim_values_nanmedian_out", values=values, indices=indices, self=self)
     return kthvalue_median.nanmedian_out(self, dim, keepdim, values, indices)
 
 
@@ -5819,6 +6067,8 @@ def wrapper_correction_out_std_out(
 
 def wrapper_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     """wrapper_CPU_mm and wrapper_CUDA_mm."""
+    if ks & CUDA_BIT and self._device is not mat2._device:
+        check_common_device("wrapper_CUDA_mm", self=self, mat2=mat2)
     op = Functional("mm")
     if recorder.active is not None:
         op.enter_meta()
@@ -5831,6 +6081,8 @@ def wrapper_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
 
 def wrapper_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_mm_out_out and wrapper_CUDA_mm_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is mat2._device):
+        check_common_device("wrapper_CUDA_mm_out_out", out=out, self=self, mat2=mat2)
     op = Out("mm", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5843,6 +6095,8 @@ def wrapper_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tens
 
 def wrapper_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU_addmm and wrapper_CUDA_addmm."""
+    if ks & CUDA_BIT and not (self._device is mat1._device is mat2._device):
+        check_common_device("wrapper_CUDA_addmm", self=self, mat1=mat1, mat2=mat2)
     op = Functional("addmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -5855,6 +6109,8 @@ def wrapper_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scala
 
 def wrapper_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU_addmm_ and wrapper_CUDA_addmm_."""
+    if ks & CUDA_BIT and not (self._device is mat1._device is mat2._device):
+        check_common_device("wrapper_CUDA_addmm_", self=self, mat1=mat1, mat2=mat2)
     op = InPlace("addmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -5869,6 +6125,8 @@ def wrapper__addmm_activation_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU__addmm_activation_out_out and wrapper_CUDA__addmm_activation_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is mat1._device is mat2._device):
+        check_common_device("wrapper_CUDA__addmm_activation_out_out", out=out, self=self, mat1=mat1, mat2=mat2)
     op = Out("_addmm_activation", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5885,6 +6143,8 @@ def wrapper__addmm_activation(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
 ) -> Tensor:
     """wrapper_CPU__addmm_activation and wrapper_CUDA__addmm_activation."""
+    if ks & CUDA_BIT and not (self._device is mat1._device is mat2._device):
+        check_common_device("wrapper_CUDA__addmm_activation", self=self, mat1=mat1, mat2=mat2)
     op = Functional("_addmm_activation")
     if recorder.active is not None:
         op.enter_meta()
@@ -5899,6 +6159,8 @@ def wrapper__addmm_activation(
 
 def wrapper__addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU__addr and wrapper_CUDA__addr."""
+    if ks & CUDA_BIT and not (self._device is vec1._device is vec2._device):
+        check_common_device("wrapper_CUDA__addr", self=self, vec1=vec1, vec2=vec2)
     return addr_addbmm.addr(self, vec1, vec2, beta, alpha)
 
 
@@ -5906,11 +6168,15 @@ def wrapper_out_addr_out(
     ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_addr_out and wrapper_CUDA_out_addr_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is vec1._device is vec2._device):
+        check_common_device("wrapper_CUDA_out_addr_out", out=out, self=self, vec1=vec1, vec2=vec2)
     return addr_addbmm.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
 def wrapper__addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU__addbmm_ and wrapper_CUDA__addbmm_."""
+    if ks & CUDA_BIT and not (self._device is batch1._device is batch2._device):
+        check_common_device("wrapper_CUDA__addbmm_", self=self, batch1=batch1, batch2=batch2)
     return addr_addbmm.addbmm_(self, batch1, batch2, beta, alpha)
 
 
@@ -5918,11 +6184,15 @@ def wrapper_out_addbmm_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_addbmm_out and wrapper_CUDA_out_addbmm_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is batch1._device is batch2._device):
+        check_common_device("wrapper_CUDA_out_addbmm_out", out=out, self=self, batch1=batch1, batch2=batch2)
     return addr_addbmm.addbmm_out(self, batch1, batch2, beta, alpha, out)
 
 
 def wrapper__addbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU__addbmm and wrapper_CUDA__addbmm."""
+    if ks & CUDA_BIT and not (self._device is batch1._device is batch2._device):
+        check_common_device("wrapper_CUDA__addbmm", self=self, batch1=batch1, batch2=batch2)
     return addr_addbmm.addbmm(self, batch1, batch2, beta, alpha)
 
 
@@ -5930,6 +6200,8 @@ def wrapper_addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_addmm_out_out and wrapper_CUDA_addmm_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is mat1._device is mat2._device):
+        check_common_device("wrapper_CUDA_addmm_out_out", out=out, self=self, mat1=mat1, mat2=mat2)
     op = Out("addmm", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5942,6 +6214,8 @@ def wrapper_addmm_out_out(
 
 def wrapper_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     """wrapper_CPU_bmm and wrapper_CUDA_bmm."""
+    if ks & CUDA_BIT and self._device is not mat2._device:
+        check_common_device("wrapper_CUDA_bmm", self=self, mat2=mat2)
     op = Functional("bmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -5954,6 +6228,8 @@ def wrapper_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
 
 def wrapper_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_bmm_out_out and wrapper_CUDA_bmm_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is mat2._device):
+        check_common_device("wrapper_CUDA_bmm_out_out", out=out, self=self, mat2=mat2)
     op = Out("bmm", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -5966,6 +6242,8 @@ def wrapper_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Ten
 
 def wrapper_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU_addmv and wrapper_CUDA_addmv."""
+    if ks & CUDA_BIT and not (self._device is mat._device is vec._device):
+        check_common_device("wrapper_CUDA_addmv", self=self, mat=mat, vec=vec)
     op = Functional("addmv")
     if recorder.active is not None:
         op.enter_meta()
@@ -5978,6 +6256,8 @@ def wrapper_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar,
 
 def wrapper_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU_addmv_ and wrapper_CUDA_addmv_."""
+    if ks & CUDA_BIT and not (self._device is mat._device is vec._device):
+        check_common_device("wrapper_CUDA_addmv_", self=self, mat=mat, vec=vec)
     op = InPlace("addmv", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -5992,6 +6272,8 @@ def wrapper_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_addmv_out_out and wrapper_CUDA_addmv_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is mat._device is vec._device):
+        check_common_device("wrapper_CUDA_addmv_out_out", out=out, self=self, mat=mat, vec=vec)
     op = Out("addmv", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6004,6 +6286,8 @@ def wrapper_addmv_out_out(
 
 def wrapper__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
     """wrapper_CPU__dot and wrapper_CUDA__dot."""
+    if ks & CUDA_BIT and self._device is not tensor._device:
+        check_common_device("wrapper_CUDA__dot", self=self, tensor=tensor)
     return mv_dot.dot(self, tensor)
 
 
@@ -6041,6 +6325,8 @@ def wrapper_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
 
 def wrapper_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     """wrapper_CPU_tril_out_out and wrapper_CUDA_tril_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_tril_out_out", out=out, self=self)
     op = Out("tril", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6077,6 +6363,8 @@ def wrapper_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
 
 def wrapper_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     """wrapper_CPU_triu_out_out and wrapper_CUDA_triu_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_triu_out_out", out=out, self=self)
     op = Out("triu", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6145,6 +6433,8 @@ def wrapper_Tensor_searchsorted(
     sorter: Tensor | None,
 ) -> Tensor:
     """wrapper_CPU_Tensor_searchsorted and wrapper_CUDA_Tensor_searchsorted."""
+    if ks & CUDA_BIT and sorted_sequence._device is not self._device:
+        check_common_device("wrapper_CUDA_Tensor_searchsorted", sorted_sequence=sorted_sequence, self=self)
     return searchsorted.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
@@ -6159,6 +6449,10 @@ def wrapper_Tensor_out_searchsorted_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_Tensor_out_searchsorted_out and wrapper_CUDA_Tensor_out_searchsorted_out."""
+    if ks & CUDA_BIT and not (out._device is sorted_sequence._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_Tensor_out_searchsorted_out", out=out, sorted_sequence=sorted_sequence, self=self
+        )
     return searchsorted.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
@@ -6186,11 +6480,15 @@ def wrapper_Scalar_out_searchsorted_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_Scalar_out_searchsorted_out and wrapper_CUDA_Scalar_out_searchsorted_out."""
+    if ks & CUDA_BIT and out._device is not sorted_sequence._device:
+        check_common_device("wrapper_CUDA_Scalar_out_searchsorted_out", out=out, sorted_sequence=sorted_sequence)
     return searchsorted.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_Tensor_bucketize(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     """wrapper_CPU_Tensor_bucketize and wrapper_CUDA_Tensor_bucketize."""
+    if ks & CUDA_BIT and self._device is not boundaries._device:
+        check_common_device("wrapper_CUDA_Tensor_bucketize", self=self, boundaries=boundaries)
     return searchsorted.bucketize_Tensor(self, boundaries, out_int32, right)
 
 
@@ -6198,6 +6496,8 @@ def wrapper_Tensor_out_bucketize_out(
     ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_Tensor_out_bucketize_out and wrapper_CUDA_Tensor_out_bucketize_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is boundaries._device):
+        check_common_device("wrapper_CUDA_Tensor_out_bucketize_out", out=out, self=self, boundaries=boundaries)
     return searchsorted.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
 
 
@@ -6210,6 +6510,10 @@ def wrapper_isin_out_Tensor_Tensor_out(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_isin_out_Tensor_Tensor_out and wrapper_CUDA_isin_out_Tensor_Tensor_out."""
+    if ks & CUDA_BIT and not (out._device is elements._device is test_elements._device):
+        check_common_device(
+            "wrapper_CUDA_isin_out_Tensor_Tensor_out", out=out, elements=elements, test_elements=test_elements
+        )
     op = Out("isin_Tensor_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6224,6 +6528,8 @@ def wrapper_isin_Tensor_Tensor(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     """wrapper_CPU_isin_Tensor_Tensor and wrapper_CUDA_isin_Tensor_Tensor."""
+    if ks & CUDA_BIT and elements._device is not test_elements._device:
+        check_common_device("wrapper_CUDA_isin_Tensor_Tensor", elements=elements, test_elements=test_elements)
     op = Functional("isin_Tensor_Tensor")
     if recorder.active is not None:
         op.enter_meta()
@@ -6238,6 +6544,8 @@ def wrapper_isin_out_Tensor_Scalar_out(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_isin_out_Tensor_Scalar_out and wrapper_CUDA_isin_out_Tensor_Scalar_out."""
+    if ks & CUDA_BIT and out._device is not elements._device:
+        check_common_device("wrapper_CUDA_isin_out_Tensor_Scalar_out", out=out, elements=elements)
     op = Out("isin_Tensor_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6266,6 +6574,8 @@ def wrapper_isin_out_Scalar_Tensor_out(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_isin_out_Scalar_Tensor_out and wrapper_CUDA_isin_out_Scalar_Tensor_out."""
+    if ks & CUDA_BIT and out._device is not test_elements._device:
+        check_common_device("wrapper_CUDA_isin_out_Scalar_Tensor_out", out=out, test_elements=test_elements)
     op = Out("isin_Scalar_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6304,6 +6614,8 @@ def wrapper_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
 
 def wrapper_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     """wrapper_CPU_cat and wrapper_CUDA_cat."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_cat", tensors=tensors)
     op = Functional("cat")
     if recorder.active is not None:
         op.enter_meta()
@@ -6316,6 +6628,8 @@ def wrapper_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
 
 def wrapper_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     """wrapper_CPU_cat_out_out and wrapper_CUDA_cat_out_out."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_cat_out_out", out=out, tensors=tensors)
     op = Out("cat", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6328,11 +6642,15 @@ def wrapper_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -
 
 def wrapper_out_complex_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_complex_out and wrapper_CUDA_out_complex_out."""
+    if ks & CUDA_BIT and not (out._device is real._device is imag._device):
+        check_common_device("wrapper_CUDA_out_complex_out", out=out, real=real, imag=imag)
     return complex_numbers.complex_out(real, imag, out)
 
 
 def wrapper_out_polar_out(ks: int, abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_polar_out and wrapper_CUDA_out_polar_out."""
+    if ks & CUDA_BIT and not (out._device is abs._device is angle._device):
+        check_common_device("wrapper_CUDA_out_polar_out", out=out, abs=abs, angle=angle)
     return complex_numbers.polar_out(abs, angle, out)
 
 
@@ -6348,6 +6666,8 @@ def wrapper__view_as_complex(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_out_conj_physical_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_conj_physical_out and wrapper_CUDA_out_conj_physical_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_conj_physical_out", out=out, self=self)
     return conj.conj_physical_out(self, out)
 
 
@@ -6360,6 +6680,8 @@ def wrapper___efficientzerotensor(
 
 def wrapper__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """wrapper_CPU__vdot and wrapper_CUDA__vdot."""
+    if ks & CUDA_BIT and self._device is not other._device:
+        check_common_device("wrapper_CUDA__vdot", self=self, other=other)
     return mv_dot.vdot(self, other)
 
 
@@ -6370,6 +6692,8 @@ def wrapper__is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
 
 def wrapper_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     """wrapper_CPU_index_add and wrapper_CUDA_index_add."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_add", self=self, index=index, source=source)
     op = Functional("index_add")
     if recorder.active is not None:
         op.enter_meta()
@@ -6384,6 +6708,8 @@ def wrapper_index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_index_add_out_out and wrapper_CUDA_index_add_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_add_out_out", out=out, self=self, index=index, source=source)
     op = Out("index_add", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6396,11 +6722,15 @@ def wrapper_index_add_out_out(
 
 def wrapper__index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
     """wrapper_CPU__index_select and wrapper_CUDA__index_select."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA__index_select", self=self, index=index)
     return index_select.index_select(self, dim, index)
 
 
 def wrapper_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     """wrapper_CPU_index_add_ and wrapper_CUDA_index_add_."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_add_", self=self, index=index, source=source)
     op = InPlace("index_add", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6413,6 +6743,8 @@ def wrapper_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: T
 
 def wrapper_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """wrapper_CPU_index_copy and wrapper_CUDA_index_copy."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_copy", self=self, index=index, source=source)
     op = Functional("index_copy")
     if recorder.active is not None:
         op.enter_meta()
@@ -6425,6 +6757,8 @@ def wrapper_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: T
 
 def wrapper_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """wrapper_CPU_index_copy_ and wrapper_CUDA_index_copy_."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_copy_", self=self, index=index, source=source)
     op = InPlace("index_copy", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6437,6 +6771,8 @@ def wrapper_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: 
 
 def wrapper_index_copy_out_out(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_index_copy_out_out and wrapper_CUDA_index_copy_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_copy_out_out", out=out, self=self, index=index, source=source)
     op = Out("index_copy", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6461,6 +6797,8 @@ def wrapper_index_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """wrapper_CPU_index_reduce and wrapper_CUDA_index_reduce."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_reduce", self=self, index=index, source=source)
     op = Functional("index_reduce")
     if recorder.active is not None:
         op.enter_meta()
@@ -6475,6 +6813,8 @@ def wrapper_index_reduce_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """wrapper_CPU_index_reduce_ and wrapper_CUDA_index_reduce_."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_reduce_", self=self, index=index, source=source)
     op = InPlace("index_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6489,6 +6829,8 @@ def wrapper_index_reduce_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_index_reduce_out_out and wrapper_CUDA_index_reduce_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA_index_reduce_out_out", out=out, self=self, index=index, source=source)
     op = Out("index_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6501,21 +6843,29 @@ def wrapper_index_reduce_out_out(
 
 def wrapper__take(ks: int, self: Tensor, index: Tensor) -> Tensor:
     """wrapper_CPU__take and wrapper_CUDA__take."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA__take", self=self, index=index)
     return index_ops.take(self, index)
 
 
 def wrapper_out_take_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_take_out and wrapper_CUDA_out_take_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device):
+        check_common_device("wrapper_CUDA_out_take_out", out=out, self=self, index=index)
     return index_ops.take_out(self, index, out)
 
 
 def wrapper__put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     """wrapper_CPU__put_ and wrapper_CUDA__put_."""
+    if ks & CUDA_BIT and not (self._device is index._device is source._device):
+        check_common_device("wrapper_CUDA__put_", self=self, index=index, source=source)
     return index_ops.put_(self, index, source, accumulate)
 
 
 def wrapper_out_index_select_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_index_select_out and wrapper_CUDA_out_index_select_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device):
+        check_common_device("wrapper_CUDA_out_index_select_out", out=out, self=self, index=index)
     return index_select.index_select_out(self, dim, index, out)
 
 
@@ -6526,11 +6876,15 @@ def wrapper__nonzero_static(ks: int, self: Tensor, size: int, fill_value: int) -
 
 def wrapper_out_nonzero_static_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
     """wrapper_CPU_out_nonzero_static_out and wrapper_CUDA_out_nonzero_static_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_nonzero_static_out", out=out, self=self)
     return index_select.nonzero_static_out(self, size, fill_value, out)
 
 
 def wrapper_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     """wrapper_CPU_gather and wrapper_CUDA_gather."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA_gather", self=self, index=index)
     op = Functional("gather")
     if recorder.active is not None:
         op.enter_meta()
@@ -6543,6 +6897,8 @@ def wrapper_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: 
 
 def wrapper_gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
     """wrapper_CPU_gather_out_out and wrapper_CUDA_gather_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device):
+        check_common_device("wrapper_CUDA_gather_out_out", out=out, self=self, index=index)
     op = Out("gather", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6555,6 +6911,8 @@ def wrapper_gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, spars
 
 def wrapper_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """wrapper_CPU_scatter_src and wrapper_CUDA_scatter_src."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_src", self=self, index=index, src=src)
     op = Functional("scatter_src")
     if recorder.active is not None:
         op.enter_meta()
@@ -6567,6 +6925,8 @@ def wrapper_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Ten
 
 def wrapper_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """wrapper_CPU_scatter__src and wrapper_CUDA_scatter__src."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter__src", self=self, index=index, src=src)
     op = InPlace("scatter_src", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6579,6 +6939,8 @@ def wrapper_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Te
 
 def wrapper_scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_scatter_out_src_out and wrapper_CUDA_scatter_out_src_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_out_src_out", out=out, self=self, index=index, src=src)
     op = Out("scatter_src", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6591,6 +6953,8 @@ def wrapper_scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, 
 
 def wrapper_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """wrapper_CPU_scatter_value and wrapper_CUDA_scatter_value."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA_scatter_value", self=self, index=index)
     op = Functional("scatter_value")
     if recorder.active is not None:
         op.enter_meta()
@@ -6603,6 +6967,8 @@ def wrapper_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value:
 
 def wrapper_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """wrapper_CPU_scatter__value and wrapper_CUDA_scatter__value."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA_scatter__value", self=self, index=index)
     op = InPlace("scatter_value", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6615,6 +6981,8 @@ def wrapper_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value
 
 def wrapper_scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
     """wrapper_CPU_scatter_out_value_out and wrapper_CUDA_scatter_out_value_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device):
+        check_common_device("wrapper_CUDA_scatter_out_value_out", out=out, self=self, index=index)
     op = Out("scatter_value", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6627,6 +6995,8 @@ def wrapper_scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor
 
 def wrapper_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     """wrapper_CPU_scatter_reduce and wrapper_CUDA_scatter_reduce."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_reduce", self=self, index=index, src=src)
     op = Functional("scatter_reduce")
     if recorder.active is not None:
         op.enter_meta()
@@ -6639,6 +7009,8 @@ def wrapper_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: 
 
 def wrapper_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     """wrapper_CPU_scatter__reduce and wrapper_CUDA_scatter__reduce."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter__reduce", self=self, index=index, src=src)
     op = InPlace("scatter_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6653,6 +7025,8 @@ def wrapper_scatter_out_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_scatter_out_reduce_out and wrapper_CUDA_scatter_out_reduce_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_out_reduce_out", out=out, self=self, index=index, src=src)
     op = Out("scatter_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6665,6 +7039,8 @@ def wrapper_scatter_out_reduce_out(
 
 def wrapper_scatter_value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
     """wrapper_CPU_scatter_value_reduce and wrapper_CUDA_scatter_value_reduce."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA_scatter_value_reduce", self=self, index=index)
     op = Functional("scatter_value_reduce")
     if recorder.active is not None:
         op.enter_meta()
@@ -6677,6 +7053,8 @@ def wrapper_scatter_value_reduce(ks: int, self: Tensor, dim: int, index: Tensor,
 
 def wrapper_scatter__value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
     """wrapper_CPU_scatter__value_reduce and wrapper_CUDA_scatter__value_reduce."""
+    if ks & CUDA_BIT and self._device is not index._device:
+        check_common_device("wrapper_CUDA_scatter__value_reduce", self=self, index=index)
     op = InPlace("scatter_value_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6691,6 +7069,8 @@ def wrapper_scatter_out_value_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_scatter_out_value_reduce_out and wrapper_CUDA_scatter_out_value_reduce_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device):
+        check_common_device("wrapper_CUDA_scatter_out_value_reduce_out", out=out, self=self, index=index)
     op = Out("scatter_value_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6728,6 +7108,8 @@ def wrapper___segment_reduce_backward(
     initial: Scalar | None,
 ) -> Tensor:
     """wrapper_CPU___segment_reduce_backward and wrapper_CUDA___segment_reduce_backward."""
+    if ks & CUDA_BIT and not (grad._device is output._device is data._device):
+        check_common_device("wrapper_CUDA___segment_reduce_backward", grad=grad, output=output, data=data)
     return segment_reduce._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
 
@@ -6735,6 +7117,8 @@ def wrapper_scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """wrapper_CPU_scatter_reduce_two and wrapper_CUDA_scatter_reduce_two."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_reduce_two", self=self, index=index, src=src)
     op = Functional("scatter_reduce_two")
     if recorder.active is not None:
         op.enter_meta()
@@ -6749,6 +7133,8 @@ def wrapper_scatter_reduce__two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """wrapper_CPU_scatter_reduce__two and wrapper_CUDA_scatter_reduce__two."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_reduce__two", self=self, index=index, src=src)
     op = InPlace("scatter_reduce_two", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6763,6 +7149,8 @@ def wrapper_scatter_reduce_out_two_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_scatter_reduce_out_two_out and wrapper_CUDA_scatter_reduce_out_two_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_reduce_out_two_out", out=out, self=self, index=index, src=src)
     op = Out("scatter_reduce_two", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6775,6 +7163,8 @@ def wrapper_scatter_reduce_out_two_out(
 
 def wrapper_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """wrapper_CPU_scatter_add and wrapper_CUDA_scatter_add."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_add", self=self, index=index, src=src)
     op = Functional("scatter_add")
     if recorder.active is not None:
         op.enter_meta()
@@ -6787,6 +7177,8 @@ def wrapper_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Ten
 
 def wrapper_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """wrapper_CPU_scatter_add_ and wrapper_CUDA_scatter_add_."""
+    if ks & CUDA_BIT and not (self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_add_", self=self, index=index, src=src)
     op = InPlace("scatter_add", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -6799,6 +7191,8 @@ def wrapper_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Te
 
 def wrapper_scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_scatter_add_out_out and wrapper_CUDA_scatter_add_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is index._device is src._device):
+        check_common_device("wrapper_CUDA_scatter_add_out_out", out=out, self=self, index=index, src=src)
     op = Out("scatter_add", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6846,6 +7240,8 @@ def wrapper___index_put_impl_(
 
 def wrapper__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     """wrapper_CPU__bincount and wrapper_CUDA__bincount."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__bincount", self=self, weights=weights)
     return index_select._bincount(self, weights, minlength)
 
 
@@ -6884,6 +7280,8 @@ def wrapper___unique2(
 
 def wrapper_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_out_nonzero_out and wrapper_CUDA_out_nonzero_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_nonzero_out", out=out, self=self)
     return index_select.nonzero_out(self, out)
 
 
@@ -6922,6 +7320,8 @@ def wrapper_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: i
 
 def wrapper__mse_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """wrapper_CPU__mse_loss_backward and wrapper_CUDA__mse_loss_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is target._device):
+        check_common_device("wrapper_CUDA__mse_loss_backward", grad_output=grad_output, self=self, target=target)
     return mse_nll_loss.mse_loss_backward(grad_output, self, target, reduction)
 
 
@@ -6929,6 +7329,14 @@ def wrapper_grad_input_mse_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_grad_input_mse_loss_backward_out and wrapper_CUDA_grad_input_mse_loss_backward_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is target._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_mse_loss_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+        )
     return mse_nll_loss.mse_loss_backward_out(grad_output, self, target, reduction, grad_input)
 
 
@@ -6946,6 +7354,8 @@ def wrapper__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Te
 
 def wrapper__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     """wrapper_CPU__softmax_out_out and wrapper_CUDA__softmax_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__softmax_out_out", out=out, self=self)
     op = Out("_softmax", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6958,6 +7368,8 @@ def wrapper__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: boo
 
 def wrapper___masked_softmax(ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None) -> Tensor:
     """wrapper_CPU___masked_softmax and wrapper_CUDA___masked_softmax."""
+    if ks & CUDA_BIT and self._device is not mask._device:
+        check_common_device("wrapper_CUDA___masked_softmax", self=self, mask=mask)
     return masked_softmax.masked_softmax(self, mask, dim, mask_type)
 
 
@@ -6965,6 +7377,8 @@ def wrapper___masked_softmax_backward(
     ks: int, grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None
 ) -> Tensor:
     """wrapper_CPU___masked_softmax_backward and wrapper_CUDA___masked_softmax_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is output._device is mask._device):
+        check_common_device("wrapper_CUDA___masked_softmax_backward", grad_output=grad_output, output=output, mask=mask)
     return masked_softmax.masked_softmax_backward(grad_output, output, mask, dim)
 
 
@@ -6972,6 +7386,8 @@ def wrapper__softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     """wrapper_CPU__softmax_backward_data and wrapper_CUDA__softmax_backward_data."""
+    if ks & CUDA_BIT and grad_output._device is not output._device:
+        check_common_device("wrapper_CUDA__softmax_backward_data", grad_output=grad_output, output=output)
     op = Functional("_softmax_backward_data")
     if recorder.active is not None:
         op.enter_meta()
@@ -6988,6 +7404,10 @@ def wrapper__softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU__softmax_backward_data_out_out and wrapper_CUDA__softmax_backward_data_out_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is output._device):
+        check_common_device(
+            "wrapper_CUDA__softmax_backward_data_out_out", grad_input=grad_input, grad_output=grad_output, output=output
+        )
     op = Out("_softmax_backward_data", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7014,6 +7434,8 @@ def wrapper__log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -
 
 def wrapper__log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     """wrapper_CPU__log_softmax_out_out and wrapper_CUDA__log_softmax_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__log_softmax_out_out", out=out, self=self)
     op = Out("_log_softmax", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7028,6 +7450,8 @@ def wrapper__log_softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     """wrapper_CPU__log_softmax_backward_data and wrapper_CUDA__log_softmax_backward_data."""
+    if ks & CUDA_BIT and grad_output._device is not output._device:
+        check_common_device("wrapper_CUDA__log_softmax_backward_data", grad_output=grad_output, output=output)
     op = Functional("_log_softmax_backward_data")
     if recorder.active is not None:
         op.enter_meta()
@@ -7045,6 +7469,10 @@ def wrapper__log_softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
 ) -> Tensor:
     """wrapper_CPU__log_softmax_backward_data_out_out and wrapper_CUDA__log_softmax_backward_data_out_out."""
+    if ks & CUDA_BIT and not (out._device is grad_output._device is output._device):
+        check_common_device(
+            "wrapper_CUDA__log_softmax_backward_data_out_out", out=out, grad_output=grad_output, output=output
+        )
     op = Out("_log_softmax_backward_data", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7062,6 +7490,8 @@ def wrapper_nll_loss_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_nll_loss_forward and wrapper_CUDA_nll_loss_forward."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_nll_loss_forward", self=self, target=target, weight=weight)
     op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
     if recorder.active is not None:
         op0.enter_meta()
@@ -7087,6 +7517,15 @@ def wrapper_nll_loss_forward_out_output(
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_nll_loss_forward_out_output and wrapper_CUDA_nll_loss_forward_out_output."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_nll_loss_forward_out_output",
+            output=output,
+            total_weight=total_weight,
+            self=self,
+            target=target,
+            weight=weight,
+        )
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
         op0.enter_meta()
@@ -7112,6 +7551,15 @@ def wrapper_nll_loss_backward(
     total_weight: Tensor,
 ) -> Tensor:
     """wrapper_CPU_nll_loss_backward and wrapper_CUDA_nll_loss_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_nll_loss_backward",
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            weight=weight,
+            total_weight=total_weight,
+        )
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -7139,6 +7587,16 @@ def wrapper_nll_loss_backward_out_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     """wrapper_CPU_nll_loss_backward_out_grad_input and wrapper_CUDA_nll_loss_backward_out_grad_input."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_nll_loss_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            weight=weight,
+            total_weight=total_weight,
+        )
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7158,6 +7616,8 @@ def wrapper__native_layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__native_layer_norm and wrapper_CUDA__native_layer_norm."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__native_layer_norm", input=input, weight=weight, bias=bias)
     return linear_embedding.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -7173,6 +7633,16 @@ def wrapper__native_layer_norm_backward(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__native_layer_norm_backward and wrapper_CUDA__native_layer_norm_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__native_layer_norm_backward",
+            grad_out=grad_out,
+            input=input,
+            mean=mean,
+            rstd=rstd,
+            weight=weight,
+            bias=bias,
+        )
     return linear_embedding.layer_norm_backward(
         grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
     )
@@ -7180,6 +7650,8 @@ def wrapper__native_layer_norm_backward(
 
 def wrapper__embedding_renorm_(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """wrapper_CPU__embedding_renorm_ and wrapper_CUDA__embedding_renorm_."""
+    if ks & CUDA_BIT and self._device is not indices._device:
+        check_common_device("wrapper_CUDA__embedding_renorm_", self=self, indices=indices)
     return embedding_bag_backward.embedding_renorm_(self, indices, max_norm, norm_type)
 
 
@@ -7196,6 +7668,14 @@ def wrapper___embedding_bag(
     padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU___embedding_bag and wrapper_CUDA___embedding_bag."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___embedding_bag",
+            weight=weight,
+            indices=indices,
+            offsets=offsets,
+            per_sample_weights=per_sample_weights,
+        )
     return embedding_bag._embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
@@ -7214,6 +7694,14 @@ def wrapper___embedding_bag_forward_only(
     padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU___embedding_bag_forward_only and wrapper_CUDA___embedding_bag_forward_only."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___embedding_bag_forward_only",
+            weight=weight,
+            indices=indices,
+            offsets=offsets,
+            per_sample_weights=per_sample_weights,
+        )
     return embedding_bag._embedding_bag_forward_only(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
@@ -7235,6 +7723,17 @@ def wrapper___embedding_bag_backward(
     padding_idx: int,
 ) -> Tensor:
     """wrapper_CPU___embedding_bag_backward and wrapper_CUDA___embedding_bag_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___embedding_bag_backward",
+            grad=grad,
+            indices=indices,
+            offsets=offsets,
+            offset2bag=offset2bag,
+            bag_size=bag_size,
+            maximum_indices=maximum_indices,
+            per_sample_weights=per_sample_weights,
+        )
     return embedding_bag_backward._embedding_bag_backward_symint(
         grad,
         indices,
@@ -7265,6 +7764,16 @@ def wrapper___embedding_bag_dense_backward(
     padding_idx: int,
 ) -> Tensor:
     """wrapper_CPU___embedding_bag_dense_backward and wrapper_CUDA___embedding_bag_dense_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___embedding_bag_dense_backward",
+            grad=grad,
+            indices=indices,
+            offset2bag=offset2bag,
+            bag_size=bag_size,
+            maximum_indices=maximum_indices,
+            per_sample_weights=per_sample_weights,
+        )
     return embedding_bag_backward._embedding_bag_dense_backward(
         grad,
         indices,
@@ -7292,6 +7801,15 @@ def wrapper___embedding_bag_per_sample_weights_backward(
     """wrapper_CPU___embedding_bag_per_sample_weights_backward and
     wrapper_CUDA___embedding_bag_per_sample_weights_backward.
     """
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___embedding_bag_per_sample_weights_backward",
+            grad=grad,
+            weight=weight,
+            indices=indices,
+            offsets=offsets,
+            offset2bag=offset2bag,
+        )
     return embedding_bag_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
     )
@@ -7301,6 +7819,8 @@ def wrapper__embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """wrapper_CPU__embedding_dense_backward and wrapper_CUDA__embedding_dense_backward."""
+    if ks & CUDA_BIT and grad_output._device is not indices._device:
+        check_common_device("wrapper_CUDA__embedding_dense_backward", grad_output=grad_output, indices=indices)
     return linear_embedding.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
@@ -7336,6 +7856,8 @@ def wrapper_max_pool2d_with_indices_out_out(
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_max_pool2d_with_indices_out_out and wrapper_CUDA_max_pool2d_with_indices_out_out."""
+    if ks & CUDA_BIT and not (out._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_max_pool2d_with_indices_out_out", out=out, indices=indices, self=self)
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -7364,6 +7886,10 @@ def wrapper_max_pool2d_with_indices_backward(
     indices: Tensor,
 ) -> Tensor:
     """wrapper_CPU_max_pool2d_with_indices_backward and wrapper_CUDA_max_pool2d_with_indices_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_max_pool2d_with_indices_backward", grad_output=grad_output, self=self, indices=indices
+        )
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -7400,6 +7926,14 @@ def wrapper_max_pool2d_with_indices_backward_out_grad_input(
     """wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input and
     wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            indices=indices,
+        )
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7423,6 +7957,8 @@ def wrapper_max_pool2d_with_indices_backward_out_grad_input(
 
 def wrapper__native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """wrapper_CPU__native_dropout_backward and wrapper_CUDA__native_dropout_backward."""
+    if ks & CUDA_BIT and grad_output._device is not mask._device:
+        check_common_device("wrapper_CUDA__native_dropout_backward", grad_output=grad_output, mask=mask)
     return dropout.native_dropout_backward(grad_output, mask, scale)
 
 
@@ -7430,6 +7966,8 @@ def wrapper___slow_conv2d_forward(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
     """wrapper_CPU___slow_conv2d_forward and wrapper_CUDA___slow_conv2d_forward."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA___slow_conv2d_forward", self=self, weight=weight, bias=bias)
     return slow_conv.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
 
 
@@ -7444,6 +7982,10 @@ def wrapper_output_mask__slow_conv2d_backward(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_output_mask__slow_conv2d_backward and wrapper_CUDA_output_mask__slow_conv2d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is weight._device):
+        check_common_device(
+            "wrapper_CUDA_output_mask__slow_conv2d_backward", grad_output=grad_output, self=self, weight=weight
+        )
     return slow_conv_backward.slow_conv2d_backward(grad_output, self, weight, kernel_size, stride, padding, output_mask)
 
 
@@ -7458,6 +8000,8 @@ def wrapper__slow_conv_dilated2d(
     dilation: Size,
 ) -> Tensor:
     """wrapper_CPU__slow_conv_dilated2d and wrapper_CUDA__slow_conv_dilated2d."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__slow_conv_dilated2d", self=self, weight=weight, bias=bias)
     return slow_conv.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -7472,6 +8016,8 @@ def wrapper__slow_conv_dilated3d(
     dilation: Size,
 ) -> Tensor:
     """wrapper_CPU__slow_conv_dilated3d and wrapper_CUDA__slow_conv_dilated3d."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__slow_conv_dilated3d", self=self, weight=weight, bias=bias)
     return slow_conv.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -7488,6 +8034,8 @@ def wrapper_slow_conv_transpose2d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_slow_conv_transpose2d_out_out and wrapper_CUDA_slow_conv_transpose2d_out_out."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_slow_conv_transpose2d_out_out", out=out, self=self, weight=weight, bias=bias)
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7515,6 +8063,8 @@ def wrapper_slow_conv_transpose2d(
     dilation: Size,
 ) -> Tensor:
     """wrapper_CPU_slow_conv_transpose2d and wrapper_CUDA_slow_conv_transpose2d."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_slow_conv_transpose2d", self=self, weight=weight, bias=bias)
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
@@ -7542,11 +8092,15 @@ def wrapper__slow_conv_transpose3d(
     dilation: Size,
 ) -> Tensor:
     """wrapper_CPU__slow_conv_transpose3d and wrapper_CUDA__slow_conv_transpose3d."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__slow_conv_transpose3d", self=self, weight=weight, bias=bias)
     return slow_conv.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
 
 def wrapper_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     """wrapper_CPU_reflection_pad1d_out_out and wrapper_CUDA_reflection_pad1d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_reflection_pad1d_out_out", out=out, self=self)
     op = Out("reflection_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7580,6 +8134,13 @@ def wrapper_reflection_pad1d_backward_out_grad_input(
 ) -> Tensor:
     """wrapper_CPU_reflection_pad1d_backward_out_grad_input and wrapper_CUDA_reflection_pad1d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_reflection_pad1d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     op = Out("reflection_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7595,6 +8156,8 @@ def wrapper_reflection_pad1d_backward_out_grad_input(
 
 def wrapper_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     """wrapper_CPU_reflection_pad1d_backward and wrapper_CUDA_reflection_pad1d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_reflection_pad1d_backward", grad_output=grad_output, self=self)
     op = Functional("reflection_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -7610,6 +8173,8 @@ def wrapper_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor
 
 def wrapper_out_reflection_pad2d_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     """wrapper_CPU_out_reflection_pad2d_out and wrapper_CUDA_out_reflection_pad2d_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_reflection_pad2d_out", out=out, self=self)
     return reflection_replication_pad.reflection_pad2d_out(self, padding, out)
 
 
@@ -7623,16 +8188,27 @@ def wrapper_grad_input_reflection_pad2d_backward_out(
 ) -> Tensor:
     """wrapper_CPU_grad_input_reflection_pad2d_backward_out and wrapper_CUDA_grad_input_reflection_pad2d_backward_out.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_reflection_pad2d_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     return reflection_replication_pad.reflection_pad2d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper__reflection_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     """wrapper_CPU__reflection_pad2d_backward and wrapper_CUDA__reflection_pad2d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__reflection_pad2d_backward", grad_output=grad_output, self=self)
     return reflection_replication_pad.reflection_pad2d_backward(grad_output, self, padding)
 
 
 def wrapper_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     """wrapper_CPU_reflection_pad3d_out_out and wrapper_CUDA_reflection_pad3d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_reflection_pad3d_out_out", out=out, self=self)
     op = Out("reflection_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7666,6 +8242,13 @@ def wrapper_reflection_pad3d_backward_out_grad_input(
 ) -> Tensor:
     """wrapper_CPU_reflection_pad3d_backward_out_grad_input and wrapper_CUDA_reflection_pad3d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_reflection_pad3d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     op = Out("reflection_pad3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7681,6 +8264,8 @@ def wrapper_reflection_pad3d_backward_out_grad_input(
 
 def wrapper_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     """wrapper_CPU_reflection_pad3d_backward and wrapper_CUDA_reflection_pad3d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_reflection_pad3d_backward", grad_output=grad_output, self=self)
     op = Functional("reflection_pad3d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -7696,6 +8281,8 @@ def wrapper_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor
 
 def wrapper_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     """wrapper_CPU_replication_pad1d_out_out and wrapper_CUDA_replication_pad1d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_replication_pad1d_out_out", out=out, self=self)
     op = Out("replication_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7729,6 +8316,13 @@ def wrapper_replication_pad1d_backward_out_grad_input(
 ) -> Tensor:
     """wrapper_CPU_replication_pad1d_backward_out_grad_input and wrapper_CUDA_replication_pad1d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_replication_pad1d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     op = Out("replication_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7744,6 +8338,8 @@ def wrapper_replication_pad1d_backward_out_grad_input(
 
 def wrapper_replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     """wrapper_CPU_replication_pad1d_backward and wrapper_CUDA_replication_pad1d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_replication_pad1d_backward", grad_output=grad_output, self=self)
     op = Functional("replication_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -7759,6 +8355,8 @@ def wrapper_replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tenso
 
 def wrapper_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     """wrapper_CPU_replication_pad2d_out_out and wrapper_CUDA_replication_pad2d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_replication_pad2d_out_out", out=out, self=self)
     op = Out("replication_pad2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7792,16 +8390,27 @@ def wrapper_grad_input_replication_pad2d_backward_out(
 ) -> Tensor:
     """wrapper_CPU_grad_input_replication_pad2d_backward_out and wrapper_CUDA_grad_input_replication_pad2d_backward_out.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_replication_pad2d_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     return reflection_replication_pad.replication_pad2d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper__replication_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     """wrapper_CPU__replication_pad2d_backward and wrapper_CUDA__replication_pad2d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__replication_pad2d_backward", grad_output=grad_output, self=self)
     return reflection_replication_pad.replication_pad2d_backward(grad_output, self, padding)
 
 
 def wrapper_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     """wrapper_CPU_replication_pad3d_out_out and wrapper_CUDA_replication_pad3d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_replication_pad3d_out_out", out=out, self=self)
     op = Out("replication_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7835,11 +8444,20 @@ def wrapper_grad_input_replication_pad3d_backward_out(
 ) -> Tensor:
     """wrapper_CPU_grad_input_replication_pad3d_backward_out and wrapper_CUDA_grad_input_replication_pad3d_backward_out.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_replication_pad3d_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     return reflection_replication_pad.replication_pad3d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper__replication_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     """wrapper_CPU__replication_pad3d_backward and wrapper_CUDA__replication_pad3d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__replication_pad3d_backward", grad_output=grad_output, self=self)
     return reflection_replication_pad.replication_pad3d_backward(grad_output, self, padding)
 
 
@@ -7847,6 +8465,8 @@ def wrapper_upsample_linear1d_out_out(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_upsample_linear1d_out_out and wrapper_CUDA_upsample_linear1d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_linear1d_out_out", out=out, self=self)
     op = Out("upsample_linear1d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7888,6 +8508,10 @@ def wrapper_upsample_linear1d_backward_out_grad_input(
 ) -> Tensor:
     """wrapper_CPU_upsample_linear1d_backward_out_grad_input and wrapper_CUDA_upsample_linear1d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_linear1d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -7932,6 +8556,8 @@ def wrapper_upsample_bilinear2d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_upsample_bilinear2d_out_out and wrapper_CUDA_upsample_bilinear2d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_bilinear2d_out_out", out=out, self=self)
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -7975,6 +8601,10 @@ def wrapper_upsample_bilinear2d_backward_out_grad_input(
     """wrapper_CPU_upsample_bilinear2d_backward_out_grad_input and
     wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8029,6 +8659,8 @@ def wrapper__upsample_bilinear2d_aa_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU__upsample_bilinear2d_aa_out_out and wrapper_CUDA__upsample_bilinear2d_aa_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__upsample_bilinear2d_aa_out_out", out=out, self=self)
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8072,6 +8704,12 @@ def wrapper__upsample_bilinear2d_aa_backward_out_grad_input(
     """wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input and
     wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+        )
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8134,6 +8772,8 @@ def wrapper_upsample_bicubic2d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_upsample_bicubic2d_out_out and wrapper_CUDA_upsample_bicubic2d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_bicubic2d_out_out", out=out, self=self)
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8177,6 +8817,10 @@ def wrapper_upsample_bicubic2d_backward_out_grad_input(
     """wrapper_CPU_upsample_bicubic2d_backward_out_grad_input and
     wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8231,6 +8875,8 @@ def wrapper__upsample_bicubic2d_aa_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU__upsample_bicubic2d_aa_out_out and wrapper_CUDA__upsample_bicubic2d_aa_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__upsample_bicubic2d_aa_out_out", out=out, self=self)
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8274,6 +8920,12 @@ def wrapper__upsample_bicubic2d_aa_backward_out_grad_input(
     """wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input and
     wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+        )
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8329,6 +8981,8 @@ def wrapper_upsample_trilinear3d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_upsample_trilinear3d_out_out and wrapper_CUDA_upsample_trilinear3d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_trilinear3d_out_out", out=out, self=self)
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8379,6 +9033,10 @@ def wrapper_upsample_trilinear3d_backward_out_grad_input(
     """wrapper_CPU_upsample_trilinear3d_backward_out_grad_input and
     wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8428,6 +9086,8 @@ def wrapper_upsample_nearest1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_upsample_nearest1d_out_out and wrapper_CUDA_upsample_nearest1d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_nearest1d_out_out", out=out, self=self)
     op = Out("upsample_nearest1d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8445,6 +9105,8 @@ def wrapper__upsample_nearest_exact1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU__upsample_nearest_exact1d_out_out and wrapper_CUDA__upsample_nearest_exact1d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__upsample_nearest_exact1d_out_out", out=out, self=self)
     op = Out("_upsample_nearest_exact1d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8494,6 +9156,10 @@ def wrapper_upsample_nearest1d_backward_out_grad_input(
     """wrapper_CPU_upsample_nearest1d_backward_out_grad_input and
     wrapper_CUDA_upsample_nearest1d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_nearest1d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_nearest1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8513,6 +9179,12 @@ def wrapper__upsample_nearest_exact1d_backward_out_grad_input(
     """wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input and
     wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+        )
     op = Out("_upsample_nearest_exact1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8572,6 +9244,8 @@ def wrapper_upsample_nearest2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_upsample_nearest2d_out_out and wrapper_CUDA_upsample_nearest2d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_nearest2d_out_out", out=out, self=self)
     op = Out("upsample_nearest2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8589,6 +9263,8 @@ def wrapper__upsample_nearest_exact2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
     """wrapper_CPU__upsample_nearest_exact2d_out_out and wrapper_CUDA__upsample_nearest_exact2d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__upsample_nearest_exact2d_out_out", out=out, self=self)
     op = Out("_upsample_nearest_exact2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8648,6 +9324,10 @@ def wrapper_upsample_nearest2d_backward_out_grad_input(
     """wrapper_CPU_upsample_nearest2d_backward_out_grad_input and
     wrapper_CUDA_upsample_nearest2d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_nearest2d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8675,6 +9355,12 @@ def wrapper__upsample_nearest_exact2d_backward_out_grad_input(
     """wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input and
     wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+        )
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8750,6 +9436,8 @@ def wrapper_upsample_nearest3d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_upsample_nearest3d_out_out and wrapper_CUDA_upsample_nearest3d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_upsample_nearest3d_out_out", out=out, self=self)
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8773,6 +9461,8 @@ def wrapper__upsample_nearest_exact3d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU__upsample_nearest_exact3d_out_out and wrapper_CUDA__upsample_nearest_exact3d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA__upsample_nearest_exact3d_out_out", out=out, self=self)
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -8833,6 +9523,10 @@ def wrapper_upsample_nearest3d_backward_out_grad_input(
     """wrapper_CPU_upsample_nearest3d_backward_out_grad_input and
     wrapper_CUDA_upsample_nearest3d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA_upsample_nearest3d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output
+        )
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8863,6 +9557,12 @@ def wrapper__upsample_nearest_exact3d_backward_out_grad_input(
     """wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input and
     wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and grad_input._device is not grad_output._device:
+        check_common_device(
+            "wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+        )
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -8965,6 +9665,13 @@ def wrapper___amp_foreach_non_finite_check_and_unscale_(
     """wrapper_CPU___amp_foreach_non_finite_check_and_unscale_ and
     wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_.
     """
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_",
+            self=self,
+            found_inf=found_inf,
+            inv_scale=inv_scale,
+        )
     return amp_kernels._amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale)
 
 
@@ -8978,6 +9685,10 @@ def wrapper___amp_update_scale_(
     growth_interval: int,
 ) -> Tensor:
     """wrapper_CPU___amp_update_scale_ and wrapper_CUDA___amp_update_scale_."""
+    if ks & CUDA_BIT and not (self._device is growth_tracker._device is found_inf._device):
+        check_common_device(
+            "wrapper_CUDA___amp_update_scale_", self=self, growth_tracker=growth_tracker, found_inf=found_inf
+        )
     return amp_kernels._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
     )
@@ -8985,6 +9696,8 @@ def wrapper___amp_update_scale_(
 
 def wrapper_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU_baddbmm and wrapper_CUDA_baddbmm."""
+    if ks & CUDA_BIT and not (self._device is batch1._device is batch2._device):
+        check_common_device("wrapper_CUDA_baddbmm", self=self, batch1=batch1, batch2=batch2)
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -8997,6 +9710,8 @@ def wrapper_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta:
 
 def wrapper_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """wrapper_CPU_baddbmm_ and wrapper_CUDA_baddbmm_."""
+    if ks & CUDA_BIT and not (self._device is batch1._device is batch2._device):
+        check_common_device("wrapper_CUDA_baddbmm_", self=self, batch1=batch1, batch2=batch2)
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -9011,6 +9726,8 @@ def wrapper_baddbmm_out_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_baddbmm_out_out and wrapper_CUDA_baddbmm_out_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is batch1._device is batch2._device):
+        check_common_device("wrapper_CUDA_baddbmm_out_out", out=out, self=self, batch1=batch1, batch2=batch2)
     op = Out("baddbmm", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9037,6 +9754,8 @@ def wrapper_isneginf(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_isneginf_out_out and wrapper_CUDA_isneginf_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_isneginf_out_out", out=out, self=self)
     op = Out("isneginf", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9053,11 +9772,15 @@ def wrapper___transform_bias_rescale_qkv(
     ks: int, qkv: Tensor, qkv_bias: Tensor, num_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU___transform_bias_rescale_qkv and wrapper_CUDA___transform_bias_rescale_qkv."""
+    if ks & CUDA_BIT and qkv._device is not qkv_bias._device:
+        check_common_device("wrapper_CUDA___transform_bias_rescale_qkv", qkv=qkv, qkv_bias=qkv_bias)
     return transformer_encoder_layer.transform_bias_rescale_qkv(qkv, qkv_bias, num_heads)
 
 
 def wrapper___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask: Tensor) -> bool:
     """wrapper_CPU___nested_tensor_from_mask_left_aligned and wrapper_CUDA___nested_tensor_from_mask_left_aligned."""
+    if ks & CUDA_BIT and t._device is not mask._device:
+        check_common_device("wrapper_CUDA___nested_tensor_from_mask_left_aligned", t=t, mask=mask)
     return nested_tensor_mask.NestedTensor_nested_tensor_from_mask_left_aligned(t, mask)
 
 
@@ -9085,6 +9808,24 @@ def wrapper___transformer_encoder_layer_fwd(
     mask_type: int | None,
 ) -> Tensor:
     """wrapper_CPU___transformer_encoder_layer_fwd and wrapper_CUDA___transformer_encoder_layer_fwd."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___transformer_encoder_layer_fwd",
+            src=src,
+            qkv_weight=qkv_weight,
+            qkv_bias=qkv_bias,
+            proj_weight=proj_weight,
+            proj_bias=proj_bias,
+            norm_weight_1=norm_weight_1,
+            norm_bias_1=norm_bias_1,
+            norm_weight_2=norm_weight_2,
+            norm_bias_2=norm_bias_2,
+            ffn_weight_1=ffn_weight_1,
+            ffn_bias_1=ffn_bias_1,
+            ffn_weight_2=ffn_weight_2,
+            ffn_bias_2=ffn_bias_2,
+            mask=mask,
+        )
     return transformer_encoder_layer.transformer_encoder_layer_forward(
         src,
         embed_dim,
@@ -9126,6 +9867,18 @@ def wrapper___native_multi_head_attention(
     mask_type: int | None,
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU___native_multi_head_attention and wrapper_CUDA___native_multi_head_attention."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___native_multi_head_attention",
+            query=query,
+            key=key,
+            value=value,
+            qkv_weight=qkv_weight,
+            qkv_bias=qkv_bias,
+            proj_weight=proj_weight,
+            proj_bias=proj_bias,
+            mask=mask,
+        )
     return transformer_encoder_layer.native_multi_head_attention(
         query,
         key,
@@ -9175,6 +9928,10 @@ def wrapper_leaky_relu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_leaky_relu_backward_out_grad_input and wrapper_CUDA_leaky_relu_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_leaky_relu_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("leaky_relu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9191,6 +9948,8 @@ def wrapper_leaky_relu_backward(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
 ) -> Tensor:
     """wrapper_CPU_leaky_relu_backward and wrapper_CUDA_leaky_relu_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_leaky_relu_backward", grad_output=grad_output, self=self)
     op = Functional("leaky_relu_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9258,6 +10017,13 @@ def wrapper_elu_backward_out_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     """wrapper_CPU_elu_backward_out_grad_input and wrapper_CUDA_elu_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self_or_result._device):
+        check_common_device(
+            "wrapper_CUDA_elu_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self_or_result=self_or_result,
+        )
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9280,6 +10046,8 @@ def wrapper_elu_backward(
     self_or_result: Tensor,
 ) -> Tensor:
     """wrapper_CPU_elu_backward and wrapper_CUDA_elu_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self_or_result._device:
+        check_common_device("wrapper_CUDA_elu_backward", grad_output=grad_output, self_or_result=self_or_result)
     op = Functional("elu_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9338,6 +10106,10 @@ def wrapper_softplus_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_softplus_backward_out_grad_input and wrapper_CUDA_softplus_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_softplus_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("softplus_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9352,6 +10124,8 @@ def wrapper_softplus_backward_out_grad_input(
 
 def wrapper_softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
     """wrapper_CPU_softplus_backward and wrapper_CUDA_softplus_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_softplus_backward", grad_output=grad_output, self=self)
     op = Functional("softplus_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9366,6 +10140,8 @@ def wrapper_softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: 
 
 def wrapper_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
     """wrapper_CPU_glu_out_out and wrapper_CUDA_glu_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_glu_out_out", out=out, self=self)
     op = Out("glu", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9396,16 +10172,24 @@ def wrapper_grad_input_glu_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_grad_input_glu_backward_out and wrapper_CUDA_grad_input_glu_backward_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_glu_backward_out", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     return glu_rrelu.glu_backward_out(grad_output, self, dim, grad_input)
 
 
 def wrapper__glu_backward(ks: int, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     """wrapper_CPU__glu_backward and wrapper_CUDA__glu_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__glu_backward", grad_output=grad_output, self=self)
     return glu_rrelu.glu_backward(grad_output, self, dim)
 
 
 def wrapper__glu_jvp(ks: int, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
     """wrapper_CPU__glu_jvp and wrapper_CUDA__glu_jvp."""
+    if ks & CUDA_BIT and not (glu._device is x._device is dx._device):
+        check_common_device("wrapper_CUDA__glu_jvp", glu=glu, x=x, dx=dx)
     return glu_rrelu.glu_jvp(glu, x, dx, dim)
 
 
@@ -9413,6 +10197,10 @@ def wrapper__glu_backward_jvp(
     ks: int, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int
 ) -> Tensor:
     """wrapper_CPU__glu_backward_jvp and wrapper_CUDA__glu_backward_jvp."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__glu_backward_jvp", grad_x=grad_x, grad_glu=grad_glu, x=x, dgrad_glu=dgrad_glu, dx=dx
+        )
     return glu_rrelu.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim)
 
 
@@ -9427,6 +10215,8 @@ def wrapper_out_rrelu_with_noise_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_out_rrelu_with_noise_out and wrapper_CUDA_out_rrelu_with_noise_out."""
+    if ks & CUDA_BIT and not (out._device is self._device is noise._device):
+        check_common_device("wrapper_CUDA_out_rrelu_with_noise_out", out=out, self=self, noise=noise)
     return glu_rrelu.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
 
@@ -9434,6 +10224,8 @@ def wrapper__rrelu_with_noise(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
     """wrapper_CPU__rrelu_with_noise and wrapper_CUDA__rrelu_with_noise."""
+    if ks & CUDA_BIT and self._device is not noise._device:
+        check_common_device("wrapper_CUDA__rrelu_with_noise", self=self, noise=noise)
     return glu_rrelu.rrelu_with_noise(self, noise, lower, upper, training, generator)
 
 
@@ -9456,6 +10248,10 @@ def wrapper__max_pool3d_with_indices_backward(
     indices: Tensor,
 ) -> Tensor:
     """wrapper_CPU__max_pool3d_with_indices_backward and wrapper_CUDA__max_pool3d_with_indices_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA__max_pool3d_with_indices_backward", grad_output=grad_output, self=self, indices=indices
+        )
     return max_pool.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
@@ -9473,6 +10269,8 @@ def wrapper_avg_pool2d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_avg_pool2d_out_out and wrapper_CUDA_avg_pool2d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_avg_pool2d_out_out", out=out, self=self)
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9521,6 +10319,10 @@ def wrapper_avg_pool2d_backward_out_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     """wrapper_CPU_avg_pool2d_backward_out_grad_input and wrapper_CUDA_avg_pool2d_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_avg_pool2d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9550,6 +10352,8 @@ def wrapper_avg_pool2d_backward(
     divisor_override: int | None,
 ) -> Tensor:
     """wrapper_CPU_avg_pool2d_backward and wrapper_CUDA_avg_pool2d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_avg_pool2d_backward", grad_output=grad_output, self=self)
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9579,6 +10383,8 @@ def wrapper_avg_pool3d_out_out(
     out: Tensor,
 ) -> Tensor:
     """wrapper_CPU_avg_pool3d_out_out and wrapper_CUDA_avg_pool3d_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_avg_pool3d_out_out", out=out, self=self)
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9627,6 +10433,10 @@ def wrapper_avg_pool3d_backward_out_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     """wrapper_CPU_avg_pool3d_backward_out_grad_input and wrapper_CUDA_avg_pool3d_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_avg_pool3d_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9656,6 +10466,8 @@ def wrapper_avg_pool3d_backward(
     divisor_override: int | None,
 ) -> Tensor:
     """wrapper_CPU_avg_pool3d_backward and wrapper_CUDA_avg_pool3d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_avg_pool3d_backward", grad_output=grad_output, self=self)
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9680,6 +10492,8 @@ def wrapper___adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> T
 
 def wrapper___adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     """wrapper_CPU___adaptive_avg_pool2d_backward and wrapper_CUDA___adaptive_avg_pool2d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA___adaptive_avg_pool2d_backward", grad_output=grad_output, self=self)
     return adaptive_pool.adaptive_avg_pool2d_backward(grad_output, self)
 
 
@@ -9690,6 +10504,8 @@ def wrapper___adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> T
 
 def wrapper___adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     """wrapper_CPU___adaptive_avg_pool3d_backward and wrapper_CUDA___adaptive_avg_pool3d_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA___adaptive_avg_pool3d_backward", grad_output=grad_output, self=self)
     return adaptive_pool.adaptive_avg_pool3d_backward(grad_output, self)
 
 
@@ -9697,6 +10513,8 @@ def wrapper_adaptive_max_pool2d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_adaptive_max_pool2d_out_out and wrapper_CUDA_adaptive_max_pool2d_out_out."""
+    if ks & CUDA_BIT and not (out._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_adaptive_max_pool2d_out_out", out=out, indices=indices, self=self)
     op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -9733,6 +10551,14 @@ def wrapper_adaptive_max_pool2d_backward_out_grad_input(
     """wrapper_CPU_adaptive_max_pool2d_backward_out_grad_input and
     wrapper_CUDA_adaptive_max_pool2d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_adaptive_max_pool2d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            indices=indices,
+        )
     op = Out("adaptive_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9748,6 +10574,10 @@ def wrapper_adaptive_max_pool2d_backward_out_grad_input(
 
 def wrapper_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
     """wrapper_CPU_adaptive_max_pool2d_backward and wrapper_CUDA_adaptive_max_pool2d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_adaptive_max_pool2d_backward", grad_output=grad_output, self=self, indices=indices
+        )
     op = Functional("adaptive_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9765,6 +10595,8 @@ def wrapper_adaptive_max_pool3d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_adaptive_max_pool3d_out_out and wrapper_CUDA_adaptive_max_pool3d_out_out."""
+    if ks & CUDA_BIT and not (out._device is indices._device is self._device):
+        check_common_device("wrapper_CUDA_adaptive_max_pool3d_out_out", out=out, indices=indices, self=self)
     op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -9801,6 +10633,14 @@ def wrapper_adaptive_max_pool3d_backward_out_grad_input(
     """wrapper_CPU_adaptive_max_pool3d_backward_out_grad_input and
     wrapper_CUDA_adaptive_max_pool3d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_adaptive_max_pool3d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            indices=indices,
+        )
     op = Out("adaptive_max_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9816,6 +10656,10 @@ def wrapper_adaptive_max_pool3d_backward_out_grad_input(
 
 def wrapper_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
     """wrapper_CPU_adaptive_max_pool3d_backward and wrapper_CUDA_adaptive_max_pool3d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_adaptive_max_pool3d_backward", grad_output=grad_output, self=self, indices=indices
+        )
     op = Functional("adaptive_max_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9833,6 +10677,14 @@ def wrapper_fractional_max_pool2d_out_output(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_fractional_max_pool2d_out_output and wrapper_CUDA_fractional_max_pool2d_out_output."""
+    if ks & CUDA_BIT and not (output._device is indices._device is self._device is random_samples._device):
+        check_common_device(
+            "wrapper_CUDA_fractional_max_pool2d_out_output",
+            output=output,
+            indices=indices,
+            self=self,
+            random_samples=random_samples,
+        )
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -9853,6 +10705,8 @@ def wrapper_fractional_max_pool2d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_fractional_max_pool2d and wrapper_CUDA_fractional_max_pool2d."""
+    if ks & CUDA_BIT and self._device is not random_samples._device:
+        check_common_device("wrapper_CUDA_fractional_max_pool2d", self=self, random_samples=random_samples)
     op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
@@ -9873,6 +10727,14 @@ def wrapper_fractional_max_pool3d_out_output(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_fractional_max_pool3d_out_output and wrapper_CUDA_fractional_max_pool3d_out_output."""
+    if ks & CUDA_BIT and not (output._device is indices._device is self._device is random_samples._device):
+        check_common_device(
+            "wrapper_CUDA_fractional_max_pool3d_out_output",
+            output=output,
+            indices=indices,
+            self=self,
+            random_samples=random_samples,
+        )
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
@@ -9893,6 +10755,8 @@ def wrapper_fractional_max_pool3d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_fractional_max_pool3d and wrapper_CUDA_fractional_max_pool3d."""
+    if ks & CUDA_BIT and self._device is not random_samples._device:
+        check_common_device("wrapper_CUDA_fractional_max_pool3d", self=self, random_samples=random_samples)
     op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
@@ -9921,6 +10785,14 @@ def wrapper_fractional_max_pool2d_backward_out_grad_input(
     """wrapper_CPU_fractional_max_pool2d_backward_out_grad_input and
     wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            indices=indices,
+        )
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -9938,6 +10810,10 @@ def wrapper_fractional_max_pool2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
     """wrapper_CPU_fractional_max_pool2d_backward and wrapper_CUDA_fractional_max_pool2d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_fractional_max_pool2d_backward", grad_output=grad_output, self=self, indices=indices
+        )
     op = Functional("fractional_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -9963,6 +10839,14 @@ def wrapper_grad_input_fractional_max_pool3d_backward_out(
     """wrapper_CPU_grad_input_fractional_max_pool3d_backward_out and
     wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out.
     """
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            indices=indices,
+        )
     return fractional_max_pool.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
     )
@@ -9972,6 +10856,10 @@ def wrapper__fractional_max_pool3d_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
     """wrapper_CPU__fractional_max_pool3d_backward and wrapper_CUDA__fractional_max_pool3d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is indices._device):
+        check_common_device(
+            "wrapper_CUDA__fractional_max_pool3d_backward", grad_output=grad_output, self=self, indices=indices
+        )
     return fractional_max_pool.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)
 
 
@@ -9979,6 +10867,8 @@ def wrapper__grid_sampler_2d(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """wrapper_CPU__grid_sampler_2d and wrapper_CUDA__grid_sampler_2d."""
+    if ks & CUDA_BIT and input._device is not grid._device:
+        check_common_device("wrapper_CUDA__grid_sampler_2d", input=input, grid=grid)
     return grid_sampler.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -9993,6 +10883,8 @@ def wrapper__grid_sampler_2d_backward(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU__grid_sampler_2d_backward and wrapper_CUDA__grid_sampler_2d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is input._device is grid._device):
+        check_common_device("wrapper_CUDA__grid_sampler_2d_backward", grad_output=grad_output, input=input, grid=grid)
     return grid_sampler.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
@@ -10002,6 +10894,8 @@ def wrapper__grid_sampler_3d(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """wrapper_CPU__grid_sampler_3d and wrapper_CUDA__grid_sampler_3d."""
+    if ks & CUDA_BIT and input._device is not grid._device:
+        check_common_device("wrapper_CUDA__grid_sampler_3d", input=input, grid=grid)
     return grid_sampler.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -10016,6 +10910,8 @@ def wrapper__grid_sampler_3d_backward(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU__grid_sampler_3d_backward and wrapper_CUDA__grid_sampler_3d_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is input._device is grid._device):
+        check_common_device("wrapper_CUDA__grid_sampler_3d_backward", grad_output=grad_output, input=input, grid=grid)
     return grid_sampler.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
@@ -10023,6 +10919,8 @@ def wrapper__grid_sampler_3d_backward(
 
 def wrapper__max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
     """wrapper_CPU__max_unpool2d and wrapper_CUDA__max_unpool2d."""
+    if ks & CUDA_BIT and self._device is not indices._device:
+        check_common_device("wrapper_CUDA__max_unpool2d", self=self, indices=indices)
     return max_pool.max_unpooling2d_forward(self, indices, output_size)
 
 
@@ -10030,6 +10928,8 @@ def wrapper__max_unpool3d(
     ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size
 ) -> Tensor:
     """wrapper_CPU__max_unpool3d and wrapper_CUDA__max_unpool3d."""
+    if ks & CUDA_BIT and self._device is not indices._device:
+        check_common_device("wrapper_CUDA__max_unpool3d", self=self, indices=indices)
     return max_pool.max_unpooling3d_forward(self, indices, output_size, stride, padding)
 
 
@@ -10037,6 +10937,8 @@ def wrapper_out_multi_margin_loss_out(
     ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_multi_margin_loss_out and wrapper_CUDA_out_multi_margin_loss_out."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_out_multi_margin_loss_out", out=out, self=self, target=target, weight=weight)
     return margin_losses.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
 
@@ -10044,6 +10946,8 @@ def wrapper__multi_margin_loss(
     ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
 ) -> Tensor:
     """wrapper_CPU__multi_margin_loss and wrapper_CUDA__multi_margin_loss."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__multi_margin_loss", self=self, target=target, weight=weight)
     return margin_losses.multi_margin_loss(self, target, p, margin, weight, reduction)
 
 
@@ -10060,6 +10964,15 @@ def wrapper_grad_input_multi_margin_loss_backward_out(
 ) -> Tensor:
     """wrapper_CPU_grad_input_multi_margin_loss_backward_out and wrapper_CUDA_grad_input_multi_margin_loss_backward_out.
     """
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_grad_input_multi_margin_loss_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            weight=weight,
+        )
     return margin_losses.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
     )
@@ -10076,6 +10989,10 @@ def wrapper__multi_margin_loss_backward(
     reduction: int,
 ) -> Tensor:
     """wrapper_CPU__multi_margin_loss_backward and wrapper_CUDA__multi_margin_loss_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__multi_margin_loss_backward", grad_output=grad_output, self=self, target=target, weight=weight
+        )
     return margin_losses.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
 
@@ -10084,6 +11001,14 @@ def wrapper_output_multilabel_margin_loss_forward_out(
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_output_multilabel_margin_loss_forward_out and wrapper_CUDA_output_multilabel_margin_loss_forward_out.
     """
+    if ks & CUDA_BIT and not (output._device is is_target._device is self._device is target._device):
+        check_common_device(
+            "wrapper_CUDA_output_multilabel_margin_loss_forward_out",
+            output=output,
+            is_target=is_target,
+            self=self,
+            target=target,
+        )
     return margin_losses.multilabel_margin_loss_forward_out(self, target, reduction, output, is_target)
 
 
@@ -10091,6 +11016,8 @@ def wrapper__multilabel_margin_loss_forward(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU__multilabel_margin_loss_forward and wrapper_CUDA__multilabel_margin_loss_forward."""
+    if ks & CUDA_BIT and self._device is not target._device:
+        check_common_device("wrapper_CUDA__multilabel_margin_loss_forward", self=self, target=target)
     return margin_losses.multilabel_margin_loss_forward(self, target, reduction)
 
 
@@ -10100,6 +11027,15 @@ def wrapper_grad_input_multilabel_margin_loss_backward_out(
     """wrapper_CPU_grad_input_multilabel_margin_loss_backward_out and
     wrapper_CUDA_grad_input_multilabel_margin_loss_backward_out.
     """
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_grad_input_multilabel_margin_loss_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            is_target=is_target,
+        )
     return margin_losses.multilabel_margin_loss_backward_out(
         grad_output, self, target, reduction, is_target, grad_input
     )
@@ -10109,6 +11045,14 @@ def wrapper__multilabel_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
     """wrapper_CPU__multilabel_margin_loss_backward and wrapper_CUDA__multilabel_margin_loss_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is target._device is is_target._device):
+        check_common_device(
+            "wrapper_CUDA__multilabel_margin_loss_backward",
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            is_target=is_target,
+        )
     return margin_losses.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target)
 
 
@@ -10122,6 +11066,8 @@ def wrapper___ctc_loss(
     zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU___ctc_loss and wrapper_CUDA___ctc_loss."""
+    if ks & CUDA_BIT and log_probs._device is not targets._device:
+        check_common_device("wrapper_CUDA___ctc_loss", log_probs=log_probs, targets=targets)
     return ctc_loss.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
@@ -10135,6 +11081,14 @@ def wrapper_Tensor__ctc_loss(
     zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU_Tensor__ctc_loss and wrapper_CUDA_Tensor__ctc_loss."""
+    if ks & CUDA_BIT and not (log_probs._device is targets._device is input_lengths._device is target_lengths._device):
+        check_common_device(
+            "wrapper_CUDA_Tensor__ctc_loss",
+            log_probs=log_probs,
+            targets=targets,
+            input_lengths=input_lengths,
+            target_lengths=target_lengths,
+        )
     return ctc_loss.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
@@ -10151,6 +11105,15 @@ def wrapper___ctc_loss_backward(
     zero_infinity: bool,
 ) -> Tensor:
     """wrapper_CPU___ctc_loss_backward and wrapper_CUDA___ctc_loss_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___ctc_loss_backward",
+            grad=grad,
+            log_probs=log_probs,
+            targets=targets,
+            neg_log_likelihood=neg_log_likelihood,
+            log_alpha=log_alpha,
+        )
     return ctc_loss.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
@@ -10169,6 +11132,17 @@ def wrapper_Tensor__ctc_loss_backward(
     zero_infinity: bool,
 ) -> Tensor:
     """wrapper_CPU_Tensor__ctc_loss_backward and wrapper_CUDA_Tensor__ctc_loss_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_Tensor__ctc_loss_backward",
+            grad=grad,
+            log_probs=log_probs,
+            targets=targets,
+            input_lengths=input_lengths,
+            target_lengths=target_lengths,
+            neg_log_likelihood=neg_log_likelihood,
+            log_alpha=log_alpha,
+        )
     return ctc_loss.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
@@ -10178,6 +11152,8 @@ def wrapper__nll_loss2d_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU__nll_loss2d_forward and wrapper_CUDA__nll_loss2d_forward."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__nll_loss2d_forward", self=self, target=target, weight=weight)
     return nll_loss2d.nll_loss2d_forward(self, target, weight, reduction, ignore_index)
 
 
@@ -10192,6 +11168,15 @@ def wrapper__nll_loss2d_backward(
     total_weight: Tensor,
 ) -> Tensor:
     """wrapper_CPU__nll_loss2d_backward and wrapper_CUDA__nll_loss2d_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__nll_loss2d_backward",
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            weight=weight,
+            total_weight=total_weight,
+        )
     return nll_loss2d.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
@@ -10213,6 +11198,14 @@ def wrapper__binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
     """wrapper_CPU__binary_cross_entropy_backward and wrapper_CUDA__binary_cross_entropy_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__binary_cross_entropy_backward",
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            weight=weight,
+        )
     return elementwise_losses.binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
 
 
@@ -10228,6 +11221,15 @@ def wrapper_grad_input_binary_cross_entropy_backward_out(
     """wrapper_CPU_grad_input_binary_cross_entropy_backward_out and
     wrapper_CUDA_grad_input_binary_cross_entropy_backward_out.
     """
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_grad_input_binary_cross_entropy_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+            weight=weight,
+        )
     return elementwise_losses.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
     )
@@ -10249,11 +11251,21 @@ def wrapper_grad_input_log_sigmoid_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_grad_input_log_sigmoid_backward_out and wrapper_CUDA_grad_input_log_sigmoid_backward_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is buffer._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_log_sigmoid_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            buffer=buffer,
+        )
     return elementwise_losses.log_sigmoid_backward_out(grad_output, self, buffer, grad_input)
 
 
 def wrapper__log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
     """wrapper_CPU__log_sigmoid_backward and wrapper_CUDA__log_sigmoid_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is buffer._device):
+        check_common_device("wrapper_CUDA__log_sigmoid_backward", grad_output=grad_output, self=self, buffer=buffer)
     return elementwise_losses.log_sigmoid_backward(grad_output, self, buffer)
 
 
@@ -10291,11 +11303,21 @@ def wrapper_grad_input_smooth_l1_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_grad_input_smooth_l1_loss_backward_out and wrapper_CUDA_grad_input_smooth_l1_loss_backward_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is target._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_smooth_l1_loss_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+        )
     return elementwise_losses.smooth_l1_loss_backward_out(grad_output, self, target, reduction, beta, grad_input)
 
 
 def wrapper__huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     """wrapper_CPU__huber_loss and wrapper_CUDA__huber_loss."""
+    if ks & CUDA_BIT and self._device is not target._device:
+        check_common_device("wrapper_CUDA__huber_loss", self=self, target=target)
     return elementwise_losses.huber_loss(self, target, reduction, delta)
 
 
@@ -10303,16 +11325,28 @@ def wrapper_out_huber_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_out_huber_loss_backward_out and wrapper_CUDA_out_huber_loss_backward_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device is target._device):
+        check_common_device(
+            "wrapper_CUDA_out_huber_loss_backward_out",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+            target=target,
+        )
     return elementwise_losses.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
 
 
 def wrapper___cdist_forward(ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """wrapper_CPU___cdist_forward and wrapper_CUDA___cdist_forward."""
+    if ks & CUDA_BIT and x1._device is not x2._device:
+        check_common_device("wrapper_CUDA___cdist_forward", x1=x1, x2=x2)
     return cdist_pdist._cdist_forward(x1, x2, p, compute_mode)
 
 
 def wrapper___cdist_backward(ks: int, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
     """wrapper_CPU___cdist_backward and wrapper_CUDA___cdist_backward."""
+    if ks & CUDA_BIT and not (grad._device is x1._device is x2._device is cdist._device):
+        check_common_device("wrapper_CUDA___cdist_backward", grad=grad, x1=x1, x2=x2, cdist=cdist)
     return cdist_pdist._cdist_backward(grad, x1, x2, p, cdist)
 
 
@@ -10323,6 +11357,8 @@ def wrapper___pdist_forward(ks: int, self: Tensor, p: float) -> Tensor:
 
 def wrapper___pdist_backward(ks: int, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """wrapper_CPU___pdist_backward and wrapper_CUDA___pdist_backward."""
+    if ks & CUDA_BIT and not (grad._device is self._device is pdist._device):
+        check_common_device("wrapper_CUDA___pdist_backward", grad=grad, self=self, pdist=pdist)
     return cdist_pdist._pdist_backward(grad, self, p, pdist)
 
 
@@ -10398,6 +11434,8 @@ def wrapper_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
 
 def wrapper_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     """wrapper_CPU_clamp_max_Tensor and wrapper_CUDA_clamp_max_Tensor."""
+    if ks & CUDA_BIT and self._device is not max._device:
+        check_common_device("wrapper_CUDA_clamp_max_Tensor", self=self, max=max)
     op = Functional("clamp_max_Tensor")
     if recorder.active is not None:
         op.enter_meta()
@@ -10492,6 +11530,8 @@ def wrapper_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
 
 def wrapper_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     """wrapper_CPU_clamp_max__Tensor and wrapper_CUDA_clamp_max__Tensor."""
+    if ks & CUDA_BIT and self._device is not max._device:
+        check_common_device("wrapper_CUDA_clamp_max__Tensor", self=self, max=max)
     op = InPlace("clamp_max_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -10534,6 +11574,8 @@ def wrapper_special_entr(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_entr_out_out and wrapper_CUDA_special_entr_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_entr_out_out", out=out, self=self)
     op = Out("special_entr", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10562,6 +11604,8 @@ def wrapper_special_ndtri(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_ndtri_out_out and wrapper_CUDA_special_ndtri_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_ndtri_out_out", out=out, self=self)
     op = Out("special_ndtri", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10590,6 +11634,8 @@ def wrapper_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_log_ndtr_out_out and wrapper_CUDA_special_log_ndtr_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_log_ndtr_out_out", out=out, self=self)
     op = Out("special_log_ndtr", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10618,6 +11664,8 @@ def wrapper_special_erfcx(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_erfcx_out_out and wrapper_CUDA_special_erfcx_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_erfcx_out_out", out=out, self=self)
     op = Out("special_erfcx", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10674,6 +11722,8 @@ def wrapper_special_airy_ai(ks: int, x: Tensor) -> Tensor:
 
 def wrapper_special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_airy_ai_out_out and wrapper_CUDA_special_airy_ai_out_out."""
+    if ks & CUDA_BIT and out._device is not x._device:
+        check_common_device("wrapper_CUDA_special_airy_ai_out_out", out=out, x=x)
     op = Out("special_airy_ai", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10702,6 +11752,8 @@ def wrapper_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_bessel_j0_out_out and wrapper_CUDA_special_bessel_j0_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_bessel_j0_out_out", out=out, self=self)
     op = Out("special_bessel_j0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10730,6 +11782,8 @@ def wrapper_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_bessel_j1_out_out and wrapper_CUDA_special_bessel_j1_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_bessel_j1_out_out", out=out, self=self)
     op = Out("special_bessel_j1", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10758,6 +11812,8 @@ def wrapper_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_bessel_y0_out_out and wrapper_CUDA_special_bessel_y0_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_bessel_y0_out_out", out=out, self=self)
     op = Out("special_bessel_y0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -10786,6 +11842,8 @@ def wrapper_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_bessel_y1_out_out and wrapper_CUDA_special_bessel_y1_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_bessel_y1_out_out", out=out, self=self)
     op = Out("special_bessel_y1", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11038,6 +12096,8 @@ def wrapper_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_modified_bessel_i0_out_out and wrapper_CUDA_special_modified_bessel_i0_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_modified_bessel_i0_out_out", out=out, self=self)
     op = Out("special_modified_bessel_i0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11066,6 +12126,8 @@ def wrapper_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_modified_bessel_i1_out_out and wrapper_CUDA_special_modified_bessel_i1_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_modified_bessel_i1_out_out", out=out, self=self)
     op = Out("special_modified_bessel_i1", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11094,6 +12156,8 @@ def wrapper_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_modified_bessel_k0_out_out and wrapper_CUDA_special_modified_bessel_k0_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_modified_bessel_k0_out_out", out=out, self=self)
     op = Out("special_modified_bessel_k0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11122,6 +12186,8 @@ def wrapper_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_modified_bessel_k1_out_out and wrapper_CUDA_special_modified_bessel_k1_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_modified_bessel_k1_out_out", out=out, self=self)
     op = Out("special_modified_bessel_k1", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11151,6 +12217,8 @@ def wrapper_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
 def wrapper_special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_scaled_modified_bessel_k0_out_out and wrapper_CUDA_special_scaled_modified_bessel_k0_out_out.
     """
+    if ks & CUDA_BIT and out._device is not x._device:
+        check_common_device("wrapper_CUDA_special_scaled_modified_bessel_k0_out_out", out=out, x=x)
     op = Out("special_scaled_modified_bessel_k0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11180,6 +12248,8 @@ def wrapper_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
 def wrapper_special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_scaled_modified_bessel_k1_out_out and wrapper_CUDA_special_scaled_modified_bessel_k1_out_out.
     """
+    if ks & CUDA_BIT and out._device is not x._device:
+        check_common_device("wrapper_CUDA_special_scaled_modified_bessel_k1_out_out", out=out, x=x)
     op = Out("special_scaled_modified_bessel_k1", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11344,6 +12414,8 @@ def wrapper_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
 
 def wrapper_special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_spherical_bessel_j0_out_out and wrapper_CUDA_special_spherical_bessel_j0_out_out."""
+    if ks & CUDA_BIT and out._device is not x._device:
+        check_common_device("wrapper_CUDA_special_spherical_bessel_j0_out_out", out=out, x=x)
     op = Out("special_spherical_bessel_j0", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11400,6 +12472,8 @@ def wrapper_special_i0e(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_i0e_out_out and wrapper_CUDA_special_i0e_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_i0e_out_out", out=out, self=self)
     op = Out("special_i0e", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11428,6 +12502,8 @@ def wrapper_special_i1(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_i1_out_out and wrapper_CUDA_special_i1_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_i1_out_out", out=out, self=self)
     op = Out("special_i1", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11456,6 +12532,8 @@ def wrapper_special_i1e(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_special_i1e_out_out and wrapper_CUDA_special_i1e_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_special_i1e_out_out", out=out, self=self)
     op = Out("special_i1e", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11470,6 +12548,8 @@ def wrapper_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper___weight_norm_interface(ks: int, v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """wrapper_CPU___weight_norm_interface and wrapper_CUDA___weight_norm_interface."""
+    if ks & CUDA_BIT and v._device is not g._device:
+        check_common_device("wrapper_CUDA___weight_norm_interface", v=v, g=g)
     return weight_norm.weight_norm(v, g, dim)
 
 
@@ -11477,6 +12557,14 @@ def wrapper___weight_norm_interface_backward(
     ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU___weight_norm_interface_backward and wrapper_CUDA___weight_norm_interface_backward."""
+    if ks & CUDA_BIT and not (grad_w._device is saved_v._device is saved_g._device is saved_norms._device):
+        check_common_device(
+            "wrapper_CUDA___weight_norm_interface_backward",
+            grad_w=grad_w,
+            saved_v=saved_v,
+            saved_g=saved_g,
+            saved_norms=saved_norms,
+        )
     return weight_norm.weight_norm_backward(grad_w, saved_v, saved_g, saved_norms, dim)
 
 
@@ -11531,6 +12619,18 @@ def wrapper_out_native_batch_norm_out(
     save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_out_native_batch_norm_out and wrapper_CUDA_out_native_batch_norm_out."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_out_native_batch_norm_out",
+            out=out,
+            save_mean=save_mean,
+            save_invstd=save_invstd,
+            input=input,
+            weight=weight,
+            bias=bias,
+            running_mean=running_mean,
+            running_var=running_var,
+        )
     return batch_norm_kernels.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
     )
@@ -11548,6 +12648,15 @@ def wrapper___native_batch_norm_legit(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU___native_batch_norm_legit and wrapper_CUDA___native_batch_norm_legit."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___native_batch_norm_legit",
+            input=input,
+            weight=weight,
+            bias=bias,
+            running_mean=running_mean,
+            running_var=running_var,
+        )
     return batch_norm_kernels._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -11566,6 +12675,18 @@ def wrapper_out__native_batch_norm_legit_out(
     save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_out__native_batch_norm_legit_out and wrapper_CUDA_out__native_batch_norm_legit_out."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_out__native_batch_norm_legit_out",
+            out=out,
+            save_mean=save_mean,
+            save_invstd=save_invstd,
+            input=input,
+            weight=weight,
+            bias=bias,
+            running_mean=running_mean,
+            running_var=running_var,
+        )
     return batch_norm_kernels._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
     )
@@ -11575,6 +12696,8 @@ def wrapper_no_stats__native_batch_norm_legit(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_no_stats__native_batch_norm_legit and wrapper_CUDA_no_stats__native_batch_norm_legit."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA_no_stats__native_batch_norm_legit", input=input, weight=weight, bias=bias)
     return batch_norm_kernels._batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps)
 
 
@@ -11592,6 +12715,16 @@ def wrapper_no_stats_out__native_batch_norm_legit_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU_no_stats_out__native_batch_norm_legit_out and wrapper_CUDA_no_stats_out__native_batch_norm_legit_out.
     """
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_no_stats_out__native_batch_norm_legit_out",
+            out=out,
+            save_mean=save_mean,
+            save_invstd=save_invstd,
+            input=input,
+            weight=weight,
+            bias=bias,
+        )
     return batch_norm_kernels._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
     )
@@ -11608,6 +12741,15 @@ def wrapper___batch_norm_with_update(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU___batch_norm_with_update and wrapper_CUDA___batch_norm_with_update."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA___batch_norm_with_update",
+            input=input,
+            weight=weight,
+            bias=bias,
+            running_mean=running_mean,
+            running_var=running_var,
+        )
     return batch_norm_kernels._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
@@ -11626,6 +12768,19 @@ def wrapper_out__batch_norm_with_update_out(
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """wrapper_CPU_out__batch_norm_with_update_out and wrapper_CUDA_out__batch_norm_with_update_out."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA_out__batch_norm_with_update_out",
+            out=out,
+            save_mean=save_mean,
+            save_invstd=save_invstd,
+            reserve=reserve,
+            input=input,
+            weight=weight,
+            bias=bias,
+            running_mean=running_mean,
+            running_var=running_var,
+        )
     return batch_norm_kernels._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
     )
@@ -11646,6 +12801,18 @@ def wrapper__batch_norm_backward(
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__batch_norm_backward and wrapper_CUDA__batch_norm_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__batch_norm_backward",
+            grad_out=grad_out,
+            input=input,
+            weight=weight,
+            running_mean=running_mean,
+            running_var=running_var,
+            save_mean=save_mean,
+            save_var=save_var,
+            reserve=reserve,
+        )
     return batch_norm_backward._new_batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
     )
@@ -11655,6 +12822,8 @@ def wrapper__native_group_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__native_group_norm and wrapper_CUDA__native_group_norm."""
+    if ks & CUDA_BIT:
+        check_common_device("wrapper_CUDA__native_group_norm", input=input, weight=weight, bias=bias)
     return group_norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
 
@@ -11672,6 +12841,15 @@ def wrapper__native_group_norm_backward(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """wrapper_CPU__native_group_norm_backward and wrapper_CUDA__native_group_norm_backward."""
+    if ks & CUDA_BIT:
+        check_common_device(
+            "wrapper_CUDA__native_group_norm_backward",
+            grad_out=grad_out,
+            input=input,
+            mean=mean,
+            rstd=rstd,
+            weight=weight,
+        )
     return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 
 
@@ -11689,6 +12867,10 @@ def wrapper_grad_input_hardtanh_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_grad_input_hardtanh_backward_out and wrapper_CUDA_grad_input_hardtanh_backward_out."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_grad_input_hardtanh_backward_out", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     return hardtanh_softshrink.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
 
 
@@ -11699,6 +12881,8 @@ def wrapper__hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) 
 
 def wrapper__hardtanh_backward(ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     """wrapper_CPU__hardtanh_backward and wrapper_CUDA__hardtanh_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__hardtanh_backward", grad_output=grad_output, self=self)
     return hardtanh_softshrink.hardtanh_backward(grad_output, self, min_val, max_val)
 
 
@@ -11714,6 +12898,8 @@ def wrapper__hardswish_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper__hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     """wrapper_CPU__hardswish_backward and wrapper_CUDA__hardswish_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__hardswish_backward", grad_output=grad_output, self=self)
     return hardtanh_softshrink.hardswish_backward(grad_output, self)
 
 
@@ -11763,6 +12949,13 @@ def wrapper_hardsigmoid_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_hardsigmoid_backward_out_grad_input and wrapper_CUDA_hardsigmoid_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_hardsigmoid_backward_out_grad_input",
+            grad_input=grad_input,
+            grad_output=grad_output,
+            self=self,
+        )
     op = Out("hardsigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -11777,6 +12970,8 @@ def wrapper_hardsigmoid_backward_out_grad_input(
 
 def wrapper_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     """wrapper_CPU_hardsigmoid_backward and wrapper_CUDA_hardsigmoid_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_hardsigmoid_backward", grad_output=grad_output, self=self)
     op = Functional("hardsigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -11805,6 +13000,8 @@ def wrapper_mish(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     """wrapper_CPU_mish_out_out and wrapper_CUDA_mish_out_out."""
+    if ks & CUDA_BIT and out._device is not self._device:
+        check_common_device("wrapper_CUDA_mish_out_out", out=out, self=self)
     op = Out("mish", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -11833,6 +13030,8 @@ def wrapper_mish_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper__mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     """wrapper_CPU__mish_backward and wrapper_CUDA__mish_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA__mish_backward", grad_output=grad_output, self=self)
     return selu_mish_prelu.mish_backward(grad_output, self)
 
 
@@ -11868,6 +13067,10 @@ def wrapper_softshrink_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_softshrink_backward_out_grad_input and wrapper_CUDA_softshrink_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_output._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_softshrink_backward_out_grad_input", grad_input=grad_input, grad_output=grad_output, self=self
+        )
     op = Out("softshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -11882,6 +13085,8 @@ def wrapper_softshrink_backward_out_grad_input(
 
 def wrapper_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     """wrapper_CPU_softshrink_backward and wrapper_CUDA_softshrink_backward."""
+    if ks & CUDA_BIT and grad_output._device is not self._device:
+        check_common_device("wrapper_CUDA_softshrink_backward", grad_output=grad_output, self=self)
     op = Functional("softshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -11926,6 +13131,10 @@ def wrapper_hardshrink_backward_out_grad_input(
     ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
     """wrapper_CPU_hardshrink_backward_out_grad_input and wrapper_CUDA_hardshrink_backward_out_grad_input."""
+    if ks & CUDA_BIT and not (grad_input._device is grad_out._device is self._device):
+        check_common_device(
+            "wrapper_CUDA_hardshrink_backward_out_grad_input", grad_input=grad_input, grad_out=grad_out, self=self
+        )
     op = Out("hardshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -11940,6 +13149,8 @@ def wrapper_hardshrink_backward_out_grad_input(
 
 def wrapper_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     """wrapper_CPU_hardshrink_backward and wrapper_CUDA_hardshrink_backward."""
+    if ks & CUDA_BIT and grad_out._device is not self._device:
+        check_common_device("wrapper_CUDA_hardshrink_backward", grad_out=grad_out, self=self)
     op = Functional("hardshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -11954,6 +13165,8 @@ def wrapper_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: 
 
 def wrapper___prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
     """wrapper_CPU___prelu_kernel and wrapper_CUDA___prelu_kernel."""
+    if ks & CUDA_BIT and self._device is not weight._device:
+        check_common_device("wrapper_CUDA___prelu_kernel", self=self, weight=weight)
     return selu_mish_prelu._prelu_kernel(self, weight)
 
 
@@ -11961,6 +13174,8 @@ def wrapper___prelu_kernel_backward(
     ks: int, grad_output: Tensor, self: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor]:
     """wrapper_CPU___prelu_kernel_backward and wrapper_CUDA___prelu_kernel_backward."""
+    if ks & CUDA_BIT and not (grad_output._device is self._device is weight._device):
+        check_common_device("wrapper_CUDA___prelu_kernel_backward", grad_output=grad_output, self=self, weight=weight)
     return selu_mish_prelu._prelu_kernel_backward(grad_output, self, weight)
 
 

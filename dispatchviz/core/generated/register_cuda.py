@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dispatchviz.core.call.common_device import check_common_device
 from dispatchviz.core.generated import register_cpu_cuda
 from dispatchviz.core.native.activation import dropout, glu_rrelu
 from dispatchviz.core.native.arithmetic import allclose, assert_async
@@ -42,6 +43,8 @@ def wrapper_CUDA__record_stream(ks: int, self: Tensor, s: Stream) -> None:
 
 
 def wrapper_CUDA__equal(ks: int, self: Tensor, other: Tensor) -> bool:
+    if self._device is not other._device:
+        check_common_device("wrapper_CUDA__equal", self=self, other=other)
     return allclose.cuda_equal(self, other)
 
 
@@ -66,18 +69,23 @@ def wrapper_CUDA__set_(ks: int, self: Tensor) -> Tensor:
 def wrapper_CUDA_out_split_with_sizes_copy_out(
     ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]
 ) -> None:
+    check_common_device("wrapper_CUDA_out_split_with_sizes_copy_out", out=out, self=self)
     return view_copy.split_with_sizes_copy_out_cuda(self, split_sizes, dim, out)
 
 
 def wrapper_CUDA___chunk_cat(ks: int, tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+    check_common_device("wrapper_CUDA___chunk_cat", tensors=tensors)
     return chunk_cat._chunk_cat(tensors, dim, num_chunks)
 
 
 def wrapper_CUDA_out__chunk_cat_out(ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
+    check_common_device("wrapper_CUDA_out__chunk_cat_out", out=out, tensors=tensors)
     return chunk_cat._chunk_cat_out(tensors, dim, num_chunks, out)
 
 
 def wrapper_CUDA_out_histc_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out_histc_out", out=out, self=self)
     return histogram._histc_out(self, bins, min, max, out)
 
 
@@ -99,6 +107,8 @@ def wrapper_CUDA__convolution_backward(
     groups: int,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if not (grad_output._device is input._device is weight._device):
+        check_common_device("wrapper_CUDA__convolution_backward", grad_output=grad_output, input=input, weight=weight)
     return conv_backward.convolution_backward(
         grad_output,
         input,
@@ -126,12 +136,28 @@ def wrapper_CUDA___thnn_fused_lstm_cell(
     input_bias: Tensor | None,
     hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    check_common_device(
+        "wrapper_CUDA___thnn_fused_lstm_cell",
+        input_gates=input_gates,
+        hidden_gates=hidden_gates,
+        cx=cx,
+        input_bias=input_bias,
+        hidden_bias=hidden_bias,
+    )
     return fused_rnn_cells._thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
 
 
 def wrapper_CUDA___thnn_fused_lstm_cell_backward_impl(
     ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
+    check_common_device(
+        "wrapper_CUDA___thnn_fused_lstm_cell_backward_impl",
+        grad_hy=grad_hy,
+        grad_cy=grad_cy,
+        cx=cx,
+        cy=cy,
+        workspace=workspace,
+    )
     return fused_rnn_cells._thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
 
 
@@ -143,12 +169,22 @@ def wrapper_CUDA___thnn_fused_gru_cell(
     input_bias: Tensor | None,
     hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
+    check_common_device(
+        "wrapper_CUDA___thnn_fused_gru_cell",
+        input_gates=input_gates,
+        hidden_gates=hidden_gates,
+        hx=hx,
+        input_bias=input_bias,
+        hidden_bias=hidden_bias,
+    )
     return fused_rnn_cells._thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
 
 
 def wrapper_CUDA___thnn_fused_gru_cell_backward(
     ks: int, grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    if grad_hy._device is not workspace._device:
+        check_common_device("wrapper_CUDA___thnn_fused_gru_cell_backward", grad_hy=grad_hy, workspace=workspace)
     return fused_rnn_cells._thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias)
 
 
@@ -164,6 +200,8 @@ def wrapper_CUDA__cudnn_convolution(
     deterministic: bool,
     allow_tf32: bool,
 ) -> Tensor:
+    if self._device is not weight._device:
+        check_common_device("wrapper_CUDA__cudnn_convolution", self=self, weight=weight)
     return conv_mkldnn_cudnn.cudnn_convolution(
         self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
     )
@@ -182,6 +220,8 @@ def wrapper_CUDA__cudnn_convolution_transpose(
     deterministic: bool,
     allow_tf32: bool,
 ) -> Tensor:
+    if self._device is not weight._device:
+        check_common_device("wrapper_CUDA__cudnn_convolution_transpose", self=self, weight=weight)
     return conv_mkldnn_cudnn.cudnn_convolution_transpose(
         self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
     )
@@ -197,6 +237,7 @@ def wrapper_CUDA___conv_depthwise2d(
     padding: Size,
     dilation: Size,
 ) -> Tensor:
+    check_common_device("wrapper_CUDA___conv_depthwise2d", self=self, weight=weight, bias=bias)
     return conv_mkldnn_cudnn.conv_depthwise2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -210,6 +251,7 @@ def wrapper_CUDA__conv_depthwise3d(
     padding: Size,
     dilation: Size,
 ) -> Tensor:
+    check_common_device("wrapper_CUDA__conv_depthwise3d", self=self, weight=weight, bias=bias)
     return conv_mkldnn_cudnn.conv_depthwise3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -295,6 +337,15 @@ def wrapper_CUDA___fused_adam_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
+    check_common_device(
+        "wrapper_CUDA___fused_adam_",
+        self=self,
+        grads=grads,
+        exp_avgs=exp_avgs,
+        exp_avg_sqs=exp_avg_sqs,
+        max_exp_avg_sqs=max_exp_avg_sqs,
+        state_steps=state_steps,
+    )
     return fused_optimizers_cuda._fused_adam_kernel_cuda_(
         self,
         grads,
@@ -369,6 +420,15 @@ def wrapper_CUDA___fused_adamw_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
+    check_common_device(
+        "wrapper_CUDA___fused_adamw_",
+        self=self,
+        grads=grads,
+        exp_avgs=exp_avgs,
+        exp_avg_sqs=exp_avg_sqs,
+        max_exp_avg_sqs=max_exp_avg_sqs,
+        state_steps=state_steps,
+    )
     return fused_optimizers_cuda._fused_adamw_kernel_cuda_(
         self,
         grads,
@@ -440,6 +500,7 @@ def wrapper_CUDA___fused_sgd_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
+    check_common_device("wrapper_CUDA___fused_sgd_", self=self, grads=grads, momentum_buffer_list=momentum_buffer_list)
     return fused_optimizers_cuda._fused_sgd_kernel_cuda_(
         self,
         grads,
@@ -501,6 +562,9 @@ def wrapper_CUDA___fused_adagrad_(
     grad_scale: Tensor | None,
     found_inf: Tensor | None,
 ) -> None:
+    check_common_device(
+        "wrapper_CUDA___fused_adagrad_", self=self, grads=grads, state_sums=state_sums, state_steps=state_steps
+    )
     return fused_optimizers_cuda._fused_adagrad_kernel_cuda_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
     )
@@ -680,6 +744,8 @@ def wrapper_CUDA___foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
 def wrapper_CUDA__rrelu_with_noise_(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
+    if self._device is not noise._device:
+        check_common_device("wrapper_CUDA__rrelu_with_noise_", self=self, noise=noise)
     return glu_rrelu.rrelu_with_noise_cuda_(self, noise, lower, upper, training, generator)
 
 
@@ -690,6 +756,8 @@ def wrapper_CUDA___fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int,
 def wrapper_CUDA_out__fft_r2c_out(
     ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor
 ) -> Tensor:
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__fft_r2c_out", out=out, self=self)
     return fft_kernels._fft_r2c_cufft_out(self, dim, normalization, onesided, out)
 
 
@@ -700,6 +768,8 @@ def wrapper_CUDA___fft_c2r(ks: int, self: Tensor, dim: Size, normalization: int,
 def wrapper_CUDA_out__fft_c2r_out(
     ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor
 ) -> Tensor:
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__fft_c2r_out", out=out, self=self)
     return fft_kernels._fft_c2r_cufft_out(self, dim, normalization, last_dim_size, out)
 
 
@@ -710,6 +780,8 @@ def wrapper_CUDA___fft_c2c(ks: int, self: Tensor, dim: Size, normalization: int,
 def wrapper_CUDA_out__fft_c2c_out(
     ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor
 ) -> Tensor:
+    if out._device is not self._device:
+        check_common_device("wrapper_CUDA_out__fft_c2c_out", out=out, self=self)
     return fft_kernels._fft_c2c_cufft_out(self, dim, normalization, forward, out)
 
 
@@ -724,6 +796,14 @@ def wrapper_CUDA__native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    check_common_device(
+        "wrapper_CUDA__native_batch_norm",
+        input=input,
+        weight=weight,
+        bias=bias,
+        running_mean=running_mean,
+        running_var=running_var,
+    )
     return batch_norm_kernels.batch_norm_cuda(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -740,6 +820,16 @@ def wrapper_CUDA__native_batch_norm_backward(
     eps: float,
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
+    check_common_device(
+        "wrapper_CUDA__native_batch_norm_backward",
+        grad_out=grad_out,
+        input=input,
+        weight=weight,
+        running_mean=running_mean,
+        running_var=running_var,
+        save_mean=save_mean,
+        save_invstd=save_invstd,
+    )
     return batch_norm_backward.batch_norm_backward_cuda(
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.schema.schema_types import DICT, LIST, OPTIONAL, TUPLE, SchemaType
+from dispatchviz.core.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.events import IValueTag
@@ -60,4 +61,5 @@ def tag_of(kind: SchemaType, value: Any) -> IValueTag:
 
 
 def _tag_of_value(value: Any) -> IValueTag:
-    return "Tensor" if hasattr(type(value), "_ks") else OF_VALUES.get(type(value), "Object")
+    kind = type(value)
+    return "Tensor" if issubclass(kind, Tensor) else OF_VALUES.get(kind, "Object")

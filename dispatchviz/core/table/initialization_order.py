@@ -33,7 +33,7 @@ _CPU = (
     "torch/csrc/distributed/c10d/quantization/",
     "torch/csrc/distributed/c10d/symm_mem/",
 )
-"""Folders, or how the names of files in them begin; the first one of all that fit best counts."""
+"""Folders, or how the names of files in them begin; of those that a file fits the longest counts."""
 
 _CUDA = (
     "aten/src/ATen/native/cudnn/",
@@ -69,6 +69,7 @@ class Moment(NamedTuple):
     """When a registration is made: sorts."""
 
     library: int
+    """0: of the CPU; 1: of CUDA; 2: a file of which that is not known; 3: no place was given; 4: Python."""
     part: int
     file: str
     line: int

@@ -12,7 +12,8 @@ from dispatchviz.core.table.pytorch_registrations import implemented, is_structu
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.definitions import DERIVATIVES, FUNCTIONS, Piece, delegating, entry, entry_field, names
 from dispatchviz.explain.codegen.generated_calls import Call, call_trees
-from dispatchviz.explain.codegen.generated_functions import Function, functions_of, node_of, placed
+from dispatchviz.explain.codegen.generated_files import placed
+from dispatchviz.explain.codegen.generated_functions import Function, functions_of, node_of
 from dispatchviz.explain.codegen.kept_texts import kept
 from dispatchviz.explain.codegen.torchgen_parts import in_order
 from dispatchviz.explain.codegen.torchgen_texts import Real, RealEntry

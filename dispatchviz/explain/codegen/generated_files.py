@@ -1,7 +1,7 @@
 """Where PyTorch's generators put what they write: the files, and the shard of one that is written in parts.
 
 A sharded file is cut by a hash of a name (``torchgen/utils.py``, ``FileManager.write_sharded``), so the number of the
-part is known without running torchgen. Files that register kernels are not here: each registration says its file.
+part is known without running torchgen. Of files that register kernels each registration says the place.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ SHARDS = {"Operators": 5, "python_torch_functions": 3, "python_functions": 5}
 """Parts of the files that are written in parts and register no kernel."""
 
 _DUNDER_INPLACE = re.compile(r"__i\w+__$")
+
+
+def placed(debug: str) -> str:
+    """``FILE:LINE`` of the ``registered at FILE:LINE`` of PyTorch's dumps; as it is where that is no place."""
+    return debug.removeprefix("registered at ")
 
 
 def root_name(base: str) -> str:

@@ -12,6 +12,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.definitions import Piece, definition, definitions, line_at, mentioning, table, text_of
+from dispatchviz.explain.codegen.generated_files import placed
 
 K = DispatchKey
 
@@ -147,11 +148,6 @@ def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
     generated = (kernel for kernel in kernels if "build/" in kernel.debug or "generated/" in kernel.debug)
     kernel = next(generated, kernels[0] if kernels else None)
     return ("", str(key), "") if kernel is None else (kernel.name, str(key), placed(kernel.debug))
-
-
-def placed(debug: str) -> str:
-    """The ``FILE:LINE`` of ``registered at FILE:LINE``."""
-    return debug.removeprefix("registered at ")
 
 
 def node_of(name: str) -> str:

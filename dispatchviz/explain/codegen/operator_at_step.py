@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import takewhile
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.generated_functions import operator_of_node
+from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.display_names import plain_node
 
 
@@ -42,6 +44,7 @@ def _named(event: ev.AnyEvent) -> str:
 
 def _first_call(trace: Trace, seq: int) -> str:
     """The first call within a step, as far as the step that binds or starts it goes."""
-    within = range(seq + 1, trace.ends[seq] + 1)
-    calls = (event.operator for at in within if isinstance(event := trace[at], ev.Dispatched))
-    return next(calls, "")
+    steps = trace.steps_of(ev.Dispatched)
+    place = bisect_right(steps, seq)
+    first = trace[steps[place]] if place < len(steps) and steps[place] <= statements.end(trace, seq) else None
+    return first.operator if isinstance(first, ev.Dispatched) else ""

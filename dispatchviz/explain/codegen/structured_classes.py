@@ -335,5 +335,5 @@ def _registered(name: str, key: str) -> tuple[str, str] | None:
     """Of the generated kernel of an operator under a key: its name, and where it is registered."""
     for found, kernel in pytorch_registrations(f"aten::{name}", "cuda"):
         if found is DispatchKey[key] and f"/Register{key}_" in kernel.debug:
-            return kernel.name, kernel.debug.removeprefix("registered at ")
+            return kernel.name, generated_files.placed(kernel.debug)
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.codegen.generated_files import AUTOGRAD, function_file, method_file, operators_file
+from dispatchviz.explain.codegen.generated_files import AUTOGRAD, function_file, method_file, operators_file, placed
 
 GENERATED = AUTOGRAD
 DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
@@ -24,8 +24,8 @@ def debug_file(registered: str) -> str:
 
 def registered_path(registered: str) -> str:
     """The same with its folders."""
-    path, colon, line = registered.removeprefix("registered at ").rpartition(":")
-    return path if colon and line.isdigit() else registered.removeprefix("registered at ")
+    path, colon, line = placed(registered).rpartition(":")
+    return path if colon and line.isdigit() else placed(registered)
 
 
 def entry_point(dispatched: ev.Dispatched) -> tuple[str, str]:

@@ -33,9 +33,9 @@ def variables_of(trace: Trace, at: int) -> list[int]:
     """The tensors that the variables assigned last name as of a step, the latest first, each with its ``.grad``."""
     steps, columns = trace.steps_of(ev.NameBound), trace.columns
     place = bisect_right(steps, at)
-    latest = (steps[before] for before in range(place - 1, max(place - 1 - BINDINGS_LOOKED_AT, -1), -1))
+    bindings = (steps[before] for before in range(place - 1, max(place - 1 - BINDINGS_LOOKED_AT, -1), -1))
     found: dict[int, int] = {}
-    for step in latest:
+    for step in bindings:
         found.setdefault(columns.names[step], columns.tensors[step])
     return _met(trace, at, _with_gradients(trace, found.values(), at))
 

@@ -55,14 +55,13 @@ def losses(trace: Trace, node: int, at: int) -> Iterator[Answer]:
     """The tensors that kept it and have another history by now."""
     known = index(trace)
     for tensor in _ever(trace, node):
-        entries = [step for step, _ in known.histories.get(tensor, ()) if step <= at]
-        own = [step for step, of in known.histories.get(tensor, ()) if of == node and step <= at]
-        later = [step for step in entries if own and step > own[-1]]
-        if later:
-            now = known.history(tensor, later[0])
+        entries = [(step, of) for step, of in known.histories.get(tensor, ()) if step <= at]
+        own = [place for place, (_, of) in enumerate(entries) if of == node]
+        if own and entries[own[-1] + 1 :]:
+            since, now = entries[own[-1] + 1]
             said = "has no history" if now is None else f"has {node_title(trace, now, at)} as its grad_fn"
-            yield Answer(f"no longer {tensor_name(trace, tensor, at)}: it {said} from here on", later[0],
-                         TensorThing(tensor))  # fmt: skip
+            text = f"no longer {tensor_name(trace, tensor, at)}: it {said} from here on"
+            yield Answer(text, since, TensorThing(tensor))
 
 
 # -- tensors ----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from dispatchviz.explain.cells.computed_table import (
     folded,
 )
 from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.codegen.generated_files import placed
 from dispatchviz.render.console import Console
 
 SIGNS = {
@@ -92,7 +93,7 @@ def _kernel(row: Row, console: Console) -> str:
 
 
 def _place(row: Row) -> str:
-    return row.registered.removeprefix("registered at ").rpartition("/")[2]
+    return placed(row.registered).rpartition("/")[2]
 
 
 def _lines(row: Row, indent: int, console: Console) -> list[str]:

@@ -16,21 +16,21 @@ def current_device() -> int:
 
 
 def set_device(device: object) -> None:
-    """Makes the one device current, which it is; a negative index and None do nothing. RuntimeError for another."""
+    """Makes the one device current, which it is; a negative index and None do nothing. AcceleratorError for another."""
     wanted = Device("cuda", device) if isinstance(device, int) and device >= 0 else device
     if isinstance(wanted, (str, Device)):
         concrete(Device(wanted))
 
 
 class device:
-    """``with torch.cuda.device(0):`` the device is current within. RuntimeError for one that is not there."""
+    """``with torch.cuda.device(0):`` the device is current within. AcceleratorError for one that is not there."""
 
     def __init__(self, device: object) -> None:
-        set_device(device)
-        self.idx = 0
+        self.idx = device if isinstance(device, int) else 0
+        self._device = device
 
     def __enter__(self) -> None:
-        pass
+        set_device(self._device)
 
     def __exit__(self, *error: object) -> None:
         pass

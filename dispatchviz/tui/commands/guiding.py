@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dispatchviz.lessons.guide import Guide
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout.lesson_text import Said
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, Span, line
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide  # not for the first paint
 
 NEXT, BACK = "move('resume')", "move('resume_back')"
 

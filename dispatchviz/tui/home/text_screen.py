@@ -17,11 +17,6 @@ from dispatchviz.tui.widgets.text_view import TextView
 class TextOverHome(TextView):
     """The text, as wide as the view."""
 
-    BINDINGS: ClassVar = [
-        Binding("home,g", "rows(-1000000)", show=False),
-        Binding("end,G", "rows(1000000)", show=False),
-    ]
-
     def __init__(self, title: str, make: Callable[[int], list[Line]], palette: Palette) -> None:
         super().__init__(f"{title} (Esc or q closes)", palette)
         self._make = make

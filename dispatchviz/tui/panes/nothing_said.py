@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
-from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.tui.layout.pane_layout import (
@@ -46,6 +45,8 @@ def _no_graph(trace: Trace, at: int) -> Line | None:
 
 
 def _no_node(trace: Trace, at: int) -> Line | None:
+    from dispatchviz.explain.graph.node.node_of_step import node_of_step  # with the pane, not for the first paint
+
     return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
 
 

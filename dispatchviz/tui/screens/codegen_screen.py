@@ -37,11 +37,6 @@ def codegen_rows(operator: str, width: int) -> list[Line]:
 class CodegenView(TextView):
     """The text, as wide as the view."""
 
-    BINDINGS: ClassVar = [
-        Binding("home,g", "rows(-1000000)", show=False),
-        Binding("end,G", "rows(1000000)", show=False),
-    ]
-
     def __init__(self, operator: str, files: bool, structured: bool, palette: Palette) -> None:
         more = f"{FILES} files, " if files else ""
         more += f"{CLASSES} classes, " if structured else ""

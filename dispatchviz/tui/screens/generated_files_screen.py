@@ -47,11 +47,6 @@ class FilesView(ChoiceList):
 class FileView(TextView):
     """The C++ of a file, coloured."""
 
-    BINDINGS: ClassVar = [
-        Binding("home,g", "rows(-1000000)", show=False),
-        Binding("end,G", "rows(1000000)", show=False),
-    ]
-
     def __init__(self, file: str, operator: str, real: Real, palette: Palette) -> None:
         short = file.rpartition("/")[2]
         super().__init__(f"{short}: PyTorch {release()} for {operator} (Esc or q goes back)", palette)

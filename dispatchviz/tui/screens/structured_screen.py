@@ -19,11 +19,6 @@ from dispatchviz.tui.widgets.text_view import TextView
 class StructuredView(TextView):
     """The classes, their members, the three entries one after the other."""
 
-    BINDINGS: ClassVar = [
-        Binding("home,g", "rows(-1000000)", show=False),
-        Binding("end,G", "rows(1000000)", show=False),
-    ]
-
     def __init__(self, family: Family, palette: Palette) -> None:
         super().__init__(f"Structured kernel of {', '.join(family.operators.values())} (Esc or q goes back)", palette)
         self._family = family

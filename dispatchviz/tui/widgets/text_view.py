@@ -21,6 +21,8 @@ class TextView(RowsView):
         Binding("up,N,k", "rows(-1)", show=False),
         Binding("pagedown,space", "pages(1)", show=False),
         Binding("pageup", "pages(-1)", show=False),
+        Binding("home,g", "rows(-1000000)", show=False),
+        Binding("end,G", "rows(1000000)", show=False),
     ]
 
     def __init__(self, title: str, palette: Palette) -> None:

@@ -112,7 +112,7 @@ def _of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances |
     """Where signs are the library's, what is compared is what PyTorch's own tests differentiate."""
     if allowed is None or op.name not in UP_TO_SIGNS:
         return allowed
-    return allowed._replace(determined=(_processed(sample, torch), _processed(sample, model_torch)))
+    return allowed._replace(determined=(processed(sample, torch), processed(sample, model_torch)))
 
 
 def samples(make: Callable[[], Any], count: int) -> list[Any]:
@@ -232,7 +232,7 @@ def _gradients(op: Any, pair: Pair, dtype: torch.dtype, count: int, allowed: Tol
             yield Found(f"gradient {name}", summary(sample), "", str(word))
             continue
         first = [
-            outcome(partial(_gradient, side, f, call, _processed(sample, side), twice))
+            outcome(partial(_gradient, side, f, call, processed(sample, side), twice))
             for side, f, call in zip(_SIDES, (pair.real, pair.model), given, strict=True)
         ]
         tensors = given[0].tensors, given[1].tensors
@@ -243,7 +243,7 @@ def _gradients(op: Any, pair: Pair, dtype: torch.dtype, count: int, allowed: Tol
             yield judged(f"double gradient {name}", summary(sample), second, tensors, allowed)
 
 
-def _processed(sample: Any, side: Any) -> Callable[[Any], Any]:
+def processed(sample: Any, side: Any) -> Callable[[Any], Any]:
     """Which of the results PyTorch's tests differentiate."""
     process = sample.output_process_fn_grad
     return process if side is torch else rebound(process)  # type: ignore[no-any-return]

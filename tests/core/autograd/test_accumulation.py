@@ -232,3 +232,20 @@ def test_reasons_in_buffers() -> None:
         [first, first, ("added out of place", "somebody else holds the gradient that was there")],
         [first, first, ("added in place", "grad mode is off and nobody else holds the gradient that was there")],
     ]
+
+
+def test_the_layout_policy_acts_at_once_and_is_given_back(torch: Any) -> None:
+    enforced = torch._C._is_grad_layout_enforcement_enabled
+
+    def strides() -> Any:
+        x = torch.ones(2, 3, requires_grad=True)
+        x.sum().backward()
+        return enforced(), x.grad.stride()
+
+    assert strides() == (True, (3, 1))
+    with torch.autograd.enforce_grad_layout_policy(False):
+        assert strides() == (False, (0, 0))
+    relaxed = torch.autograd.enforce_grad_layout_policy(False)(strides)
+    assert (enforced(), relaxed(), enforced()) == (True, (False, (0, 0)), True)
+    with pytest.raises(TypeError, match=r"^set_grad_layout_enforcement_enabled\(\): .* must be bool, not int$"):
+        torch.autograd.enforce_grad_layout_policy(1)

@@ -306,3 +306,14 @@ def test_an_attribute_of_ctx_is_the_users_own(name: str) -> None:
     x = torch.full((2,), 3.0, requires_grad=True)
     Square.apply(x).sum().backward()
     assert x.grad.tolist() == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("name", ["name", "device", "stream"])
+def test_a_tensor_is_printed_whatever_the_ctx_of_its_node_has(torch: Any, name: str) -> None:
+    class Twice(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            setattr(ctx, name, "mine")
+            return x * 2
+
+    assert repr(Twice.apply(torch.ones(2, requires_grad=True))).endswith("grad_fn=<TwiceBackward>)")

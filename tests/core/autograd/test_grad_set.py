@@ -76,6 +76,24 @@ def test_grad_is_in_the_end_what_it_is_in_pytorch(name: str) -> None:
     assert _grads(model, source) == _grads(torch, source)
 
 
+@pytest.mark.torch
+def test_what_may_be_assigned_to_grad() -> None:
+    """As the rule of the event says."""
+    torch = pytest.importorskip("torch")
+    for made in (model, torch):
+        x = made.ones(2, requires_grad=True)
+        for value in (made.ones(3), made.ones(2, dtype=made.float64), made.ones(2, device="meta")):
+            with pytest.raises(RuntimeError, match=r"attempting to assign a gradient|assigned grad has data"):
+                x.grad = value
+        x.grad = None
+    x = torch.ones(2, requires_grad=True)
+    assert x.grad_dtype == x.dtype
+    x.grad_dtype = torch.float64
+    x.grad = torch.ones(2, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="grad_dtype"):
+        x.grad = torch.ones(2)
+
+
 def _grads(torch: Any, source: str) -> dict[str, Any]:
     """The ``.grad`` of each variable, None where it has none."""
     names: dict[str, Any] = {}

@@ -54,6 +54,26 @@ class AskedForProperty(Asked):
         return self.tell()
 
 
+class Name:
+    """A descriptor of the program's own."""
+
+    def __get__(self, hook: Asked | None, owner: type) -> Any:
+        return self if hook is None else hook.tell()
+
+
+class AskedForDescriptor(Asked):
+    __name__ = Name()
+
+
+class AskedClass(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise SystemError(name)
+
+
+class OfAskedClass(Asked, metaclass=AskedClass):
+    pass
+
+
 class Failing(Doubles):
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(name)
@@ -91,7 +111,7 @@ def test_a_recording_has_the_same(kind: str) -> None:
     assert [event.function for event in trace if isinstance(event, ev.HookRegistered)] == [name]
 
 
-@pytest.mark.parametrize("kind", [AskedForAll, AskedForProperty])
+@pytest.mark.parametrize("kind", [AskedForAll, AskedForProperty, AskedForDescriptor, OfAskedClass])
 def test_code_of_the_programs_does_not_run_for_a_name(torch: Any, kind: Callable[[], Asked]) -> None:
     """A hook whose own code would say its name is not asked, neither by PyTorch nor by a recording."""
     hook = kind()

@@ -24,6 +24,7 @@ from tests.explain.then_and_now.installed import (
     keys,
     libraries,
     names_of,
+    new_operator,
     own_operators,
     raw,
     reasons_of,
@@ -133,14 +134,10 @@ def _alias() -> None:
 
 @checks("where-autograd-becomes-autogradcuda")
 def _alias_is_filled_at_registration() -> None:
-    library = torch().library.Library("thenandnow", "FRAGMENT")
-    try:
-        library.define("op(Tensor x) -> Tensor")
+    with new_operator() as library:
         before = C()._dispatch_dump_table("thenandnow::op")
         library.impl("op", lambda x: x, "Autograd")
         after = table("thenandnow::op")
-    finally:
-        library._destroy()
     assert "AutogradCUDA: " in before
     assert "[autograd kernel]" not in before
     filled = {key for key, cell in after.items() if cell.reason == "autograd kernel"}
@@ -178,12 +175,8 @@ def _masks() -> None:
 
 @checks("registration-fills-the-table")
 def _fallbacks() -> None:
-    library = torch().library.Library("thenandnow", "FRAGMENT")
-    try:
-        library.define("op(Tensor x) -> Tensor")
+    with new_operator():
         cells = table("thenandnow::op")
-    finally:
-        library._destroy()
     assert len(cells) == 38
     assert {cell.reason for cell in cells.values()} == {"backend fallback"}
     assert len(registered("CompositeImplicitAutograd")) > 600
@@ -374,13 +367,9 @@ def _aliases() -> None:
 
 def filled_by(alias: str) -> int:
     """How many cells of an operator a kernel fills that is registered to an alias alone, Undefined aside."""
-    library = torch().library.Library("thenandnow", "FRAGMENT")
-    try:
-        library.define("op(Tensor x) -> Tensor")
+    with new_operator() as library:
         library.impl("op", lambda x: x, alias)
         return sum("then_and_now" in cell.place for key, cell in table("thenandnow::op").items() if key != "Undefined")
-    finally:
-        library._destroy()
 
 
 @checks("redispatch")
@@ -421,17 +410,14 @@ def seen_from_the_backend(x: Any) -> dict[str, Any]:
 
 @checks("fallthrough")
 def _empty_cell() -> None:
-    library, ones = torch().library.Library("thenandnow", "FRAGMENT"), torch().ones(2)
-    try:
-        library.define("op(Tensor x) -> Tensor")
+    ones = torch().ones(2)
+    with new_operator() as library:
         with pytest.raises(NotImplementedError, match="Could not run 'thenandnow::op' with arguments from the 'CPU'"):
             torch().ops.thenandnow.op(ones)
         library.impl("op", lambda x: x + 1, "CPU")
         library.impl("op", torch().library.fallthrough_kernel, "AutogradCPU")
         assert torch().ops.thenandnow.op(ones).tolist() == [2, 2]
         assert table("thenandnow::op")["AutogradCPU"].falls_through
-    finally:
-        library._destroy()
 
 
 @checks("backendselect")
@@ -457,10 +443,6 @@ def _layers() -> None:
 @checks("boxing")
 def _why_boxing() -> None:
     assert (len(own_operators()), left_to_the_loop()) == (3598, 2657)
-    library = torch().library.Library("thenandnow", "FRAGMENT")
-    try:
-        library.define("op(Tensor x) -> Tensor")
+    with new_operator() as library:
         library.impl("op", lambda x: x, "CPU")
         assert re.search(r"^CPU: .*\[ boxed \]", C()._dispatch_dump("thenandnow::op"), re.MULTILINE)
-    finally:
-        library._destroy()

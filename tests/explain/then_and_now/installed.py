@@ -200,6 +200,17 @@ def calls_of(run: Any) -> Iterator[str]:
 
 
 @contextmanager
+def new_operator() -> Iterator[Any]:
+    """Defines ``thenandnow::op`` in a library in which more may be registered for it."""
+    library = torch().library.Library("thenandnow", "FRAGMENT")
+    try:
+        library.define("op(Tensor x) -> Tensor")
+        yield library
+    finally:
+        library._destroy()
+
+
+@contextmanager
 def backend_kernel_of_erfinv(kernel: Callable[[Any], Any]) -> Iterator[None]:
     """Puts a Python function into the CPU cell of an operator that has an autograd kernel."""
     library = torch().library.Library("aten", "IMPL")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.things import statements
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import MOST, things_of
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.testing import event
 from tests.explain.programs import traced
@@ -89,3 +91,34 @@ def test_a_line_that_calls_functions_is_one_statement() -> None:
         run,
         f"{title(trace, NodeThing(trace[run].node), at)} runs, the first of three Nodes that were made here",
     )  # type: ignore[union-attr]
+
+
+def test_a_line_in_a_block_of_with_or_in_a_hook_ends_before_the_next_one() -> None:
+    trace = traced("""
+    import torch
+    x = torch.ones(2, requires_grad=True)
+    with torch.inference_mode(False):
+        y = x * 2
+        z = y.sum()
+    z.register_hook(lambda gradient: gradient * 2)
+    z.backward()
+    def plus():
+        w = x + 1
+    plus()
+    """)
+    assert called(trace, 5) == ["THPVariable_mul"]
+    assert called(trace, 6) == ["THPVariable_sum"]
+    assert called(trace, 4) == ["THPVariable_mul", "THPVariable_sum"]
+    assert called(trace, 11) == ["THPVariable_add"], "of the function that it calls"
+    hook, backward = step(trace, event(ev.SourceLine, function="<lambda>")), line(trace, 8)
+    assert hook < statements.end(trace, hook) < trace.ends[step(trace, ev.NodeStarted)]
+    assert statements.end(trace, backward) == trace.ends[backward] == line(trace, 9) - 1
+    assert operator_at(trace, line(trace, 6)) == "aten::sum"
+    assert crossing(trace, line(trace, 5)).seq == step(trace, event(ev.NodeStarted, name="MulBackward0"))
+
+
+def called(trace: Trace, number: int) -> list[str]:
+    """The bindings that a line calls."""
+    at = line(trace, number)
+    events = trace[at : statements.end(trace, at) + 1]
+    return [each.pytorch_function for each in events if isinstance(each, ev.BindingEntered)]

@@ -1,5 +1,4 @@
-"""AccumulateGrad: the Node of a leaf, which accumulates into its ``.grad``
-(``torch/csrc/autograd/functions/accumulate_grad.h``).
+"""AccumulateGrad: the Node of a leaf, which accumulates into its ``.grad``.
 
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``utils/grad_layout_contract.h``. The numbers of the
 cases are PyTorch's; those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not
@@ -7,7 +6,8 @@ exist here.
 
 Rule 1: nobody else's gradient becomes ``.grad``: it is taken over only if the engine is its one holder.
 Rule 2: once there is a ``.grad``, it stays the same object, unless the sum needs a history.
-Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is contiguous.
+Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is contiguous; one that is taken over may have
+others where that is not enforced (``enforce_grad_layout_policy``).
 """
 
 from __future__ import annotations

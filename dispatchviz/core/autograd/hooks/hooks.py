@@ -14,7 +14,8 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, MethodType
+from inspect import getattr_static
+from types import BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core.autograd.variables.legacy_type import legacy_type
@@ -233,6 +234,8 @@ def note_hook(kind: HookKind, number: int, hook: Hook, node: Node | None, tensor
 
 
 _UNKNOWN = "<unknown>"
+_OF_C = (GetSetDescriptorType, MemberDescriptorType)
+"""Classes of descriptors that are no Python code."""
 
 
 def name_of(hook: Hook) -> str:
@@ -255,10 +258,12 @@ def recorded_name(hook: Any) -> str:
 def _runs_code_for_its_name(kind: type) -> bool:
     if kind in (type, BuiltinFunctionType):
         return False
-    access: Any = kind.__getattribute__
-    if access is not object.__getattribute__ or hasattr(kind, "__getattr__"):
+    access, missing, name = (
+        getattr_static(kind, each, None) for each in ("__getattribute__", "__getattr__", "__name__")
+    )
+    if access is not object.__getattribute__ or missing is not None:
         return True
-    return any(isinstance(vars(base).get("__name__"), property) for base in kind.__mro__)
+    return getattr_static(type(name), "__get__", None) is not None and type(name) not in _OF_C
 
 
 def move_hooks_to_new_grad_fn(tensor: Tensor, old: Node | None, new: Node) -> None:

@@ -19,14 +19,15 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
     ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
     """
-    if recorder.active is not None:
-        why = _verdict(tensor, op_requires_grad)
-        recorder.active.inplace_checked(tensor, why not in _ERRORS, why)
-    if not op_requires_grad or not thread.state.grad_mode:
+    rec = recorder.active
+    if rec is None and not op_requires_grad:
         return
-    error = _inplace_error(tensor)
-    if error is not None:
-        raise error
+    why = _verdict(tensor, op_requires_grad)
+    allowed = why not in _ERRORS
+    if rec is not None:
+        rec.inplace_checked(tensor, allowed, why)
+    if not allowed:
+        raise _inplace_error(tensor, why)
 
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
@@ -62,10 +63,7 @@ _ERRORS: dict[InplaceVerdict, str] = {
 """The verdicts that forbid it, with PyTorch's text; empty: the text depends on the view."""
 
 
-def _inplace_error(tensor: Tensor) -> RuntimeError | None:
-    why = _verdict(tensor, True)
-    if why not in _ERRORS:
-        return None
+def _inplace_error(tensor: Tensor, why: InplaceVerdict) -> RuntimeError:
     view = tensor._view
     if _ERRORS[why] or view is None:
         return RuntimeError(_ERRORS[why])

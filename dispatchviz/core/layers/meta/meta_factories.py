@@ -13,6 +13,7 @@ from typing import Any
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.factories.empty_full import full_dtype
+from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import new_output, result_type
 from dispatchviz.core.tensor.dtype import DType, bool_, default_dtype
@@ -70,10 +71,7 @@ def where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(f"expected predicate to be bool, got {condition._dtype}")
     operands = (condition, self, other)
     _check_shapes([operand._size for operand in operands])
-    expected, *others = [each._device for each in operands if each._size or each._device.type != "cpu"]
-    for device in others:
-        if device != expected:
-            raise RuntimeError(f"Tensor on device {device} is not on the expected device {expected}!")
+    check_same_device(*operands)
     return new_output(*operands, dtype=result_type(self, other))
 
 

@@ -12,6 +12,7 @@ from dispatchviz.core.native.indexing.gather_scatter import counting_from, divid
 from dispatchviz.core.native.indexing.ufunc_at import add_at, index_grid
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.tensor_iterator import common_device
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import int32, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
@@ -125,6 +126,8 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar)
     dim = wrap_dim(dim, len(target._size))
     if len(index._size) > 1:
         raise RuntimeError("Index has to be a vector/scalar")
+    if self._device is not index._device:
+        common_device((target, ops.unsqueeze.call(index, 0) if not index._size else index))
     count = numel(index._size)
     _restride(target, dim, index, (*target._size[:dim], count, *target._size[dim + 1 :]))
     indices = index._array.reshape(-1)

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dispatchviz.core.call.structured import Structured, broadcast_sizes
+from dispatchviz.core.device.device import META
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.indexing.ufunc_at import add_at
 from dispatchviz.core.native.iterator.strides import result_geometry
+from dispatchviz.core.native.iterator.tensor_iterator import common_device
 from dispatchviz.core.tensor.dtype import bool_, int32, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 from dispatchviz.core.thread.warning import warn_python
@@ -66,7 +68,7 @@ def _expand_tensors(self: Tensor, indices: Indices) -> list[Tensor | None]:
     found: list[Tensor | None] = []
     for index in indices:
         if index is None or index._dtype not in _MASKS:
-            is_elsewhere = index is not None and index._device != self._device
+            is_elsewhere = index is not None and index._device not in (self._device, META)
             found.append(_to_device(index, self) if index is not None and is_elsewhere else index)
             continue
         if index._dtype is uint8:
@@ -157,6 +159,7 @@ def _check_indices(info: AdvancedIndex) -> None:
 def index_Tensor_meta(op: Structured, self: Tensor, indices: Indices) -> AdvancedIndex:
     """The broadcast shape of the indices in place of the dimensions that they index, or in front of the others."""
     _check_count(self, indices)
+    _check_devices(self, indices)
     if op.variant == "out" and op.output._dtype is not self._dtype:
         raise RuntimeError(
             f"index_out: self ({self._dtype.legacy}) and result ({op.output._dtype.legacy}) must have the same scalar "
@@ -172,6 +175,15 @@ def index_Tensor_meta(op: Structured, self: Tensor, indices: Indices) -> Advance
 def _check_count(self: Tensor, indices: Indices) -> None:
     if len(indices) > len(self._size):
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {len(indices)})")
+
+
+def _check_devices(self: Tensor, indices: Indices) -> None:
+    """``check_indices_on_cpu_or_selfdevice``. On the meta device nobody asks."""
+    for index in indices:
+        if index is not None and index._device.type == "cuda" and self._device.type == "cpu":
+            raise RuntimeError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({self._device})"
+            )
 
 
 def index_out(self: Tensor, precomputed: AdvancedIndex, out: Tensor) -> None:
@@ -218,6 +230,8 @@ def _index_put_impl_(
         return ops.masked_fill__Scalar.call(self, mask, ops.item.call(values))
     if values._device != self._device and not values._size:
         values = _to_device(values, self)
+    if accumulate and self._device.type == "cuda" and values._device is not self._device:
+        raise RuntimeError(f"expected device {self._device} but got device {values._device} for value tensor")
     info = make_info(self, indices)
     _check_values(info.source, values)
     if numel(info.source._size) and info.array is not None:
@@ -258,6 +272,7 @@ def _check_values(target: Tensor, values: Tensor) -> None:
             f"Index put requires the source and destination dtypes match, got {target._dtype.legacy} for the "
             f"destination and {values._dtype.legacy} for the source."
         )
+    common_device((target, values))
 
 
 def _write(self: Tensor, info: AdvancedIndex, values: Tensor, accumulate: bool) -> None:

@@ -41,7 +41,9 @@ def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """In place. RuntimeError for a mask that is not bool, or larger than the tensor."""
+    """In place. RuntimeError for a mask that is not bool, or larger than the tensor, or on another device."""
+    if "cuda" in (self._device.type, mask._device.type):
+        _check_on_cuda(self, mask)
     if mask._dtype is not bool_:
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {type_meta_name(mask._dtype)}"
@@ -56,6 +58,17 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
         xp = array_module(self._device.type)
         self._array[xp.broadcast_to(mask._array, size)] = number
     return self
+
+
+def _check_on_cuda(self: Tensor, mask: Tensor) -> None:
+    """What CUDA's kernel asks first."""
+    if self._device is not mask._device:
+        raise RuntimeError(
+            f"expected self and mask to be on the same device, but got mask on {mask._device} and self on "
+            f"{self._device}"
+        )
+    if mask._dtype is not bool_:
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got dtype {mask._dtype.legacy}")
 
 
 def _warn_of_expanded() -> None:
@@ -73,6 +86,8 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{len(value._size)} dimension(s)."
         )
+    if self._device.type == "cpu" and "cuda" in (mask._device.type, value._device.type):
+        raise RuntimeError("masked_fill_: Expected inputs to be on same device")
     return masked_fill__Scalar(self, mask, ops.item.call(value))
 
 

@@ -26,6 +26,7 @@ from dispatchviz.core.native.iterator.memory_overlap import (
     element_by_element,
     reads_what_it_writes,
 )
+from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
 from dispatchviz.core.native.iterator.strides import Geometry, dense_strides_like, result_geometry
 from dispatchviz.core.tensor.dtype import REDUCED, DType, bool_, can_cast, default_dtype, float32, result_type_of
@@ -276,9 +277,11 @@ def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
     for tensor in operands:
         if tensor._device.type == "cpu" and not tensor._size and common.type != "cpu":
             scalars += 1
-            if scalars > 1:
+            if scalars > 1 and common.type != "meta":
                 raise RuntimeError("Trying to pass too many CPU scalars to non-CPU kernel!")
         elif tensor._device != common:
+            if common.type == "meta":
+                check_same_device(*operands)
             raise RuntimeError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {common} and "
                 f"{tensor._device}!"

@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.tensor.conj_neg_bits import resolved
@@ -30,7 +31,6 @@ def mm_meta(op: Structured, self: Tensor, mat2: Tensor) -> None:
     (n, m), (other, p) = self._size, mat2._size
     if m != other:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{m} and {other}x{p})")
-    check_device("mm", self=self, mat2=mat2)
     set_contiguous(op, (n, p), self)
 
 
@@ -126,7 +126,8 @@ def addmm_meta(op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: S
     (n, m), (other, p) = mat1._size, mat2._size
     if m != other:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{m} and {other}x{p})")
-    check_device("addmm", self=self, mat1=mat1, mat2=mat2)
+    if beta != 0:
+        check_same_device(mat1, self)
     set_contiguous(op, (n, p), mat1)
 
 
@@ -190,6 +191,11 @@ def addmm_activation_out(
 
 def bmm_meta(op: Structured, self: Tensor, mat2: Tensor) -> None:
     """[b, n, m] times [b, m, p] is [b, n, p]."""
+    set_contiguous(op, _batches(self, mat2), mat2)
+
+
+def _batches(self: Tensor, mat2: Tensor) -> Size:
+    """The size of the product. RuntimeError if there is none."""
     if len(self._size) != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
     if len(mat2._size) != 3:
@@ -200,8 +206,7 @@ def bmm_meta(op: Structured, self: Tensor, mat2: Tensor) -> None:
             f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {m}] but got: "
             f"[{mat2._size[0]}, {mat2._size[1]}]."
         )
-    check_device("bmm", self=self, mat2=mat2)
-    set_contiguous(op, (batch, n, mat2._size[2]), mat2)
+    return batch, n, mat2._size[2]
 
 
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
@@ -257,7 +262,7 @@ def _cublas_batch(batch: Tensor, fast: int, least: tuple[int, int]) -> Tensor:
 
 def baddbmm_meta(op: Structured, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> None:
     """[b, n, p] or what can be expanded to that, plus [b, n, m] times [b, m, p]."""
-    bmm_meta(op, batch1, batch2)
+    set_contiguous(op, _batches(batch1, batch2), self)
     if self._dtype is not batch1._dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {self._dtype.legacy.lower()}, batch1: "
@@ -285,18 +290,3 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alph
 def set_contiguous(op: Structured, size: Size, like: Tensor) -> None:
     """A contiguous output of the dtype and device of an input."""
     op.set_output_raw_strided(size, contiguous_strides(size), like._dtype, like._device)
-
-
-def check_device(function: str, **tensors: Tensor) -> None:
-    """``common_device_check``: the wrappers of kernels that have no TensorIterator check it for them.
-
-    NB: in PyTorch, a CPU-only build has no such check in its CPU wrappers.
-    """
-    common = next(iter(tensors.values()))._device
-    for name, tensor in tensors.items():
-        if tensor._device != common:
-            key = "CUDA" if "cuda" in (common.type, tensor._device.type) else "Meta"
-            raise RuntimeError(
-                f"Expected all tensors to be on the same device, but got {name} is on {tensor._device}, different from "
-                f"other tensors on {common} (when checking argument in method wrapper_{key}_{function})"
-            )

@@ -9,9 +9,10 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured, resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
-from dispatchviz.core.native.linalg.mm_bmm import check_device, multiply, set_contiguous
+from dispatchviz.core.native.linalg.mm_bmm import multiply, set_contiguous
 from dispatchviz.core.tensor.conj_neg_bits import is_conj, is_zerotensor
 from dispatchviz.core.tensor.dtype import REDUCED, Category, DType, bool_, float32
 from dispatchviz.core.tensor.tensor import Tensor, numel
@@ -48,7 +49,9 @@ def addmv_meta(op: Structured, self: Tensor, mat: Tensor, vec: Tensor, beta: Sca
             "addmv input tensors must have the same dtype, but got "
             f"{self._dtype.legacy}, {mat._dtype.legacy}, and {vec._dtype.legacy}"
         )
-    check_device("addmv", self=self, mat=mat, vec=vec)
+    check_same_device(mat, vec)
+    if beta != 0:
+        check_same_device(mat, self)
     set_contiguous(op, mat._size[:1], vec)
 
 
@@ -202,4 +205,3 @@ def _check_dot(function: str, self: Tensor, tensor: Tensor) -> None:
             f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, "
             f"but got {a} and {b} elements respectively"
         )
-    check_device(function, self=self, **{"tensor" if function == "dot" else "other": tensor})

@@ -10,6 +10,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import (
     check_same_dtype,
+    common_device,
     compute,
     elementwise,
     no_instance,
@@ -152,6 +153,7 @@ def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
 def _put_log_sigmoid(self: Tensor, output: Tensor, buffer: Tensor) -> None:
     xp: Any = array_module(self._device.type)
     dtype = self._dtype
+    common_device((output, self))
     if not dtype.is_floating_point:
         raise not_implemented("log_sigmoid_cpu", dtype)
     if output._dtype is not dtype:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.device.device import Device, concrete
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.device.missing_devices import ensure_has_index
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.strides import dense_strides_like
 from dispatchviz.core.tensor.dtype import DType
@@ -21,7 +22,7 @@ def to_dtype_layout(
     memory_format: str | None,
 ) -> Tensor:
     """With other options; itself if nothing changes and no copy is requested."""
-    device = None if device is None else concrete(device)
+    device = None if device is None else ensure_has_index(device)
     same = dtype in (None, self._dtype) and device in (None, self._device)
     if same and not copy and memory_format in (None, "preserve_format", "contiguous_format"):
         return self
@@ -57,7 +58,7 @@ def _to_copy(
     memory_format: str | None,
 ) -> Tensor:
     """A copy with other options; by default dense, in the same order of dimensions."""
-    options = (dtype or self._dtype, layout, concrete(device or self._device), pin_memory)
+    options = (dtype or self._dtype, layout, ensure_has_index(device or self._device), pin_memory)
     if memory_format in (None, "preserve_format"):
         result = ops.empty_strided.call(self._size, dense_strides_like(self._size, self._stride), *options)
     else:

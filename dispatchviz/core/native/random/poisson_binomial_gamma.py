@@ -11,7 +11,7 @@ import numpy
 from dispatchviz.core.call.structured import broadcast_sizes, resize_in_order
 from dispatchviz.core.device.array_library import array_module, on_host
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
+from dispatchviz.core.native.iterator.tensor_iterator import common_device, not_implemented, store
 from dispatchviz.core.native.random import rejection_sampling
 from dispatchviz.core.native.random.generator import Generator
 from dispatchviz.core.native.random.rejection_sampling import Rounding
@@ -29,6 +29,7 @@ def _s_poisson(self: Tensor, generator: Generator | None) -> Tensor:
 def _s_binomial(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
     """How many of count tries succeed."""
     source, result, rounded = generator_of(count, generator), _zeros_like(count), _rounding(count)
+    common_device((count, prob))
     return _checked_samples(
         "binomial_cpu", result, lambda tries, p: rejection_sampling.binomial(tries, p, source, rounded), count, prob
     )

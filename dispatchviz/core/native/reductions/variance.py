@@ -10,7 +10,7 @@ from dispatchviz.core.call.structured import resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.scalar import Scalar
-from dispatchviz.core.native.iterator.tensor_iterator import accumulated, check_can_cast, quiet, store
+from dispatchviz.core.native.iterator.tensor_iterator import accumulated, check_can_cast, common_device, quiet, store
 from dispatchviz.core.native.iterator.wrap_dim import reduced_mask
 from dispatchviz.core.native.reductions.sum_mean import Dims, reduced_size, with_reduced_dims
 from dispatchviz.core.tensor.dtype import REDUCED, DType, real_type
@@ -116,6 +116,7 @@ def _std_var(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar
     if out._size != size:
         resize_output(out, size, contiguous_strides(size))
     viewed = with_reduced_dims(out, self, mask, keepdim)
+    common_device((viewed, self))
     if self._dtype is not out._dtype:
         values = ops.to_dtype.call(self, out._dtype, False, False, None)
     else:

@@ -10,6 +10,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.infer_size import compute_stride
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, is_in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
+from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.tensor_iterator import converted, result_type
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import can_cast
@@ -31,6 +32,7 @@ def cat_meta(op: Structured, tensors: Sequence[Tensor], dim: int) -> None:
     for position, tensor in enumerate(tensors):
         if not _is_skipped(tensor):
             _check_joinable(first._size, tensor._size, dim, position)
+    check_same_device(*tensors)
     size = list(first._size)
     size[dim] = sum(tensor._size[dim] for tensor in parts)
     dtype = result_type(*tensors)

@@ -10,7 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.python_recorder import PythonRecorder
 from dispatchviz.core.record.recorders.recorder_base import tensors_in
 from dispatchviz.core.record.recorders.result_hash import has_own_numbers, result_hash
-from dispatchviz.core.record.recorders.stack_contents import Declared, contents
+from dispatchviz.core.record.recorders.stack_contents import contents
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.thread.thread_state import thread
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.kernel.kernel_function import Kernel
     from dispatchviz.core.keys.keys import DispatchKey
     from dispatchviz.core.record.note_types import Failed
+    from dispatchviz.core.schema.function_schema import Argument
     from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
     from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.tensor.tensor import Tensor
@@ -81,11 +82,11 @@ class CallRecorder(PythonRecorder):
         self.error_raised(error)
         self.note(_FAILED)
 
-    def boxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Declared]) -> None:
+    def boxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Argument]) -> None:
         """Values went onto a stack, of the arguments or the returns that are declared."""
         self._emit(ev.Boxed, op.name, len(values), contents(values, declared, self._tensor))
 
-    def unboxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Declared]) -> None:
+    def unboxed(self, op: OperatorEntry, values: Sequence[Any], declared: Sequence[Argument]) -> None:
         """Values came off a stack."""
         self._emit(ev.Unboxed, op.name, len(values), contents(values, declared, self._tensor))
 

@@ -29,14 +29,7 @@ from dispatchviz.core.thread.thread_state import thread
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.edge import Edge
     from dispatchviz.core.autograd.graph.node import Node
-    from dispatchviz.core.record.note_types import (
-        Emit,
-        EventNote,
-        MaybeTensors,
-        Note,
-        QueuedNodes,
-        Target,
-    )
+    from dispatchviz.core.record.note_types import Emit, EventNote, MaybeTensors, Note, QueuedNodes, Target
     from dispatchviz.core.record.trace_stream import TraceStream
     from dispatchviz.core.tensor.tensor import Tensor
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.python_side.casts import DTYPE_NUMBERS
 from dispatchviz.core.python_side.ivalue_tags import tag_of
 from dispatchviz.core.schema.schema_types import LIST, OPTIONAL, SchemaType, schema_type
 from dispatchviz.core.tensor import layout
+from dispatchviz.core.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.events import IValueTag
-    from dispatchviz.core.tensor.tensor import Tensor
+    from dispatchviz.core.schema.function_schema import Argument
 
 ITEMS = 8
 """So many values of a list are in its text."""
@@ -21,29 +22,21 @@ ITEMS = 8
 LETTERS = 60
 """So long a string is in its text."""
 
-
-class Declared(Protocol):
-    """An argument or a return of a schema."""
-
-    @property
-    def type(self) -> str: ...
-
-
-Numbered = Callable[["Tensor"], int]
+Numbered = Callable[[Tensor], int]
 """The number of a tensor in the recording."""
 
 
 def contents(
-    values: Sequence[Any], declared: Iterable[Declared], number: Numbered
+    values: Sequence[Any], declared: Iterable[Argument], number: Numbered
 ) -> tuple[tuple[IValueTag, str], ...]:
-    """Tag and text of each value; a stack that lacks some of what is declared has so many fewer."""
+    """Tag and text of each value; ``declared``: arguments or returns. A stack that lacks some has so many fewer."""
     pairs = [(schema_type(each.type), value) for each, value in zip(declared, values, strict=False)]
     return tuple([(tag_of(kind, value), _text(kind, value, number)) for kind, value in pairs])
 
 
 def _text(kind: SchemaType, value: Any, number: Numbered) -> str:
     """No code of the program's runs: of an object there is the name of its class."""
-    if hasattr(type(value), "_ks"):
+    if issubclass(type(value), Tensor):
         return f"t{number(value)}"
     if kind.kind == OPTIONAL:
         return "None" if value is None else _text(kind.inside[0], value, number)

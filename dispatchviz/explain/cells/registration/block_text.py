@@ -28,11 +28,6 @@ _PYTHON_KEYLESS = "torch/distributed/_meta_registrations.py"
 """Python's file whose block has no key: each kernel is given its own."""
 
 
-def place(debug: str) -> str:
-    """``FILE:LINE`` of what PyTorch's dumps say; as it is where that is no place."""
-    return debug.removeprefix("registered at ")
-
-
 def fallback(key: DispatchKey, kernel: Kernel) -> str:
     """The block of a backend fallback."""
     made = FALLTHROUGH if kernel.fallthrough else "..."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ from dispatchviz.explain.cells.registration.registrations import (
     pytorch_registrations_of,
 )
 from dispatchviz.explain.codegen.operator_at_step import operator_at
+from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 
 LOOKED_AT = 5_000
@@ -40,15 +41,17 @@ def operator_here(trace: Trace, at: int) -> str:
     there is none."""
     if running := operator_at(trace, at):
         return running
-    within = trace[at : trace.ends[at] + 1]
-    named = (event.operator for event in within if isinstance(event, ev.OperatorDefined | ev.KernelRegistered))
+    steps = _steps(trace)
+    within = steps[bisect_left(steps, at) : bisect_right(steps, statements.end(trace, at))]
+    events = (trace[step] for step in within)
+    named = (event.operator for event in events if isinstance(event, ev.OperatorDefined | ev.KernelRegistered))
     return next(filter(None, named), "")
 
 
 def history_here(trace: Trace, at: int) -> RegistrationHistory | None:
     """Of the operator that a step is about; of a line's, as of the line's end."""
     operator = operator_here(trace, at)
-    until = trace.ends[at] if isinstance(trace[at], ev.SourceLine) else at
+    until = statements.end(trace, at) if isinstance(trace[at], ev.SourceLine) else at
     return history_at(trace, operator, until) if operator else None
 
 
@@ -75,7 +78,7 @@ def _history(operator: str, build: str, own: tuple[Registration, ...]) -> Regist
 
 def program_registrations(trace: Trace, operator: str, at: int) -> Iterator[Registration]:
     """What the program had registered for an operator by a step, and for all operators."""
-    steps = sorted([*trace.steps_of(ev.OperatorDefined), *trace.steps_of(ev.KernelRegistered)])
+    steps = _steps(trace)
     until = bisect_right(steps, at)
     for step in steps[max(until - LOOKED_AT, 0) : until]:
         match trace[step]:
@@ -84,6 +87,11 @@ def program_registrations(trace: Trace, operator: str, at: int) -> Iterator[Regi
                 yield Registration(DEFINITION, block, place, schema=event.schema, step=event.seq)
             case ev.KernelRegistered() as event if event.operator in (operator, ""):
                 yield _registered(trace, event)
+
+
+def _steps(trace: Trace) -> list[int]:
+    """At which the program registered something."""
+    return sorted([*trace.steps_of(ev.OperatorDefined), *trace.steps_of(ev.KernelRegistered)])
 
 
 def _registered(trace: Trace, event: ev.KernelRegistered) -> Registration:

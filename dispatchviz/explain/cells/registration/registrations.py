@@ -11,6 +11,7 @@ from dispatchviz.core.table.initialization_order import initialization_order
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.registration import block_text
+from dispatchviz.explain.codegen.generated_files import placed
 
 DEFINITION, KERNEL, FALLBACK = "definition", "kernel", "fallback"
 """What is registered."""
@@ -40,9 +41,9 @@ class Registration:
 def pytorch_registrations_of(op: OperatorEntry, registry: Registry) -> list[Registration]:
     """What PyTorch registers for an operator as it is loaded, and its fallbacks, which are for all operators."""
     owner = registry.owners.get(op.name.partition("::")[0])
-    kind = "DEF" if block_text.place(op.debug) == owner else "FRAGMENT"
+    kind = "DEF" if placed(op.debug) == owner else "FRAGMENT"
     block = block_text.definition(str(op.schema), op.debug, kind)
-    defined = Registration(DEFINITION, block, block_text.place(op.debug), schema=str(op.schema))
+    defined = Registration(DEFINITION, block, placed(op.debug), schema=str(op.schema))
     return _in_order([*_fallbacks(registry), (op.debug, defined), *_kernels(op, kind)])
 
 
@@ -59,11 +60,11 @@ def _in_order(found: Iterable[tuple[str, Registration]]) -> list[Registration]:
 def _fallbacks(registry: Registry) -> Iterator[tuple[str, Registration]]:
     for key, kernel in registry.fallbacks.items():
         block = block_text.fallback(key, kernel)
-        yield kernel.debug, Registration(FALLBACK, block, block_text.place(kernel.debug), key, kernel)
+        yield kernel.debug, Registration(FALLBACK, block, placed(kernel.debug), key, kernel)
 
 
 def _kernels(op: OperatorEntry, kind: str) -> Iterator[tuple[str, Registration]]:
     for key, kernels in op.registrations.items():
         for kernel in reversed(kernels):  # the newest one stands first
             block = block_text.kernel(op.name, key, kernel, kind if kernel.debug == op.debug else "IMPL")
-            yield kernel.debug, Registration(KERNEL, block, block_text.place(kernel.debug), key, kernel)
+            yield kernel.debug, Registration(KERNEL, block, placed(kernel.debug), key, kernel)

@@ -104,7 +104,7 @@ def _node_finished(trace: Trace, event: ev.NodeFinished) -> str:
 
 @LABELS.of(ev.HookRan)
 def _hook(trace: Trace, event: ev.HookRan) -> str:
-    return f"{event.kind} {event.function}"
+    return shortened(f"{event.kind} {event.function}", WIDTH)
 
 
 @LABELS.of(ev.AnomalyFound)

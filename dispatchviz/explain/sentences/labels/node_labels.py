@@ -54,4 +54,4 @@ def _keeper(trace: Trace, event: ev.HookRegistered) -> str:
 @LABELS.of(ev.HookRemoved)
 def _removed(trace: Trace, event: ev.HookRemoved) -> str:
     hook = registration(trace, event.hook)
-    return f"{hook.kind} {hook.function} removed" if hook else "a hook is removed"
+    return shortened(f"{hook.kind} {hook.function} removed", WIDTH) if hook else "a hook is removed"

@@ -260,7 +260,10 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             text = "Retains-grad hooks run after all tensor pre-hooks: .grad is what these have made of the gradient."
             return Rule(text, "torch::autograd::impl::retain_grad", VARIABLE)
         case ev.GradSet():
-            text = "What is assigned to .grad has the tensor's shape, dtype and kind of device, or is None."
+            text = (
+                "What is assigned to .grad has the tensor's shape, its grad_dtype (its dtype, unless another is set) "
+                "and kind of device, or is None."
+            )
             return Rule(text, "THPVariable_set_grad", "torch/csrc/autograd/python_variable.cpp")
         case ev.KeySetChanged():
             text = (

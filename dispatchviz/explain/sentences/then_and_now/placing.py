@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason
 from dispatchviz.explain.sentences.then_and_now.steps import Steps, fits
+from dispatchviz.explain.trace_index import statements
 
 Entry = TypeVar("Entry", PastStatement, Reason)
 
@@ -79,7 +80,7 @@ class _Surroundings:
         self._add(Place.HERE, 0, trace[at])
         for far, event in enumerate(trace.ancestors(at)):
             self._add(Place.AROUND, far, event)
-        for event in trace[at + 1 : min(_end(trace, at), at + WITHIN) + 1]:
+        for event in trace[at + 1 : min(statements.end(trace, at), at + WITHIN) + 1]:
             self._add(Place.WITHIN, event.seq, event)
 
     def _add(self, place: Place, far: int, event: ev.AnyEvent) -> None:
@@ -114,12 +115,3 @@ class _Nearest:
         if step not in self._read:
             self._read[step] = self._trace[step]
         return self._read[step]
-
-
-def _end(trace: Trace, at: int) -> int:
-    """The last step that happened within one; of a line all up to the next one."""
-    if not isinstance(trace[at], ev.SourceLine):
-        return trace.ends[at]
-    lines = trace.steps_of(ev.SourceLine)
-    following = bisect_left(lines, at + 1)
-    return lines[following] - 1 if following < len(lines) else len(trace) - 1

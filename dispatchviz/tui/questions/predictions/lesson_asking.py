@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.lessons.answers import LessonAnswers
 from dispatchviz.tui.questions.predictions.asking import Asking
 from dispatchviz.tui.questions.predictions.guesses import question_at
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.answers import LessonAnswers  # not for the first paint
 
 
 class LessonAsking(Asking):

@@ -1,0 +1,35 @@
+"""Which device types a build was not made for: what Python says when it would first use them
+(``torch/csrc/utils/device_lazy_init.cpp``), and what ``to`` says (``c10/core/impl/DeviceGuardImplInterface.h``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.device.device import Device, concrete
+
+_MTIA = (
+    "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia.dynamic_library` in "
+    "your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!"
+)
+_MODULES = {
+    "xpu": (AssertionError, "Torch not compiled with XPU enabled"),
+    "mtia": (AssertionError, _MTIA),
+    "hpu": (ModuleNotFoundError, "No module named 'torch.hpu'"),
+    "privateuseone": (ModuleNotFoundError, "No module named 'torch.privateuseone'"),
+}
+"""Types with a Python module that is to be initialized before the first tensor."""
+
+_LINKED = ("cpu", "cuda", "meta", "lazy")
+"""Types for which a library has a guard."""
+
+
+def check_initialized(device: Device) -> None:
+    """``device_lazy_init``: AssertionError, or ModuleNotFoundError, for a type whose module cannot be initialized."""
+    if device.type in _MODULES:
+        error, text = _MODULES[device.type]
+        raise error(text)
+
+
+def ensure_has_index(device: Device) -> Device:
+    """The device with its current index. RuntimeError for a type that has no guard to ask."""
+    if device.index is None and device.type not in _LINKED:
+        raise RuntimeError(f"PyTorch is not linked with support for {device.type} devices")
+    return concrete(device)
