@@ -14,10 +14,11 @@ from dispatchviz.core.call.structured import Structured, broadcast_sizes
 from dispatchviz.core.device.device import META
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.indexing.ufunc_at import add_at
+from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.strides import result_geometry
 from dispatchviz.core.native.iterator.tensor_iterator import common_device
 from dispatchviz.core.tensor.dtype import bool_, int32, int64, uint8
-from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
 from dispatchviz.core.thread.warning import warn_python
 
 Indices = Sequence[Tensor | None]
@@ -43,7 +44,7 @@ class AdvancedIndex(NamedTuple):
 
     def key(self) -> tuple[Any, ...]:
         """What reads or writes ``array``. IndexError for a place outside."""
-        _check_indices(self)
+        _check_indices(self.indices, self.lengths)
         return (*(slice(None),) * self.before, *(index._array for index in self.indices))
 
 
@@ -56,19 +57,22 @@ def make_info(self: Tensor, indices: Indices) -> AdvancedIndex:
     expanded += [None] * (len(self._size) - len(expanded))
     if not _side_by_side(expanded):
         self, expanded = _transpose_to_front(self, expanded)
-    positions = [
+    return _advanced_index(self, _as_long(expanded))
+
+
+def _as_long(indices: Indices) -> list[Tensor | None]:
+    return [
         index if index is None or index._dtype is int64 else ops.to_dtype.call(index, int64, False, False, None)
-        for index in expanded
+        for index in indices
     ]
-    return _advanced_index(self, positions)
 
 
-def _expand_tensors(self: Tensor, indices: Indices) -> list[Tensor | None]:
-    """``expandTensors``: one tensor of indices for each dimension of a mask."""
+def _expand_tensors(self: Tensor, indices: Indices, move: bool = True) -> list[Tensor | None]:
+    """``expandTensors``: one tensor of indices for each dimension of a mask. ``move``: to the device of self."""
     found: list[Tensor | None] = []
     for index in indices:
         if index is None or index._dtype not in _MASKS:
-            is_elsewhere = index is not None and index._device not in (self._device, META)
+            is_elsewhere = move and index is not None and index._device not in (self._device, META)
             found.append(_to_device(index, self) if index is not None and is_elsewhere else index)
             continue
         if index._dtype is uint8:
@@ -117,8 +121,13 @@ def _side_by_side(indices: Indices) -> bool:
     return not named or named[-1] - named[0] == len(named) - 1
 
 
+def _front_first(indices: Indices) -> list[int]:
+    """The indexed dimensions, then the others."""
+    return sorted(range(len(indices)), key=lambda dim: indices[dim] is None)
+
+
 def _transpose_to_front(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor | None]]:
-    order = sorted(range(len(self._size)), key=lambda dim: indices[dim] is None)
+    order = _front_first(indices)
     return ops.permute.call(self, tuple(order)), [indices[dim] for dim in order]
 
 
@@ -139,18 +148,17 @@ def _advanced_index(self: Tensor, indices: Indices) -> AdvancedIndex:
     return AdvancedIndex(self._array, source, positions, restrided, before, lengths)
 
 
-def _check_indices(info: AdvancedIndex) -> None:
+def _check_indices(indices: list[Tensor], lengths: Size) -> None:
     """IndexError for the first index out of range, by its position among the index tensors."""
     wrong = [
-        (index._array < -length) | (index._array >= length)
-        for index, length in zip(info.indices, info.lengths, strict=True)
+        (index._array < -length) | (index._array >= length) for index, length in zip(indices, lengths, strict=True)
     ]
     if not any(each.any() for each in wrong):
         return
     first = min(int(each.reshape(-1).argmax()) for each in wrong if each.any())
     position = next(i for i, each in enumerate(wrong) if each.reshape(-1)[first])
-    value = int(info.indices[position]._array.reshape(-1)[first])
-    raise IndexError(f"index {value} is out of bounds for dimension {position} with size {info.lengths[position]}")
+    value = int(indices[position]._array.reshape(-1)[first])
+    raise IndexError(f"index {value} is out of bounds for dimension {position} with size {lengths[position]}")
 
 
 # -- index -------------------------------------------------------------------------------------------------------------
@@ -232,8 +240,11 @@ def _index_put_impl_(
         values = _to_device(values, self)
     if accumulate and self._device.type == "cuda" and values._device is not self._device:
         raise RuntimeError(f"expected device {self._device} but got device {values._device} for value tensor")
+    if accumulate and self._device.type == "cuda" and any(index is not None for index in indices):
+        _accumulate_sorted(self, indices, values, unsafe)
+        return self
     info = make_info(self, indices)
-    _check_values(info.source, values)
+    _check_values(info.source._size, self, values)
     if numel(info.source._size) and info.array is not None:
         _write(self, info, values, accumulate)
     return self
@@ -259,13 +270,13 @@ def _as_masked_fill(self: Tensor, indices: Indices, values: Tensor) -> Tensor | 
     return mask
 
 
-def _check_values(target: Tensor, values: Tensor) -> None:
-    lead = len(target._size) - len(values._size)
-    fits = lead >= 0 and all(a in (1, b) for a, b in zip(values._size, target._size[lead:], strict=True))
+def _check_values(size: Size, target: Tensor, values: Tensor) -> None:
+    lead = len(size) - len(values._size)
+    fits = lead >= 0 and all(a in (1, b) for a, b in zip(values._size, size[lead:], strict=True))
     if not fits:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values._size)} cannot be broadcast to indexing result of "
-            f"shape {list(target._size)}"
+            f"shape {list(size)}"
         )
     if target._dtype is not values._dtype:
         raise RuntimeError(
@@ -280,3 +291,64 @@ def _write(self: Tensor, info: AdvancedIndex, values: Tensor, accumulate: bool) 
         add_at(info.array, info.key(), values._array)
     else:
         info.array[info.key()] = values._array
+
+
+# -- index_put on CUDA -------------------------------------------------------------------------------------------------
+
+
+def _accumulate_sorted(self: Tensor, indices: Indices, values: Tensor, unsafe: bool) -> None:
+    """Places get numbers and are sorted, so that a place is added to by one thread (``index_put_with_sort_kernel`` of
+    ``cuda/Indexing.cu``). NB: here they are added to as on the CPU, and nothing is sorted."""
+    kept = in_format(self)
+    found = _broadcast(_as_long(_expand_tensors(kept, indices, move=False)))
+    found += [None] * (len(kept._size) - len(found))
+    order = list(range(len(found)) if _side_by_side(found) else _front_first(found))
+    source = kept
+    if order != sorted(order):
+        source, found = ops.permute.call(kept, tuple(order)), [found[dim] for dim in order]
+    linear, places = _linear_index(source, found, unsafe)
+    before = next(dim for dim, index in enumerate(found) if index is not None)
+    after = source._size[before + len(places) :]
+    size = (*source._size[:before], *linear._size, *after)
+    _check_values(size, self, values)
+    given = in_format(ops.expand.call(values, size, False))
+    if not numel(linear._size) or not numel(after):
+        return
+    target = in_format(source)
+    _make_sorted(ops.reshape.call(linear, (-1,)), numel(after))
+    add_at(target._array, (*(slice(None),) * before, *places), given._array)
+    if target is not source:
+        ops.copy_.call(self, ops.permute.call(target, tuple(order.index(dim) for dim in range(len(order)))), False)
+    elif kept is not self:
+        ops.copy_.call(self, kept, False)
+
+
+def _linear_index(source: Tensor, indices: Indices, unsafe: bool) -> tuple[Tensor, list[Any]]:
+    """``computeLinearIndex``: where the places would be if the memory lay in order; the places in each dimension."""
+    steps = contiguous_strides(source._size)
+    named = [(index, dim) for dim, index in enumerate(indices) if index is not None]
+    _check_indices([index for index, _ in named], tuple(source._size[dim] for _, dim in named))
+    parts: list[Tensor] = []
+    places = []
+    for index, dim in named:
+        parts.append(_to_device(ops.mul_Scalar.call(_wrapped(index, source._size[dim], unsafe), steps[dim]), source))
+        places.append(parts[-1]._array // steps[dim])
+        if len(parts) > 1:
+            ops.add__Tensor.call(parts[0], parts[-1], 1)
+    return parts[0], places
+
+
+def _wrapped(index: Tensor, length: int, unsafe: bool) -> Tensor:
+    """``wrapIndexOnce``"""
+    if numel(index._size) and not unsafe:
+        ops._assert_async.call(ops.lt_Scalar.call(ops.max.call(index), length))
+        ops._assert_async.call(ops.ge_Scalar.call(ops.min.call(index), -length))
+    return ops.remainder_Scalar.call(index, length)
+
+
+def _make_sorted(linear: Tensor, slice_size: int) -> None:
+    """What is made for the sort; slices that are added as a whole count as one place."""
+    for _ in range(2):  # the sorted places, and where they came from
+        ops.empty_like.call(linear, None, None, None, None, "contiguous_format")
+    ops.divide__Scalar_mode.call(linear, slice_size, "trunc")
+    ops.arange.call(linear._size[0], int64, "strided", linear._device, None)

@@ -54,6 +54,8 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}")
     if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
         _warn_of_expanded()
+    if self._device.type == "cuda" and mask._size != size:  # cuda/IndexKernel.cpp
+        mask = ops.expand.call(mask, size, False)
     if self._array is not None:
         xp = array_module(self._device.type)
         self._array[xp.broadcast_to(mask._array, size)] = number
