@@ -106,7 +106,7 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
 
 
 def _input(name: str, self: Tensor, dim: int, read: Tensor | None = None) -> tuple[Any, Any, int]:
-    """The array library, the numbers with a dimension at least, the dimension. ``read``: what the loop reads instead."""
+    """The array library, the numbers with a dimension at least, the dimension. ``read``: what the loop reads."""
     axis = wrap_dim(dim, len(self._size))
     if not self._dtype.is_floating_point:
         last = axis == max(len(self._size) - 1, 0)

@@ -123,10 +123,11 @@ def foreach_tensor_mul_scalarlist_kernel_cuda(self: Tensors, scalars: Sequence[S
     foreach_ops.check_foreach_api_restrictions(self, scalars=scalars)
     if not can_use_fast_route(self):
         return foreach_ops.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
-    return [
-        _new(lambda a, number=_number(scalar, tensor): a * number, [tensor])[0]
-        for tensor, scalar in zip(self, scalars, strict=True)
-    ]
+    results: list[Tensor] = []
+    for tensor, scalar in zip(self, scalars, strict=True):
+        number = _number(scalar, tensor)
+        results += _new(lambda a, number=number: a * number, [tensor])
+    return results
 
 
 def foreach_tensor_mul_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
