@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -180,3 +181,70 @@ def test_powers_of_a_number_put_it_on_the_gpu() -> None:
         *("pow.Scalar", "result_type.Scalar_Tensor", "scalar_tensor", "empty.memory_format", "fill_.Scalar"),
         "pow.Tensor_Tensor_out",
     ]
+
+
+def test_a_bias_goes_to_cublaslt_as_it_is_other_summands_are_expanded() -> None:
+    assert called("torch.addmm(V, A.t(), A)").split()[-2:] == ["as_strided", "addmm"]
+    assert called("torch.addmm(V.sum(), A.t(), A)").split()[-3:] == ["addmm", "expand", "as_strided"]
+
+
+def test_batches_that_overlap_themselves_are_copied() -> None:
+    names = on_cuda()
+    names["Twice"] = eval("T3[:, :1].expand_as(T3)", names)
+    assert called("torch.bmm(Twice, T3b)", names).split() == [
+        "bmm",
+        "clone",
+        "empty_like",
+        "empty.memory_format",
+        "copy_",
+    ]
+
+
+def test_places_of_elements_are_written_transposed() -> None:
+    assert called("A.nonzero()").split() == [
+        *("nonzero", "resize_", "t", "transpose.int", "as_strided", "set_.source_Tensor"),
+        "set_.source_Storage_storage_offset",
+    ]
+
+
+def test_an_extreme_is_shared_without_a_look_at_the_device() -> None:
+    names = on_cuda()
+    assert "item" not in called("A.requires_grad_(True).max().backward()", names)
+    assert eval("A.grad.sum().item()", names) == 1
+
+
+ADDED = {
+    "one dimension": ((4, 3), (0,), [[1, 1, -1]], (3, 3)),
+    "broadcast values": ((4, 3), (0,), [[1, 1, -1]], (3,)),
+    "two dimensions": ((4, 3), (0, 1), [[1, 1, -1], [0, 0, 2]], (3,)),
+    "apart": ((4, 3, 2), (0, 2), [[1, 1, -1], [0, 0, 1]], (3, 3)),
+    "not the first": ((4, 3), (1,), [[0, 0, 2]], (4, 3)),
+}
+
+
+@pytest.mark.parametrize("transposed", [False, True], ids=["dense", "transposed"])
+@pytest.mark.parametrize("case", ADDED)
+def test_adding_at_indices_gives_what_the_cpu_gives(case: str, transposed: bool) -> None:
+    size, dims, places, values = ADDED[case]
+
+    def added(device: str) -> Any:
+        target = torch.arange(float(math.prod(size))).view(*size).to(device)
+        if transposed:
+            target = (
+                target.t().contiguous().t() if len(size) == 2 else target.transpose(0, 1).contiguous().transpose(0, 1)
+            )
+        indices: list[Any] = [None] * (max(dims) + 1)
+        for dim, place in zip(dims, places, strict=True):
+            indices[dim] = torch.tensor(place).to(device)
+        given = torch.arange(float(math.prod(values))).view(*values).to(device)
+        return torch.ops.aten.index_put_(target, indices, given, True)
+
+    assert added("cuda").tolist() == added("cpu").tolist()
+
+
+def test_lists_written_by_one_kernel_have_new_versions() -> None:
+    first, second = (torch.ones(2, device="cuda") for _ in range(2))
+    torch._foreach_add_([first, second], 1)
+    torch._foreach_mul_([first], [2.0])
+    torch._foreach_zero_([first])
+    assert (first._version, second._version) == (2, 1)
