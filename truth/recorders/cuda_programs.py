@@ -70,5 +70,5 @@ def _watched(source: str, found: Record) -> Record:
 
 def differences(path: Path, old: str, new: str) -> list[str]:
     """What differs by more than rounding: the machine, programs."""
-    one, other = ({**each, **each.pop("programs")} for each in (json.loads(old), json.loads(new)))
+    one, other = ({**each.pop("programs"), **each} for each in (json.loads(old), json.loads(new)))
     return [name for name in {**one, **other} if not close(one.get(name), other.get(name))]
