@@ -29,6 +29,7 @@ MAKES: dict[str, tuple[type[ev.Event], ...]] = {
     "set_next_edges": (ev.EdgesCollected,),
     "keep": (ev.AttributeSaved,),
     "save": (ev.VariableSaved, ev.VariableNotSaved, ev.SavedTensorHookRan),
+    "unpack": (ev.SavedTensorHookRan,),
     "set_history": (ev.HistorySet,),
     "rebase_history": (ev.HistoryRebased, ev.NodeCreated, ev.EdgesCollected, ev.AccumulatorMade),
     "increment_version": (ev.VersionBumped,),
@@ -87,7 +88,7 @@ class Step:
     guard: str = ""
     """That it enters or leaves."""
     name: str = ""
-    """Of the attribute or variable that it saves, or the Node that it makes."""
+    """Of the attribute or variable that it saves or unpacks, or the Node that it makes."""
     other: int = _ASTRAY
     """The cost of any other event; small for a call of a function that nothing is known of."""
     before: set[int] = field(default_factory=set)
@@ -100,7 +101,13 @@ class Step:
                 return 0 if self._dispatches(event) else _ASTRAY
             case ev.GuardEntered() | ev.GuardLeft() if self.guard:
                 return 0 if type(event) in self.makes and event.guard == self.guard else _ASTRAY
-            case ev.AttributeSaved() | ev.VariableSaved() | ev.VariableNotSaved() | ev.NodeCreated() if self.makes:
+            case (
+                ev.AttributeSaved()
+                | ev.VariableSaved()
+                | ev.VariableNotSaved()
+                | ev.SavedTensorHookRan()
+                | ev.NodeCreated()
+            ) if self.makes:
                 known = type(event) in self.makes
                 return (0 if self.name in ("", event.name) else 3) if known else self.other
         if self.makes and isinstance(event, self.makes):
@@ -198,8 +205,7 @@ class Reader(ast.NodeVisitor):
         elif (recorded := _recorded(node)) is not None:
             self._add(node, makes=recorded)
         elif name in MAKES:
-            saved = node.args[1].value if name in ("keep", "save") and isinstance(node.args[1], ast.Constant) else ""
-            self._add(node, makes=MAKES[name], name=saved, other=_ASTRAY if name in _ONLY else 4)
+            self._add(node, makes=MAKES[name], name=_saved(node, name), other=_ASTRAY if name in _ONLY else 4)
         elif not (isinstance(node.func, ast.Name) and name in _SILENT) and not name[:1].isupper():
             self._called(node, name)
 
@@ -325,6 +331,16 @@ def _operator(function: ast.expr) -> tuple[str, str] | None:
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="ops"), attr=name), attr="call" | "redispatch" as how):
             return name, how
     return None
+
+
+def _saved(call: ast.Call, name: str) -> str:
+    """The member that ``save(node, "self", ...)`` or ``self.self_.unpack()`` is about; empty if it is none."""
+    match name, call:
+        case "keep" | "save", ast.Call(args=[_, ast.Constant(value=str(member)), *_]):
+            return member
+        case "unpack", ast.Call(func=ast.Attribute(value=ast.Attribute(attr=member))):
+            return member.removesuffix("_")
+    return ""
 
 
 def _recorded(call: ast.Call) -> tuple[type[ev.Event], ...] | None:
