@@ -38,11 +38,10 @@ def checked() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.long
 def test_cuda_wrappers_check_what_torchgen_has_them_check() -> None:
     from torchgen.model import DispatchKey
-    from torchgen.utils import Target
 
-    from truth.observers.torchgen import Generator
+    from truth.observers.torchgen import generator
 
-    text = Generator()._written(DispatchKey.CUDA, Target.ANONYMOUS_DEFINITION)
+    text = generator().written(DispatchKey.CUDA, generator().groups)
     expected: dict[str, list[str]] = {}
     for argument, method, name in _CHECK.findall(text):
         assert argument == name
