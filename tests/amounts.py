@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 import os
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+Name = TypeVar("Name")
+
+TRUTH = Path(__file__).parents[1] / "truth"
+PINNED = 3
+"""Of the tests marked ``pinned`` the gate takes one in so many."""
 
 THOROUGH = "DISPATCHVIZ_THOROUGH" in os.environ
 
@@ -10,3 +21,19 @@ THOROUGH = "DISPATCHVIZ_THOROUGH" in os.environ
 def amount(gate: int, thorough: int) -> int:
     """So many programs, seeds or samples."""
     return thorough if THOROUGH else gate
+
+
+def in_turn(names: Sequence[Name], of: int) -> Sequence[Name]:
+    """Every ``of``-th of them, all with ``make thorough``.
+
+    For what asks the PyTorch of one release, which does not change, whether a record is still its answer. Whose turn it
+    is, the records and programs decide: once one has changed, others are asked.
+    """
+    return names if THOROUGH else names[turn() % of :: of]
+
+
+@cache
+def turn() -> int:
+    """A number that changes whenever a record, a program or a recorder does."""
+    files = sorted(path for path in TRUTH.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return zlib.crc32(b"".join(path.read_bytes() for path in files))

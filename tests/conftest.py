@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.amounts import PINNED, in_turn
 from truth.record import command
 
 CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
@@ -56,10 +57,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Those marked ``long`` come first, so that at the end no process waits for another."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    pinned = sorted((item for item in items if item.get_closest_marker("pinned")), key=lambda item: item.nodeid)
+    _keep(set(items) - set(pinned) | set(in_turn(pinned, PINNED)), config, items)
     if most := config.getoption("--sample"):
-        kept = set(_sampled(items, most))
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+        _keep(set(_sampled(items, most)), config, items)
+
+
+def _keep(kept: set[pytest.Item], config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def pytest_collection_finish() -> None:

@@ -36,6 +36,7 @@ def test_random_programs_do_the_same(block: int) -> None:
 
 @pytest.mark.record("autograd_cases")
 @pytest.mark.long
+@pytest.mark.pinned
 def test_stored_records_are_fresh() -> None:
     """``python -m truth.record autograd_cases`` would write the same file again."""
     check = [sys.executable, "-m", "truth.record", "--check", "autograd_cases"]

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.record("backtraces")
 @pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the record is of Linux on x86-64"
 )
+@pytest.mark.pinned
 def test_the_backtraces_are_those_of_the_record() -> None:
     from truth.recorders import backtraces
 

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from tests.amounts import in_turn
 from tests.chains import PROGRAMS
 from tests.chains import measured as chains
 from tests.core.test_worked_examples import measured as examples
@@ -15,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.mark.record("call_chains")
-@pytest.mark.parametrize("name", sorted(chains()))
+@pytest.mark.parametrize("name", in_turn(sorted(chains()), 3))
 def test_chain(name: str) -> None:
     from truth.recorders.call_chains import recorded
 

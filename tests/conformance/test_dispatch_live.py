@@ -51,6 +51,7 @@ def in_a_fresh_process(program: str) -> Any:
 
 
 @pytest.mark.record("dispatch_tables")
+@pytest.mark.pinned
 def test_the_stored_registrations_are_pytorchs() -> None:
     program = "print(json.dumps(dispatch_tables.text(dispatch_tables.contents())))"
     assert in_a_fresh_process(program) == (ROOT / "dispatchviz/core/native/registrations.txt").read_text("utf-8")
@@ -58,6 +59,7 @@ def test_the_stored_registrations_are_pytorchs() -> None:
 
 @pytest.mark.record("dispatch_tables")
 @pytest.mark.skipif(CUDA, reason="they are of a CPU build")
+@pytest.mark.pinned
 def test_the_stored_tables_are_pytorchs() -> None:
     program = "print(json.dumps(dispatch_tables.test_data()))"
     assert in_a_fresh_process(program) == records.read("dispatch_tables")

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 
 @pytest.mark.long
-@settings(max_examples=amount(150, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=amount(100, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=function_programs())
 def test_random_functions_do_the_same(watched: None, source: str) -> None:  # noqa: F811
     """Every dispatch step, graphs and their order, autograd states, sequence numbers, values, errors."""

@@ -12,7 +12,7 @@ from truth.questions.registration_histories import History, histories
 
 torch = pytest.importorskip("torch")
 
-COUNT = amount(240, 600)
+COUNT = amount(160, 600)
 """For each of the seeds."""
 
 

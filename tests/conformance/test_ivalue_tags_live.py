@@ -37,6 +37,7 @@ def test_arguments_are_pushed_by_the_function_that_is_named() -> None:
 @pytest.mark.long
 @pytest.mark.record("stack_contents")
 @pytest.mark.skipif(shutil.which("g++") is None, reason="what looks at the stacks is compiled")
+@pytest.mark.pinned
 def test_the_stacks_of_boxed_calls_hold_what_the_record_has() -> None:
     """In a process of its own, which keeps the fallback that looks at them."""
     command = [sys.executable, "-m", "truth.record", "--check", "stack_contents"]

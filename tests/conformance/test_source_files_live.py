@@ -67,6 +67,7 @@ def headers() -> Path:
     return Path(pytest.importorskip("torch").__file__).parent / "include"
 
 
+@pytest.mark.pinned
 def test_the_table_of_meta_and_impl_functions_is_the_library_s() -> None:
     found = files_by_function()
     assert len(found) > 500
@@ -129,6 +130,7 @@ def _traced(source: str) -> Iterator[ev.AnyEvent]:
         yield from run(str(script), (), io.StringIO()).trace
 
 
+@pytest.mark.pinned
 def test_every_function_and_file_of_a_rule_exists() -> None:
     checked = [(f"{kind}: {function} in {file}", _wrong(function, file)) for kind, function, file in recorded()]
     wrong = [f"{location}: {why}" for location, why in checked if why]

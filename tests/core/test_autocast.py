@@ -85,6 +85,7 @@ def test_policy_of() -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.pinned
 def test_the_stored_policies_are_pytorchs() -> None:
     pytest.importorskip("torch")
     check = [sys.executable, "-m", "truth.record", "--check", "autocast_policies"]

@@ -79,6 +79,7 @@ def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.pinned
 def test_answers_are_those_of_pytorch() -> None:
     """In a process of its own: what a program leaves in the interpreter must not matter."""
     pytest.importorskip("torch")

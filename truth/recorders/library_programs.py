@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from truth.programs.library import PROGRAMS, run
 ROOT = Path(__file__).parents[2]
 
 
-def recorded() -> dict[str, Any]:
-    """Everything that the file has. CalledProcessError if a program ends its process."""
+def recorded(names: Iterable[str] = tuple(PROGRAMS)) -> dict[str, Any]:
+    """Everything that the file has, or some of its programs. CalledProcessError if a program ends its process."""
     import torch
 
     return {
         "torch": str(torch.__version__).partition("+")[0],
-        "programs": {name: _in_own_process(name) for name in PROGRAMS},
+        "programs": {name: _in_own_process(name) for name in names},
     }
 
 

@@ -91,8 +91,8 @@ def text(found: Any) -> str:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """File and text of one subject, or of all."""
-    subjects = {part: SUBJECTS[part]} if part else SUBJECTS
+    """File and text of some subjects, with commas between them, or of all."""
+    subjects = {name: SUBJECTS[name] for name in part.split(",")} if part else SUBJECTS
     found = record_programs({name: source for programs in subjects.values() for name, source in programs.items()})
     release = torch.__version__.partition("+")[0]
     for subject, programs in subjects.items():

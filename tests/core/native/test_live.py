@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.record("native_kernels")]
 
 
 @pytest.mark.long
+@pytest.mark.pinned
 def test_the_stored_answers_are_pytorchs() -> None:
     pytest.importorskip("torch")
     check = [sys.executable, "-m", "truth.record", "--check", "native_kernels"]
