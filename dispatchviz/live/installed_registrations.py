@@ -1,0 +1,262 @@
+"""What an installed PyTorch registers, as the stock of a registry: its operators with their kernels, its fallbacks.
+
+Read from its own dumps (``_dispatch_dump``), an operator when it is first asked for. Whoever changes cells later reads
+everything before: ``read_all``. Of keys that PyTorch 2.13 has not, registrations are left out (``unknown_keys``).
+
+Kernels have PyTorch's facts and no function. Dumps do not have their names: those are taken from what dispatchviz knows
+of PyTorch 2.13 where operator, key and file are the same, and are empty elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.live.installed_torch import installed_torch
+
+_ROW = re.compile(
+    r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]"
+)
+_CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]")
+_OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was (?P<place>registered at .*); latest")
+_FILE = re.compile(r"registered at (?:.*[/\\])?(?P<stem>[^/\\:]+?)(?:_\d+)?\.\w+(?::\d+)?$")
+
+_SCHEMA_FILE = re.compile(r"registered at (?P<folder>.*?)build[/\\]aten[/\\]src[/\\]ATen[/\\]RegisterSchema\.cpp:\d+")
+"""Where PyTorch's own operators are defined, in the folder in which it was built."""
+
+_EMPTY = "dispatchviz_fallbacks"
+"""A namespace for the moment in which fallbacks are read."""
+
+
+class Registered(NamedTuple):
+    """A line of ``_dispatch_dump``: one kernel."""
+
+    key: str
+    debug: str
+    typed: bool
+    """It has a C++ signature."""
+    unboxed: bool
+    fallthrough: bool
+
+
+class Definition(NamedTuple):
+    """The head of ``_dispatch_dump``."""
+
+    schema: str
+    debug: str
+    alias_analysis: str
+
+
+class InstalledPyTorch:
+    """The operators of the installed PyTorch, as a registry's stock. InstalledTorchError if there is none."""
+
+    def __init__(self) -> None:
+        self.torch = installed_torch()
+        self._dispatcher: Any = self.torch._C
+        self._dumps: dict[str, str] = {}
+        self._registry: Registry | None = None
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def read_all(self) -> None:
+        """Everything as it is now, with the fallbacks: later changes are not seen, but for what is forgotten."""
+        self._dumps = {name: self._dispatcher._dispatch_dump(name) for name in self.names()}
+        assert self._fallback_rows is not None
+
+    def forget(self, name: str) -> None:
+        """The registrations of an operator are read again when they are next asked for, also if it is a new one."""
+        self._dumps.pop(name, None)
+        self.__dict__.pop("_names", None)
+        if self._registry is None:
+            return
+        if self._is_defined(name):
+            self._registry.operators.expect([name], self)
+        else:
+            self._registry.operators.forget(name)
+
+    def _is_defined(self, name: str) -> bool:
+        dump = self._dump(name)  # empty if there is nothing of that name
+        return bool(dump) and not dump.partition("\n")[2].startswith("schema: (none)")
+
+    def _dump(self, name: str) -> str:
+        found = self._dumps.get(name)
+        if found is None:
+            found = self._dumps[name] = self._dispatcher._dispatch_dump(name)
+        return found
+
+    def location(self, debug: str) -> str:
+        """Without the folder in which this PyTorch was built or the one in which it is installed."""
+        for folder in self._folders:
+            if debug.startswith(folder, len("registered at ")):
+                return "registered at " + debug[len("registered at ") + len(folder) :].replace("\\", "/")
+        return debug
+
+    @cached_property
+    def _folders(self) -> tuple[str, ...]:
+        built = _SCHEMA_FILE.fullmatch(self._head("aten::add.Tensor").debug)
+        installed = os.path.dirname(os.path.dirname(self.torch.__file__)) + os.sep
+        return (built["folder"], installed) if built and built["folder"] else (installed,)
+
+    def _head(self, name: str) -> Definition:
+        """As the dump has it."""
+        return Definition(*(line.partition(": ")[2] for line in self._dump(name).split("\n", 4)[1:4]))
+
+    # -- facts --------------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Full names of all defined operators; overloads of one name in the order in which PyTorch tries them."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> list[str]:
+        found = set(self._dispatcher._dispatch_get_all_op_names())
+        undefined = {_named(dump) for dump in self._dispatcher._dispatch_find_dangling_impls()}
+        ordered = [name for name in self._in_order(found) if name in found]
+        return [name for name in dict.fromkeys((*ordered, *sorted(found))) if name not in undefined]
+
+    def _in_order(self, names: Iterable[str]) -> Iterator[str]:
+        for base in sorted({name.partition(".")[0] for name in names}):
+            for overload in self._dispatcher._jit_get_operation(base)[1] or ():
+                yield f"{base}.{overload}" if overload else base
+
+    def owners(self) -> Mapping[str, str]:
+        """Namespace -> where its DEF library was made, for those that have one."""
+        namespaces = dict.fromkeys(name.partition("::")[0] for name in self.names())
+        found = ((namespace, self._owner(namespace)) for namespace in namespaces)
+        return {namespace: place for namespace, place in found if place}
+
+    def _owner(self, namespace: str) -> str:
+        """PyTorch says it in the error of a second one."""
+        try:
+            self._dispatcher._dispatch_library("DEF", namespace, "").reset()
+        except RuntimeError as error:
+            owned = _OWNED.search(str(error))
+            return self.location(owned["place"]).removeprefix("registered at ") if owned else ""
+        return ""
+
+    def definition(self, name: str) -> Definition:
+        """KeyError if there is no such operator, as in all of these."""
+        if not self._is_defined(name):
+            raise KeyError(name)
+        schema, debug, alias_analysis = self._head(name)
+        return Definition(schema, self.location(debug), alias_analysis)
+
+    def schema(self, name: str) -> FunctionSchema:
+        """KeyError if there is no such operator."""
+        return FunctionSchema.parse(self.definition(name).schema)
+
+    def debug(self, name: str) -> str:
+        """Where it was defined."""
+        return self.definition(name).debug
+
+    def alias_analysis(self, name: str) -> str:
+        """Kind of alias analysis, as dumps print it."""
+        return self.definition(name).alias_analysis
+
+    def registered(self, name: str) -> Iterator[Registered]:
+        """Its kernels, also those of unknown keys: by the order of PyTorch's keys, newest first under each key."""
+        for line in islice(self._dump(name).splitlines(), 1, None):
+            if row := _ROW.fullmatch(line):
+                flags = row["flags"].split()
+                yield Registered(
+                    row["key"],
+                    self.location(row["debug"]),
+                    row["schema"] != "(none)",
+                    "unboxed" in flags,
+                    "fallthrough" in flags,
+                )
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Its kernels per key or alias, newest first."""
+        known = {(key, _stem(kernel.debug)): kernel.name for key, kernel in pytorch_registrations(name, "cuda")}
+        found: dict[DispatchKey, list[Kernel]] = {}
+        for row in self.registered(name):
+            if key := self._key(row.key):
+                found.setdefault(key, []).append(_kernel(row, known.get((key, _stem(row.debug)), "")))
+        return found
+
+    def fallbacks(self) -> Iterator[tuple[DispatchKey, Kernel]]:
+        """Its backend fallbacks."""
+        known = {(key, _stem(kernel.debug)): kernel.name for key, kernel in pytorch_fallbacks()}
+        for row in self.registered_fallbacks():
+            if key := self._key(row.key):
+                yield key, _kernel(row, known.get((key, _stem(row.debug)), ""))
+
+    def registered_fallbacks(self) -> tuple[Registered, ...]:
+        """The same, also those of unknown keys."""
+        return self._fallback_rows
+
+    @cached_property
+    def _fallback_rows(self) -> tuple[Registered, ...]:
+        """The table of an operator without kernels has nothing else."""
+        library = self._dispatcher._dispatch_library("FRAGMENT", _EMPTY, "")
+        library.def_("empty_operator(Tensor self) -> Tensor", "")
+        rows = [*map(_CELL.fullmatch, self._dispatcher._dispatch_dump_table(f"{_EMPTY}::empty_operator").splitlines())]
+        library.reset()
+        return tuple(
+            Registered(row["key"], self.location(row["debug"]), False, False, bool(row["fallthrough"]))
+            for row in rows
+            if row is not None
+        )
+
+    # -- keys ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The runtime keys of this release, low to high."""
+        full = self._dispatcher._dispatch_keyset_to_string(self._dispatcher._dispatch_keyset_full())
+        return tuple(full.removeprefix("DispatchKeySet(").removesuffix(")").split(", "))
+
+    @cached_property
+    def unknown_keys(self) -> set[str]:
+        """Keys of this release that PyTorch 2.13 has not: no registration of theirs is handed out."""
+        return {key for key in self.keys if key not in DispatchKey.__members__}
+
+    def _key(self, name: str) -> DispatchKey | None:
+        found = DispatchKey.__members__.get(name)
+        if found is None:
+            self.unknown_keys.add(name)
+        return found
+
+    # -- the registry -------------------------------------------------------------------------------------------------
+
+    def registry(self) -> Registry:
+        """A registry with exactly what is registered, always the same one: ``forget`` changes it, too."""
+        if self._registry is None:
+            self._registry = Registry()
+            self._registry.adopt(self)
+            self._registry.set_fallbacks(dict(self.fallbacks()))
+        return self._registry
+
+
+def _named(dump: str) -> str:
+    """The operator that a dump is of."""
+    return dump.partition("\n")[0].removeprefix("name: ")
+
+
+def _stem(debug: str) -> str:
+    """The name of a file without what tells parts of one generated file from each other: ``RegisterCPU``."""
+    match = _FILE.match(debug)
+    return match["stem"] if match else debug
+
+
+def _kernel(row: Registered, name: str) -> Kernel:
+    return Kernel(
+        FALLTHROUGH if row.fallthrough else name,
+        None,
+        row.debug,
+        boxed=not row.typed,
+        fallthrough=row.fallthrough,
+        unboxed=row.unboxed,
+        signature=row.typed,
+    )
