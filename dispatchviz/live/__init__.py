@@ -1,1 +1,1 @@
-"""An installed PyTorch, asked while it is there: what it registers. Nothing else of the package imports it."""
+"""An installed PyTorch: what it registers, and how that differs from another one."""

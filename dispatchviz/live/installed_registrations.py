@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
-from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.precedence import covering, rules_with
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_torch import installed_torch
@@ -228,12 +230,30 @@ class InstalledPyTorch:
             self.unknown_keys.add(name)
         return found
 
+    @cached_property
+    def alias_members(self) -> dict[DispatchKey, frozenset[DispatchKey]]:
+        """Alias to its runtime keys, as this release has it: in 2.9 CompositeImplicitAutograd has Functionalize, too."""
+        return {alias: frozenset(self._members(alias, members)) for alias, members in ALIAS_MEMBERS.items()}
+
+    def _members(self, alias: DispatchKey, known: frozenset[DispatchKey]) -> Iterator[DispatchKey]:
+        """Keys that cannot be named are members if they are in 2.13, as long as this release has them."""
+        asked, parsed = self._dispatcher._dispatch_is_included_in_alias, self._dispatcher._dispatch_key_parse
+        for key in RUNTIME_KEYS:
+            try:
+                included = asked(parsed(key.name), parsed(alias.name))
+            except RuntimeError:
+                included = key in known and key.name in self.keys
+            if included:
+                yield key
+
     # -- the registry -------------------------------------------------------------------------------------------------
 
     def registry(self) -> Registry:
         """A registry with exactly what is registered, always the same one: ``forget`` changes it, too."""
         if self._registry is None:
-            self._registry = Registry()
+            rules = rules_with(self.alias_members)
+            entry = type("InstalledEntry", (OperatorEntry,), {"rules": rules, "covering_rules": covering(rules)})
+            self._registry = Registry(entry)
             self._registry.adopt(self)
             self._registry.set_fallbacks(dict(self.fallbacks()))
         return self._registry
