@@ -13,42 +13,35 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import islice
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dispatchviz.core.kernel.kernel_function import Kernel
-from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
-from dispatchviz.core.table.operator_entry import OperatorEntry
-from dispatchviz.core.table.precedence import covering, rules_with
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_torch import installed_torch
-
-_ROW = re.compile(
-    r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]"
+from dispatchviz.live.registration import (
+    Registration,
+    fallbacks_in,
+    file_name,
+    kernels_by_key,
+    known_key,
+    place_said,
+    registrations_in,
+    registry_with,
+    said_place,
 )
-_CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]")
+
 _OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was (?P<place>registered at .*); latest")
-_FILE = re.compile(r"registered at (?:.*[/\\])?(?P<stem>[^/\\:]+?)(?:_\d+)?\.\w+(?::\d+)?$")
 
 _SCHEMA_FILE = re.compile(r"registered at (?P<folder>.*?)build[/\\]aten[/\\]src[/\\]ATen[/\\]RegisterSchema\.cpp:\d+")
 """Where PyTorch's own operators are defined, in the folder in which it was built."""
 
 _EMPTY = "dispatchviz_fallbacks"
 """A namespace for the moment in which fallbacks are read."""
-
-
-class Registered(NamedTuple):
-    """A line of ``_dispatch_dump``: one kernel."""
-
-    key: str
-    debug: str
-    typed: bool
-    """It has a C++ signature."""
-    unboxed: bool
-    fallthrough: bool
 
 
 class Definition(NamedTuple):
@@ -73,7 +66,7 @@ class InstalledPyTorch:
     def read_all(self) -> None:
         """Everything as it is now, with the fallbacks: later changes are not seen, but for what is forgotten."""
         self._dumps = {name: self._dispatcher._dispatch_dump(name) for name in self.names()}
-        assert self._fallback_rows is not None
+        assert self.registered_fallbacks
 
     def forget(self, name: str) -> None:
         """The registrations of an operator are read again when they are next asked for, also if it is a new one."""
@@ -98,10 +91,14 @@ class InstalledPyTorch:
 
     def location(self, debug: str) -> str:
         """Without the folder in which this PyTorch was built or the one in which it is installed."""
+        place = place_said(debug)
         for folder in self._folders:
-            if debug.startswith(folder, len("registered at ")):
-                return "registered at " + debug[len("registered at ") + len(folder) :].replace("\\", "/")
+            if place.startswith(folder):
+                return said_place(place.removeprefix(folder).replace("\\", "/"))
         return debug
+
+    def _located(self, row: Registration) -> Registration:
+        return msgspec.structs.replace(row, place=place_said(self.location(row.debug)))
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:
@@ -143,7 +140,7 @@ class InstalledPyTorch:
             self._dispatcher._dispatch_library("DEF", namespace, "").reset()
         except RuntimeError as error:
             owned = _OWNED.search(str(error))
-            return self.location(owned["place"]).removeprefix("registered at ") if owned else ""
+            return place_said(self.location(owned["place"])) if owned else ""
         return ""
 
     def definition(self, name: str) -> Definition:
@@ -165,51 +162,27 @@ class InstalledPyTorch:
         """Kind of alias analysis, as dumps print it."""
         return self.definition(name).alias_analysis
 
-    def registered(self, name: str) -> Iterator[Registered]:
+    def registered(self, name: str) -> Iterator[Registration]:
         """Its kernels, also those of unknown keys: by the order of PyTorch's keys, newest first under each key."""
-        for line in islice(self._dump(name).splitlines(), 1, None):
-            if row := _ROW.fullmatch(line):
-                flags = row["flags"].split()
-                yield Registered(
-                    row["key"],
-                    self.location(row["debug"]),
-                    row["schema"] != "(none)",
-                    "unboxed" in flags,
-                    "fallthrough" in flags,
-                )
+        return map(self._located, registrations_in(self._dump(name)))
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
         """Its kernels per key or alias, newest first."""
-        known = {(key, _stem(kernel.debug)): kernel.name for key, kernel in pytorch_registrations(name, "cuda")}
-        found: dict[DispatchKey, list[Kernel]] = {}
-        for row in self.registered(name):
-            if key := self._key(row.key):
-                found.setdefault(key, []).append(_kernel(row, known.get((key, _stem(row.debug)), "")))
-        return found
+        return kernels_by_key(self._noted(self.registered(name)), _names(pytorch_registrations(name, "cuda")))
 
     def fallbacks(self) -> Iterator[tuple[DispatchKey, Kernel]]:
         """Its backend fallbacks."""
-        known = {(key, _stem(kernel.debug)): kernel.name for key, kernel in pytorch_fallbacks()}
-        for row in self.registered_fallbacks():
-            if key := self._key(row.key):
-                yield key, _kernel(row, known.get((key, _stem(row.debug)), ""))
-
-    def registered_fallbacks(self) -> tuple[Registered, ...]:
-        """The same, also those of unknown keys."""
-        return self._fallback_rows
+        found = kernels_by_key(self._noted(self.registered_fallbacks), _names(pytorch_fallbacks()))
+        return ((key, kernel) for key, (kernel,) in found.items())
 
     @cached_property
-    def _fallback_rows(self) -> tuple[Registered, ...]:
-        """The table of an operator without kernels has nothing else."""
+    def registered_fallbacks(self) -> tuple[Registration, ...]:
+        """The same, also those of unknown keys: the table of an operator without kernels has nothing else."""
         library = self._dispatcher._dispatch_library("FRAGMENT", _EMPTY, "")
         library.def_("empty_operator(Tensor self) -> Tensor", "")
-        rows = [*map(_CELL.fullmatch, self._dispatcher._dispatch_dump_table(f"{_EMPTY}::empty_operator").splitlines())]
+        table = self._dispatcher._dispatch_dump_table(f"{_EMPTY}::empty_operator")
         library.reset()
-        return tuple(
-            Registered(row["key"], self.location(row["debug"]), False, False, bool(row["fallthrough"]))
-            for row in rows
-            if row is not None
-        )
+        return tuple(map(self._located, fallbacks_in(table)))
 
     # -- keys ---------------------------------------------------------------------------------------------------------
 
@@ -224,15 +197,15 @@ class InstalledPyTorch:
         """Keys of this release that PyTorch 2.13 has not: no registration of theirs is handed out."""
         return {key for key in self.keys if key not in DispatchKey.__members__}
 
-    def _key(self, name: str) -> DispatchKey | None:
-        found = DispatchKey.__members__.get(name)
-        if found is None:
-            self.unknown_keys.add(name)
-        return found
+    def _noted(self, rows: Iterable[Registration]) -> Iterator[Registration]:
+        for row in rows:
+            if known_key(row.key) is None:
+                self.unknown_keys.add(row.key)
+            yield row
 
     @cached_property
     def alias_members(self) -> dict[DispatchKey, frozenset[DispatchKey]]:
-        """Alias to its runtime keys, as this release has it: in 2.9 CompositeImplicitAutograd has Functionalize, too."""
+        """Alias to its runtime keys, as this release has it: in 2.9 CompositeImplicitAutograd has Functionalize."""
         return {alias: frozenset(self._members(alias, members)) for alias, members in ALIAS_MEMBERS.items()}
 
     def _members(self, alias: DispatchKey, known: frozenset[DispatchKey]) -> Iterator[DispatchKey]:
@@ -251,11 +224,7 @@ class InstalledPyTorch:
     def registry(self) -> Registry:
         """A registry with exactly what is registered, always the same one: ``forget`` changes it, too."""
         if self._registry is None:
-            rules = rules_with(self.alias_members)
-            entry = type("InstalledEntry", (OperatorEntry,), {"rules": rules, "covering_rules": covering(rules)})
-            self._registry = Registry(entry)
-            self._registry.adopt(self)
-            self._registry.set_fallbacks(dict(self.fallbacks()))
+            self._registry = registry_with(self, dict(self.fallbacks()), self.alias_members)
         return self._registry
 
 
@@ -264,19 +233,6 @@ def _named(dump: str) -> str:
     return dump.partition("\n")[0].removeprefix("name: ")
 
 
-def _stem(debug: str) -> str:
-    """The name of a file without what tells parts of one generated file from each other: ``RegisterCPU``."""
-    match = _FILE.match(debug)
-    return match["stem"] if match else debug
-
-
-def _kernel(row: Registered, name: str) -> Kernel:
-    return Kernel(
-        FALLTHROUGH if row.fallthrough else name,
-        None,
-        row.debug,
-        boxed=not row.typed,
-        fallthrough=row.fallthrough,
-        unboxed=row.unboxed,
-        signature=row.typed,
-    )
+def _names(known: Iterable[tuple[DispatchKey, Kernel]]) -> dict[tuple[DispatchKey, str], str]:
+    """Kernels' names by key and file name."""
+    return {(key, file_name(place_said(kernel.debug))): kernel.name for key, kernel in known}

@@ -86,7 +86,7 @@ def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTo
     nameable = [key for key in installed.keys if key in PARSABLE]
     theirs = {key for key in nameable if dispatcher._dispatch_has_backend_fallback(dispatcher._dispatch_key_parse(key))}
     assert len(theirs) > 25
-    assert {row.key for row in installed.registered_fallbacks()} & set(nameable) == theirs
+    assert {row.key for row in installed.registered_fallbacks} & set(nameable) == theirs
     assert set(pytorch_registry().fallbacks) == set(dict(installed.fallbacks()))
 
 
