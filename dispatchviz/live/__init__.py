@@ -1,0 +1,1 @@
+"""An installed PyTorch: what it registers, and how that differs from another one."""
