@@ -1,8 +1,8 @@
 """The engine of a real PyTorch: each backward, each Node as it is evaluated, each ``.grad`` that is written.
 
-A backward is seen where Python enters the engine. A pre hook on every Node of its graph tells that the Node is evaluated,
-and with which gradients; it is gone when the backward is over. Post hooks are not used: AccumulateGrad would steal other
-gradients. What the engine counts and queues is not seen.
+A backward is seen where Python enters the engine. A pre hook on every Node of its graph tells that the Node is
+evaluated, and with which gradients; it is gone when the backward is over. Post hooks are not used: AccumulateGrad would
+steal other gradients. What the engine counts and queues is not seen.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from sys import _getframe
@@ -16,6 +17,7 @@ from typing import Any
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.live.derived_guards import guard_name
 from dispatchviz.live.engine_watch import EngineWatch, Evaluation
 from dispatchviz.live.key_numbers import KeyNumbers
@@ -31,9 +33,6 @@ from dispatchviz.program_recorder import ProgramRecorder
 Step = Callable[..., Any]
 """A kernel: takes the key set, then the arguments."""
 
-Sets = tuple[tuple[str, int, int], ...]
-"""Of each tensor argument: parameter, serial number, key set."""
-
 CALLING_AGAIN = frozenset(
     (
         *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
@@ -46,17 +45,23 @@ CALLING_AGAIN = frozenset(
 class OpenStep:
     """A kernel that runs."""
 
-    __slots__ = ("arguments", "excluded", "guarded", "included", "key", "numbers", "operator")
+    __slots__ = ("arguments", "excluded", "guard", "included", "is_autograd", "key", "numbers", "operator")
 
-    def __init__(self, operator: str, key: str, included: int, excluded: int, arguments: dict[str, int]) -> None:
+    def __init__(
+        self, operator: WatchedOperator, key: str, included: int, excluded: int, numbers: dict[int, int]
+    ) -> None:
         self.operator, self.key = operator, key
+        self.is_autograd = key[:8] == "Autograd"
         self.included, self.excluded = included, excluded
-        self.arguments = arguments
+        self.arguments: dict[str, int] = {}
         """Serial numbers of its tensors, by parameter."""
-        self.numbers: dict[int, int] = {}
+        self.numbers = numbers
         """Serial numbers of the wrapped numbers of the outermost call, by the ``id`` of the tensor."""
-        self.guarded = False
-        """A guard was derived around it."""
+        self.guard = ""
+        """The guard that was derived around it."""
+
+
+_guard = functools.cache(guard_name)
 
 
 class _Thread(threading.local):
@@ -82,7 +87,7 @@ class LiveRecorder(ProgramRecorder):
         self.live_tensors = WeakNumbers()
         self.live_storages = WeakNumbers()
         self.operators = WatchedOperators(c)
-        self.cells = WatchedCells(c, lambda name, key, call: make_step(self, self.operators.of(name), key, call))
+        self.cells = WatchedCells(c, lambda name, key, call: make_step(self, name, key, call))
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
@@ -92,7 +97,7 @@ class LiveRecorder(ProgramRecorder):
         self._current_node = c._current_autograd_node
         self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._key_set = c._dispatch_keys
-        self._no_torch_function = c.DisableTorchFunctionSubclass
+        self._tensor_class = torch.Tensor
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """The result of a function of ours whose kernels are not told."""
@@ -115,12 +120,12 @@ class LiveRecorder(ProgramRecorder):
 
     def _serial(self, tensor: Any) -> int:
         number = self.live_tensors.get(tensor)
-        return number if number >= 0 else self.introduced(tensor, self.origin)
+        return number if number >= 0 else self._introduced(tensor, self.origin)
 
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
 
-    def introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", /) -> int:
+    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "") -> int:
         """Numbers a tensor that is met for the first time."""
         number = next(self.tensor_numbers)
         self.live_tensors.set(tensor, number)
@@ -128,8 +133,9 @@ class LiveRecorder(ProgramRecorder):
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         on = -1 if storage is None else self._storage_number(storage)
-        fields = shape, stride, dtype, device, ks, on, requires_grad, bool(value), value
-        self._emit(ev.TensorCreated, number - self.first_tensor, how, *fields)
+        own = number - self.first_tensor
+        fields = own, how, shape, stride, dtype, device, ks, on, requires_grad, bool(value), value
+        self._emit(ev.TensorCreated, *fields)
         return number
 
     def _storage_number(self, storage: Any) -> int:
@@ -148,51 +154,60 @@ class LiveRecorder(ProgramRecorder):
         if key == "BackendSelect" and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
         open_steps = self.thread.open
-        around = open_steps[-1] if open_steps else None
+        numbers = self.keys
+        ks, cell = numbers[keys.raw_repr()], operator.cell(key)
+        included, excluded = numbers[self._included().raw_repr()], numbers[self._excluded().raw_repr()]
         if not open_steps:
             self._outermost()
-        numbers = self.keys
-        included, excluded = numbers[self._included().raw_repr()], numbers[self._excluded().raw_repr()]
-        guarded = around is not None and (around.excluded != excluded or around.included != included)
-        if guarded:
-            self._guard(around, included, excluded)
-        ks, cell = numbers[keys.raw_repr()], operator.cell(key)
-        if around is not None and around.operator == operator.name and _goes_on(around.key, key):
-            step = OpenStep(operator.name, key, included, excluded, around.arguments)
-            step.numbers = around.numbers
-            self.note(("redispatched", "redispatch", cell, ks))
+            step = OpenStep(operator, key, included, excluded, {})
+            self._called(step, cell, ks, args, kwargs)
         else:
-            wrapped = {} if around is None else around.numbers
-            sets = self._argument_sets(operator, args, kwargs, wrapped)
-            step = OpenStep(operator.name, key, included, excluded, {name: number for name, number, _ in sets})
-            step.numbers = wrapped
-            self.note(("called", "call", cell, ks, included, excluded, sets, 0))
-        step.guarded = guarded
+            around = open_steps[-1]
+            step = OpenStep(operator, key, included, excluded, around.numbers)
+            if around.excluded != excluded or around.included != included:
+                step.guard = _guard(around.included, included, around.excluded, excluded)
+            if around.operator is operator and around.key != key and around.key not in CALLING_AGAIN:
+                self._redispatched(step, around, cell, ks)
+            else:
+                self._enter_guard(step, around)
+                self._called(step, cell, ks, args, kwargs)
         open_steps.append(step)
         return step
 
-    def _argument_sets(
-        self, operator: WatchedOperator, args: tuple[Any, ...], kwargs: Mapping[str, Any], wrapped: dict[int, int]
-    ) -> Sets:
-        """The tensors among the arguments, with their key sets."""
+    def _called(self, step: OpenStep, cell: Cell, ks: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """A call from the outside: tensors, and the key set of each."""
         known, key_set, numbers, texts = self.live_tensors.get, self._key_set, self.keys, self.wrapped.texts
-        sets = []
-        for name, tensor in operator.given(args, kwargs):
-            if id(tensor) in texts:
-                number = wrapped.get(id(tensor), -1)
-                if number < 0:
-                    number = wrapped[id(tensor)] = self.introduced(tensor, "new", texts[id(tensor)])
-            else:
-                number = known(tensor)
-                if number < 0:
-                    number = self.introduced(tensor, self.origin)
+        arguments, sets = {}, []
+        for name, tensor in step.operator.given(args, kwargs):
+            number = self._wrapped_number(step, tensor) if id(tensor) in texts else known(tensor)
+            if number < 0:
+                number = self._introduced(tensor, self.origin)
+            arguments[name] = number
             sets.append((name, number, numbers[key_set(tensor).raw_repr()]))
-        return tuple(sets)
+        step.arguments = arguments
+        self.note(("called", "call", cell, ks, step.included, step.excluded, tuple(sets), 0))
 
-    def _guard(self, around: OpenStep, included: int, excluded: int) -> None:
+    def _wrapped_number(self, step: OpenStep, tensor: Any) -> int:
+        """Of each outermost call a tensor of its own: ours is kept for the next time."""
+        number = step.numbers.get(id(tensor), -1)
+        if number < 0:
+            number = step.numbers[id(tensor)] = self._introduced(tensor, "new", self.wrapped.texts[id(tensor)])
+        return number
+
+    def _redispatched(self, step: OpenStep, around: OpenStep, cell: Cell, ks: int) -> None:
+        step.arguments = around.arguments
+        if step.guard and step.included == around.included:
+            sets = around.included, around.excluded, step.excluded
+            self.note(("redispatched_within", cell, ks, step.guard, *sets))
+            return
+        self._enter_guard(step, around)
+        self.note(("redispatched_typed", cell, ks))
+
+    def _enter_guard(self, step: OpenStep, around: OpenStep) -> None:
         """The thread's sets are others than those in which the kernel around began."""
-        name = guard_name(around.included, included, around.excluded, excluded)
-        self.note(("guard_entered", name, around.included, included, around.excluded, excluded))
+        if step.guard:
+            sets = around.included, step.included, around.excluded, step.excluded
+            self.note(("guard_entered", step.guard, *sets))
 
     def _outermost(self) -> None:
         """A kernel that no other one calls: of a line of the program's, of a Node, of the engine between Nodes."""
@@ -201,21 +216,32 @@ class LiveRecorder(ProgramRecorder):
         elif self.thread.evaluation is not None and self._current_node() is None:
             self.engine.close()
 
-    def kernel_returned(self, step: OpenStep, operator: WatchedOperator, result: Any, /) -> None:
+    def kernel_returned(self, step: OpenStep, result: Any, /) -> None:
         """It came back."""
-        self.thread.open.pop()
-        tensors = [result] if isinstance(result, self.torch.Tensor) else _tensors_of(result, self.torch.Tensor)
-        known = self.live_tensors.get
-        serials = []
-        for tensor in tensors:
-            number = known(tensor)
+        open_steps = self.thread.open
+        open_steps.pop()
+        if isinstance(result, self._tensor_class):
+            number = self.live_tensors.get(result)
             if number < 0:
-                number = self.introduced(tensor, "new")
-            serials.append(number)
-        if step.key[:8] == "Autograd":
-            self.nodes.look_at(tensors, operator, step.arguments)
-        self.note(("returned", tuple(serials)))
+                number = self._introduced(result, "new")
+            if step.is_autograd:
+                self.nodes.look_at((result,), step)
+            if step.guard and step.included == open_steps[-1].included:
+                around = open_steps[-1]
+                self.note(("returned_from_within", number, step.guard, around.included, around.excluded))
+                return
+            self.note(("returned_one", number))
+        else:
+            self._returned_others(step, result)
         self._left(step)
+
+    def _returned_others(self, step: OpenStep, result: Any) -> None:
+        tensors = _tensors_of(result, self._tensor_class)
+        known = self.live_tensors.get
+        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new") for one in tensors]
+        if step.is_autograd:
+            self.nodes.look_at(tensors, step)
+        self.note(("returned", tuple(serials)))
 
     def kernel_failed(self, step: OpenStep, /) -> None:
         """It raised."""
@@ -225,10 +251,9 @@ class LiveRecorder(ProgramRecorder):
         self._left(step)
 
     def _left(self, step: OpenStep) -> None:
-        if step.guarded:
+        if step.guard:
             around = self.thread.open[-1]
-            name = guard_name(around.included, step.included, around.excluded, step.excluded)
-            self.note(("guard_left", name, around.included, around.excluded))
+            self.note(("guard_left", step.guard, around.included, around.excluded))
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
@@ -247,12 +272,6 @@ class LiveRecorder(ProgramRecorder):
             self.note(self._arrival(frame))
 
 
-def _goes_on(around: str, key: str) -> bool:
-    """Whether a kernel of the operator within another one is its redispatch: at its own key it would have called again,
-    as forward formulas do."""
-    return around != key and around not in CALLING_AGAIN
-
-
 def _tensors_of(result: Any, kind: type) -> list[Any]:
     if isinstance(result, (tuple, list)):
         found = []
@@ -262,38 +281,40 @@ def _tensors_of(result: Any, kind: type) -> list[Any]:
     return []
 
 
-def make_step(watch: LiveRecorder, operator: WatchedOperator, key: str, call: Step) -> Step:
+def make_step(watch: LiveRecorder, name: str, key: str, call: Step) -> Step:
     """The kernel that tells the recorder and does what ``call`` does."""
-    numbers, with_tensors = operator.numbers, operator.with_tensors
+    operator: WatchedOperator | None = None
     wrapped, thread = watch.wrapped.of, watch.thread
-    result_of = _with_tensor(wrapped) if operator.one_tensor else None
     entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
+    watched = recorder
+
+    def unrecorded(keys: Any, args: tuple[Any, ...], kwargs: dict[str, Any], known: WatchedOperator) -> Any:
+        result = call(keys, *args, **kwargs)
+        return wrapped(result) if known.one_tensor and type(result) in _NUMBERS else result
 
     def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        if numbers:
-            args = with_tensors(args, wrapped)
-        if recorder.active is not watch or not thread.watched:
-            result = call(keys, *args, **kwargs)
-            return result if result_of is None else result_of(result)
-        opened = entered(operator, key, keys, args, kwargs)
+        nonlocal operator
+        known = operator
+        if known is None:
+            known = operator = watch.operators.of(name)
+        if known.numbers:
+            args = known.with_tensors(args, wrapped)
+        if watched.active is not watch or not thread.watched:
+            return unrecorded(keys, args, kwargs, known)
+        opened = entered(known, key, keys, args, kwargs)
         try:
             result = call(keys, *args, **kwargs)
         except BaseException:
             if opened is not None:
                 failed(opened)
             raise
-        if result_of is not None:
-            result = result_of(result)
+        if known.one_tensor and type(result) in _NUMBERS:
+            result = wrapped(result)
         if opened is not None:
-            returned(opened, operator, result)
+            returned(opened, result)
         return result
 
     return step
-
-
-def _with_tensor(wrapped: Callable[[complex], Any]) -> Callable[[Any], Any]:
-    """A result, a tensor for a number."""
-    return lambda value: value if type(value) not in _NUMBERS else wrapped(value)
 
 
 _NUMBERS = frozenset((bool, int, float, complex))

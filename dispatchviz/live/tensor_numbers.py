@@ -50,18 +50,18 @@ class NodeNumbers:
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
-        leaf = getattr(node, "variable", None) if node.name() == ACCUMULATE else None
-        if leaf is not None:
+        name = node.name()
+        if name == ACCUMULATE and (leaf := node.variable) is not None:
             return self._accumulators.get(leaf)
-        return self._known.get((node.name(), node._sequence_nr()), -1)
+        return self._known.get((name, node._sequence_nr()), -1)
 
     def set(self, node: Any, number: int) -> None:
         """Numbers it."""
-        leaf = getattr(node, "variable", None) if node.name() == ACCUMULATE else None
-        if leaf is not None:
+        name = node.name()
+        if name == ACCUMULATE and (leaf := node.variable) is not None:
             self._accumulators.set(leaf, number)
         else:
-            self._known[node.name(), node._sequence_nr()] = number
+            self._known[name, node._sequence_nr()] = number
 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
