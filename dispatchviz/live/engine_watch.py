@@ -64,7 +64,7 @@ class EngineWatch:
 
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
-        watch.arrives()
+        watch.arrives(4)
         edges = [self._edge(root) for root in roots]
         task = next(self._tasks)
         hooks = self._begin(task, edges, args, kwargs)
