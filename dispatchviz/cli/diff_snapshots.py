@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import BEGINNING, looks_like_snapshot
 
-
 DIFFERENT = 1
 """The exit status if they differ, as of ``diff``."""
 

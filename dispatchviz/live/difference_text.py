@@ -85,7 +85,7 @@ def _not_compared(found: Difference, console: Console) -> Iterator[str]:
         )
     if found.unsaid:
         yield from console.wrapped(
-            f"Of {found.unsaid:,} kernels that Python registers one of the two does not say the file: "
+            f"Of {counted(found.unsaid, 'kernel')} that Python registers one of the two does not say the file: "
             "it is not compared.",
             0,
         )
