@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from sys import _getframe
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from dispatchviz.call_sites import is_base, is_users
@@ -56,6 +56,7 @@ class LiveRecorder(ProgramRecorder):
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
+        self._known = self.live_tensors.known
         self.live_storages = WeakNumbers()
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(
@@ -65,6 +66,8 @@ class LiveRecorder(ProgramRecorder):
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
         self.thread = _Thread()
+        self._announces: dict[int, int] = {}
+        """By ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self._current_node = c._current_autograd_node
@@ -98,10 +101,11 @@ class LiveRecorder(ProgramRecorder):
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
 
-    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "") -> int:
+    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True) -> int:
         """Numbers a tensor that is met for the first time."""
         number = next(self.tensor_numbers)
-        self.live_tensors.set(tensor, number)
+        if kept:
+            self.live_tensors.set(tensor, number)
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
@@ -131,10 +135,11 @@ class LiveRecorder(ProgramRecorder):
                 open_cells.append(cell)
                 thread.sets.append(thread.sets[-1])
                 return
+        elif thread.depth:
+            if thread.evaluation is not None and self._current_node() is None:
+                self.engine.close()
         else:
-            self._outermost()
-            if thread.numbers:
-                thread.numbers = {}
+            self.arrives()
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
         sets = self._sets(cell, args, kwargs)
@@ -143,29 +148,30 @@ class LiveRecorder(ProgramRecorder):
         thread.sets.append(sets)
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
-        known, key_set, texts = self.live_tensors.get, self._key_set, self.wrapped.texts
+        """The tensors among the arguments, with their key sets."""
+        known, key_set, texts = self._known, self._key_set, self.wrapped.texts
         sets = []
         for name, tensor in cell.operator.given(args, kwargs):
-            number = self._wrapped_number(tensor) if id(tensor) in texts else known(tensor)
-            if number < 0:
+            one = known.get(id(tensor))
+            if one is not None and one[0]() is tensor:
+                number = one[1]
+            elif id(tensor) in texts:
+                number = self._wrapped_number(tensor)
+            else:
                 number = self._introduced(tensor, self.origin)
             sets.append((name, number, key_set(tensor).raw_repr()))
         return tuple(sets)
 
     def _wrapped_number(self, tensor: Any) -> int:
         """Of each outermost call a tensor of its own: ours is kept for the next time."""
-        numbers = self.thread.numbers
-        number = numbers.get(id(tensor), -1)
+        thread = self.thread
+        if not thread.open:
+            thread.numbers = {}
+        number = thread.numbers.get(id(tensor), -1)
         if number < 0:
-            number = numbers[id(tensor)] = self._introduced(tensor, "new", self.wrapped.texts[id(tensor)])
+            texts = self.wrapped.texts
+            number = thread.numbers[id(tensor)] = self._introduced(tensor, "new", texts[id(tensor)], False)
         return number
-
-    def _outermost(self) -> None:
-        """A kernel that no other one calls: of a line of the program's, of a Node, of the engine between Nodes."""
-        if not self.thread.depth:
-            self.arrives()
-        elif self.thread.evaluation is not None and self._current_node() is None:
-            self.engine.close()
 
     def kernel_returned(self, cell: WatchedCell, result: Any, /) -> None:
         """It came back."""
@@ -197,7 +203,7 @@ class LiveRecorder(ProgramRecorder):
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
-    def arrives(self, frames: int = 6, /) -> None:
+    def arrives(self, frames: int = 5, /) -> None:
         """The program's line calls something: the first kernel in it is about to run, or the engine.
 
         So many frames are of this package.
@@ -207,12 +213,28 @@ class LiveRecorder(ProgramRecorder):
         if self.names.seen_again:
             self.names.see_again()
         frame: FrameType | None = _getframe(frames)
-        while frame is not None and not is_users(frame.f_code):
+        while frame is not None:
+            code = frame.f_code
+            announced = self._announces.get(id(code))
+            if announced is None:
+                announced = self._announces[id(code)] = self._announcing(code)
+            if announced == ANNOUNCED and self._top == id(frame):
+                self.note(("called_from_line", code, frame.f_lasti))
+                return
+            if announced != OTHER:
+                self.note(self._arrival(frame))
+                return
             if is_base(frame, self.base):
                 return
             frame = frame.f_back
-        if frame is not None:
-            self.note(self._arrival(frame))
+
+    def _announcing(self, code: CodeType) -> int:
+        self._codes.append(code)
+        return OTHER if not is_users(code) else ANNOUNCED if code.co_filename in self.announced else USERS
+
+
+OTHER, USERS, ANNOUNCED = 0, 1, 2
+"""Whose code a frame runs, and whether it announces its lines."""
 
 
 def _tensors_of(result: Any, kind: type) -> list[Any]:
