@@ -15,6 +15,7 @@ from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.call_sites import is_users, shown_file
+from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, read_limit
@@ -24,13 +25,18 @@ from dispatchviz.core.record.trace_file.reader import opened
 from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
-from dispatchviz.engines import MODEL
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
-About = Callable[[bool], Mapping[str, str]]
+About = Callable[[bool], Mapping[str, Any]]
 """What a header says of what the program runs on; asked whether a GPU may be looked for."""
+
+
+def model_header(looking: bool) -> Mapping[str, str]:
+    """Of the model: what stands behind ``cuda``."""
+    choice = cuda_choice()
+    return {"cuda": str(state_under(choice)) if looking else cuda_without_looking(choice)}
 
 
 class Recording(Trace):
@@ -46,9 +52,11 @@ class Recording(Trace):
         source: ProgramRecorder,
         arguments: Sequence[str] = (),
         only: Only | None = None,
-        about: About = MODEL.header,
+        about: About | None = None,
     ) -> None:
-        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about)
+        vars(self).update(
+            _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
+        )
 
     if TYPE_CHECKING:
         _program: str
@@ -153,7 +161,7 @@ class Recording(Trace):
 
 
 def _header(
-    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, str], only: Only | None
+    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, Any], only: Only | None
 ) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from sys import _getframe
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
@@ -27,8 +27,8 @@ from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder
 
-Sets = tuple[tuple[str, int, int], ...]
-"""Of each tensor argument: parameter, serial number, key set as the installed release numbers it."""
+if TYPE_CHECKING:
+    from dispatchviz.live.live_notes import EmitLive, Sets
 
 
 class _Thread(threading.local):
@@ -48,6 +48,8 @@ class _Thread(threading.local):
 
 class LiveRecorder(ProgramRecorder):
     """Numbers the objects of a real PyTorch; ``torch`` is the installed one."""
+
+    note: EmitLive
 
     def __init__(self, torch: Any) -> None:
         c = torch._C
@@ -239,7 +241,7 @@ OTHER, USERS, ANNOUNCED = 0, 1, 2
 
 def _tensors_of(result: Any, kind: type) -> list[Any]:
     if isinstance(result, (tuple, list)):
-        found = []
+        found: list[Any] = []
         for part in result:
             found += [part] if isinstance(part, kind) else _tensors_of(part, kind)
         return found

@@ -15,7 +15,8 @@ from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
 
 if TYPE_CHECKING:
-    from dispatchviz.live.live_recorder import LiveRecorder, Sets
+    from dispatchviz.live.live_notes import Sets
+    from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_operators import WatchedCell
 
 Known = Mapping[str, tuple[int, Any]]

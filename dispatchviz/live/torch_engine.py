@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.installed_registrations import InstalledPyTorch
@@ -15,18 +15,17 @@ from dispatchviz.live.watched_registrations import registrations_followed
 from dispatchviz.live.watched_transforms import transforms_followed
 
 if TYPE_CHECKING:
+    from dispatchviz.engines import EngineName
     from dispatchviz.program_recorder import ProgramRecorder
 
 
 class TorchEngine:
     """The installed PyTorch. InstalledTorchError if there is none, or none that can be watched."""
 
-    name = "torch"
+    name: EngineName = "torch"
 
     def __init__(self) -> None:
         self.torch = installed_torch()
-        self.children: Callable[[], AbstractContextManager[None]] = nullcontext
-        """Processes that a program begins find the installed PyTorch as they would."""
 
     def prepare(self) -> None:
         """It is imported by now."""
@@ -43,7 +42,11 @@ class TorchEngine:
         """``import torch`` means what it means."""
         return nullcontext()
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def children(self) -> AbstractContextManager[None]:
+        """Processes that a program begins find the installed PyTorch as they would."""
+        return nullcontext()
+
+    def header(self, looking: bool) -> Mapping[str, Any]:
         """What a trace's header says of it."""
         return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": accelerator(self.torch)}
 
