@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from dispatchviz.import_hook import torch_is_the_model
 from dispatchviz.process.children import model_on_the_path
 from dispatchviz.process_state import clean_process_state
 from dispatchviz.program_recorder import ProgramRecorder
-from dispatchviz.recording import model_header
-
-EngineName = Literal["model", "torch"]
+from dispatchviz.recording import EngineName, model_header
 
 
 class Engine(Protocol):

@@ -33,8 +33,8 @@ TensorMet = tuple[
 ]
 """A tensor: number, how it was met, size, stride, dtype, device, key set in our numbers, storage (-1: none), whether it
 requires grad, the number that it wraps as a text (empty: none)."""
-LiveNodeCreated = tuple[Literal["node_created"], int, NodeKind, int, int, int]
-"""A Node: number, kind, sequence number, topological number, thread."""
+LiveNodeCreated = tuple[Literal["node_created", "node_known"], int, NodeKind, int, int, int]
+"""A Node, made now or before the recording: number, kind, sequence number, topological number, thread."""
 LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, tuple[int | None, ...], Any]
 """A Node is about to be evaluated: number, name, sequence number, gradients, the device of the first."""
 

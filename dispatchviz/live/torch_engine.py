@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.installed_torch import accelerator, build_text, installed_torch
+from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
 from dispatchviz.live.watched_registrations import registrations_followed
 from dispatchviz.live.watched_transforms import transforms_followed
 
 if TYPE_CHECKING:
-    from dispatchviz.engines import EngineName
     from dispatchviz.program_recorder import ProgramRecorder
+    from dispatchviz.recording import EngineName
 
 
 class TorchEngine:
@@ -48,7 +48,7 @@ class TorchEngine:
 
     def header(self, looking: bool) -> Mapping[str, Any]:
         """What a trace's header says of it."""
-        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": accelerator(self.torch)}
+        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": cuda_text(self.torch)}
 
     def about(self) -> str:
         """Release and build, in words."""
