@@ -28,6 +28,9 @@ class KernelObjects:
         """Puts a kernel in the cell, as long as the library lives."""
         library.impl(operator, key, step, True)
 
+    def lift(self, operator: str) -> None:
+        """Its library is gone."""
+
     def forget(self) -> None:
         """All kernels are out of their cells."""
 
@@ -64,6 +67,10 @@ class LiftedKernels:
         own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
         own.impl(operator, key, step, True)
         self._put.setdefault(operator, {})[key] = own, step
+
+    def lift(self, operator: str) -> None:
+        """The kernels of an operator leave their cells."""
+        self._put.pop(operator, None)
 
     def forget(self) -> None:
         """All kernels are out of their cells."""

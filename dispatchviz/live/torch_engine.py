@@ -61,7 +61,7 @@ class TorchEngine:
         watch.operators.read(InstalledPyTorch())
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
-            python_tensors_may_have_objects(self.torch),
+            python_tensors_may_have_objects(self.torch, watch.cells),
             registrations_followed(self.torch, watch),
             transforms_followed(watch.cells),
             watch.engine.watching(),

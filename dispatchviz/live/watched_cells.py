@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
@@ -43,6 +44,7 @@ ON_DEMAND = (
 OF_BACKENDS = (K.CPU, K.CUDA)
 """Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
 BY_REGISTRATION = (
+    K.FuncTorchVmapMode,
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
@@ -63,6 +65,7 @@ class WatchedCells:
         self._make_step = make_step
         self._calls = kernel_calls(c)
         self._libraries: dict[str, Any] = {}
+        """What keeps our kernels in the cells of an operator."""
         self._keys: dict[str, Any] = {}
         """Keys whose cells are watched."""
         self.waiting = 0
@@ -85,8 +88,14 @@ class WatchedCells:
                 self.waiting &= ~bits
                 self._put(list(self._cells_of([key.name for key in keys if key.name not in self._keys])))
 
+    def lift(self, operators: Iterable[str]) -> None:
+        """Out of the cells of operators, for ``put_again``."""
+        for operator in operators:
+            self._libraries.pop(operator, None)
+            self._calls.lift(operator)
+
     def put_again(self, operators: Iterable[str]) -> None:
-        """Into those of operators whose registrations have changed: what was there is behind ours."""
+        """Into those of operators whose registrations have changed."""
         cells = [(operator, key) for operator in operators for key in self._keys]
         self._put([(operator, key) for operator, key in cells if self._holds_kernel(operator, key)])
 
@@ -98,24 +107,36 @@ class WatchedCells:
         self.waiting = 0
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
-        with collector_waits(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that kernels are overridden is the point
+        with collector_waits(), self._overriding():
             for operator, key in cells:
                 if operator not in LEFT_ALONE:
                     self._put_one(operator, key)
 
+    @contextmanager
+    def _overriding(self) -> Iterator[None]:
+        """PyTorch warns of the first kernel that is overridden: let that be one of the program's."""
+        before = self._c._get_warnAlways()
+        self._c._set_warnAlways(True)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that kernels are overridden is the point
+                yield
+        finally:
+            self._c._set_warnAlways(before)
+
     def _put_one(self, operator: str, key: str) -> None:
         call = self._calls.of(operator, key, self._key(key))
         step = self._make_step(operator, key, call)
-        self._calls.put(operator, key, step, self._library(operator.partition("::")[0]))
+        self._calls.put(operator, key, step, self._library(operator))
 
     def _key(self, key: str) -> Any:
         return self._keys.get(key) or self._c._dispatch_key_parse(key)
 
-    def _library(self, namespace: str) -> Any:
-        if namespace not in self._libraries:
-            self._libraries[namespace] = self._c._dispatch_library("FRAGMENT", namespace, "", __file__, 0)
-        return self._libraries[namespace]
+    def _library(self, operator: str) -> Any:
+        if operator not in self._libraries:
+            namespace = operator.partition("::")[0]
+            self._libraries[operator] = self._c._dispatch_library("FRAGMENT", namespace, "", __file__, 0)
+        return self._libraries[operator]
 
     def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         names = sorted(self._c._dispatch_get_all_op_names())
