@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.live.registration import UNKNOWN_FILE, registrations_in
+
 Call = Callable[..., Any]
 """Takes the key set, then the arguments."""
 
@@ -23,6 +25,11 @@ class KernelObjects:
         """What calls the kernel that is in a cell now."""
         call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
         return call
+
+    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
+        """Whether Python registered the kernel that is in a cell now."""
+        kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
+        return ".py:" in repr(kernel)
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell, as long as the library lives."""
@@ -61,6 +68,12 @@ class LiftedKernels:
                     self.put(operator, one, step, None)
 
         return call
+
+    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
+        """Whether Python registered the newest kernel of a key."""
+        rows = (row for row in registrations_in(self._c._dispatch_dump(operator)) if row.key == key)
+        newest = next(rows, None)
+        return newest is not None and (".py:" in newest.place or newest.place.startswith(UNKNOWN_FILE))
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell by a library of its own."""

@@ -68,12 +68,22 @@ class _Follower:
         with self._changed(self._operators(library, name)):
             return original(library, schema, *args, **kwargs)
 
-    def impl(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+    def impl(
+        self, original: Function, library: Any, name: Any, fn: Any, dispatch_key: Any = "", *args: Any, **kwargs: Any
+    ) -> Any:
         """``Library.impl``"""
+        operators = self._operators(library, name)
+        with self._changed(operators):
+            result = original(library, name, fn, dispatch_key, *args, **kwargs)
+            with_keys = bool(kwargs.get("with_keyset", False))
+            for operator in operators:
+                self._watch.cells.python.registered(operator, str(dispatch_key or library.dispatch_key), fn, with_keys)
+            return result
+
+    def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        """``Library._impl_with_aoti_compile``"""
         with self._changed(self._operators(library, name)):
             return original(library, name, *args, **kwargs)
-
-    impl_compiled = impl
 
     def fallback(self, original: Function, library: Any, *args: Any, **kwargs: Any) -> Any:
         """``Library.fallback``. NB: it is not read, and the cells that it fills are not watched."""
@@ -83,7 +93,10 @@ class _Follower:
 
     def reset(self, original: Function, module: Any) -> Any:
         """A library goes, and its kernels with it."""
-        with self._changed(self._of_library.pop(id(module), ())):
+        names = self._of_library.pop(id(module), set())
+        for name in names:
+            self._watch.cells.python.gone(name)
+        with self._changed(names):
             return original(module)
 
     def load(self, original: Function, ops: Any, *args: Any, **kwargs: Any) -> Any:
