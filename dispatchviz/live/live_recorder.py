@@ -90,6 +90,10 @@ class LiveRecorder(ProgramRecorder):
         finally:
             thread.watched = before
 
+    def guarded(self, function: Callable[[], Any], /) -> Any:
+        """The result of a function that tells; None if it fails, which ends the recording."""
+        return function()
+
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def number_of(self, tensor: Any, /) -> int:

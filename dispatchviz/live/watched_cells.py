@@ -46,7 +46,6 @@ ON_DEMAND = (
 OF_BACKENDS = (K.CPU, K.CUDA)
 """Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
 BY_REGISTRATION = (
-    K.FuncTorchVmapMode,
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
@@ -190,7 +189,10 @@ class WatchedCells:
         return bool(c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
 
 
-_BY_REGISTRATION = frozenset(key.name for key in BY_REGISTRATION)
+LATER_BY_REGISTRATION = (K.FuncTorchVmapMode, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)
+"""The same of keys that are watched on demand. NB: with a kernel of ours under a sparse key a CompositeImplicitAutograd
+kernel would be ambiguous at AutogradOther."""
+_BY_REGISTRATION = frozenset(key.name for key in (*BY_REGISTRATION, *LATER_BY_REGISTRATION))
 
 MANY = 500
 """A backend has kernels for so many operators at least; a CPU build has some 20 for CUDA."""

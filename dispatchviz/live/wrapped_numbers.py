@@ -66,11 +66,14 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
 def on_another_thread(function: Callable[[], Any]) -> Any:
     """The result of a function on a thread that nobody watches begin; what it raises is raised here."""
     result: list[Any] = []
+    errors: list[BaseException] = []
     done = threading.Event()
 
     def run() -> None:
         try:
             result.append(function())
+        except BaseException as error:
+            errors.append(error)
         finally:
             done.set()
 
@@ -78,4 +81,6 @@ def on_another_thread(function: Callable[[], Any]) -> Any:
 
     _thread.start_new_thread(run, ())
     done.wait()
+    if errors:
+        raise errors[0]
     return result[0]
