@@ -1,21 +1,26 @@
-"""``torch.compile``: it is given the program's code as written, without the calls that tell the recorder, and what it
-runs while it compiles is not told.
+"""``torch.compile``: it is given the program's code as written, without the calls that tell the recorder, and while it
+compiles no cell is watched: what it then runs is not told.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
 
-_BYTECODE, _FRAMES = "torch._dynamo.bytecode_transformation", "torch._dynamo.convert_frame"
+_BYTECODE, _FRAMES, _RULES = (
+    f"torch._dynamo.{name}" for name in ("bytecode_transformation", "convert_frame", "trace_rules")
+)
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 Function = Callable[..., Any]
 Apart = Callable[[], AbstractContextManager[None]]
@@ -44,7 +49,11 @@ class _Changes:
     def __init__(self, watch: LiveRecorder, apart: Apart) -> None:
         self._watch, self._apart = watch, apart
         self._originals: list[tuple[ModuleType, str, Function]] = []
-        self.made = {_BYTECODE: ("_cached_cleaned_instructions", self._as_written), _FRAMES: ("_compile", self._quiet)}
+        self.made = {
+            _BYTECODE: ("_cached_cleaned_instructions", self._as_written),
+            _FRAMES: ("_compile", self._quiet),
+            _RULES: ("check_file", self._without_us),
+        }
 
     def change(self, module: ModuleType) -> None:
         """Replaces the function of a module."""
@@ -67,12 +76,23 @@ class _Changes:
 
         return instructions
 
+    @staticmethod
+    def _without_us(original: Function) -> Function:
+        def check_file(filename: str | None, *args: Any, **kwargs: Any) -> Any:
+            """Kernels of ours run in its regions: they are no code to compile."""
+            result = original(filename, *args, **kwargs)
+            if filename is None or not filename.startswith(_PACKAGE):
+                return result
+            return type(result)(True, "dispatchviz")
+
+        return check_file
+
     def _quiet(self, original: Function) -> Function:
         def compiles(*args: Any, **kwargs: Any) -> Any:
             thread = self._watch.thread
             before, thread.watched = thread.watched, False
             try:
-                with self._apart():
+                with self._apart(), self._watch.cells.out():
                     return original(*args, **kwargs)
             finally:
                 thread.watched = before

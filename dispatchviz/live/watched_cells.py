@@ -119,6 +119,18 @@ class WatchedCells:
         with self._overriding():
             self.python.restore()
 
+    @contextmanager
+    def out(self) -> Iterator[None]:
+        """Inside the block all cells hold what they held."""
+        keys, waiting = list(self._keys), self.waiting
+        self.take_out()
+        try:
+            yield
+        finally:
+            if keys:
+                self._put([*self._cells_of(keys), *WITHOUT_TENSORS])
+                self.waiting = waiting
+
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
         with collector_waits(), self._overriding():
             for operator, key in cells:
