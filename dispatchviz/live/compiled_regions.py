@@ -48,6 +48,7 @@ class _Changes:
 
     def __init__(self, watch: LiveRecorder, apart: Apart) -> None:
         self._watch, self._apart = watch, apart
+        self._written = cache(lambda code: code_as_written(code, watch))
         self._originals: list[tuple[ModuleType, str, Function]] = []
         self.made = {
             _BYTECODE: ("_cached_cleaned_instructions", self._as_written),
@@ -69,10 +70,8 @@ class _Changes:
             setattr(module, name, original)
 
     def _as_written(self, original: Function) -> Function:
-        written = cache(lambda code: code_as_written(code, self._watch))
-
         def instructions(code: CodeType, *args: Any, **kwargs: Any) -> Any:
-            return original(written(code), *args, **kwargs)
+            return original(self._written(code), *args, **kwargs)
 
         return instructions
 
@@ -88,12 +87,12 @@ class _Changes:
         return check_file
 
     def _quiet(self, original: Function) -> Function:
-        def compiles(*args: Any, **kwargs: Any) -> Any:
+        def compiles(code: CodeType, *args: Any, **kwargs: Any) -> Any:
             thread = self._watch.thread
             before, thread.watched = thread.watched, False
             try:
                 with self._apart(), self._watch.cells.out():
-                    return original(*args, **kwargs)
+                    return original(self._written(code), *args, **kwargs)
             finally:
                 thread.watched = before
 

@@ -75,6 +75,8 @@ class LiveRecorder(ProgramRecorder):
         self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._key_set = c._dispatch_keys
         self._tensor_class = torch.Tensor
+        kinds = c._functorch.TransformType
+        self._differentiating = kinds.Grad, kinds.Jvp
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
@@ -89,6 +91,14 @@ class LiveRecorder(ProgramRecorder):
             return function()
         finally:
             thread.watched = before
+
+    def numbers_in_transform(self, args: tuple[Any, ...], /) -> Callable[[Any], Any]:
+        """What makes tensors of the numbers in a call that transforms of ``torch.func`` are about to see."""
+        stack = self.torch._C._functorch.get_interpreter_stack() or ()
+        if not any(one.key() in self._differentiating for one in stack):
+            return self.wrapped.of
+        tensors = [one for one in args if isinstance(one, self._tensor_class)]
+        return lambda number: self.wrapped.differentiated(number, tensors)
 
     def guarded(self, function: Callable[[], Any], /) -> Any:
         """The result of a function that tells; None if it fails, which ends the recording."""
@@ -261,11 +271,12 @@ def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
     wrapped, thread = watch.wrapped.of, watch.thread
     entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
     listens = recorder
+    in_front, numbers_for = cell.key == "FuncTorchDynamicLayerFrontMode", watch.numbers_in_transform
 
     def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
         operator = cell.operator
         if operator.numbers:
-            args = operator.with_tensors(args, wrapped)
+            args = operator.with_tensors(args, wrapped if not in_front else numbers_for(args))
         told = listens.active is watch and thread.watched
         if told:
             entered(cell, keys, args, kwargs)

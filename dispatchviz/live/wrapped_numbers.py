@@ -5,10 +5,11 @@ kernel that was in its cell shall get the tensor.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 NUMBERS = (bool, int, float, complex)
+FLOAT = 2
 KINDS: set[type] = {*NUMBERS}
 """Types of what a kernel in Python is handed for one: symbolic numbers, too."""
 
@@ -48,6 +49,38 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
             self[key] = known
             self.texts[id(known)] = key[1]
         return known
+
+    def differentiated(self, number: complex, tensors: Sequence[Any]) -> Any:
+        """The tensor of a number in a call with these tensors, where a transform of ``torch.func`` wraps it.
+
+        A wrapper with the mark cannot be handed to Python, so this one has none; its dtype is such that promotion comes
+        to the same. NB: of half-precision tensors without dimensions alone the number is rounded to their dtype.
+        """
+        if type(number) in self._symbolic:
+            return self.of(number)
+        dtype = self._dtype(number, tensors)
+        key = type(number), f"{number!r} {dtype}"
+        known = self.get(key)
+        if known is None:
+            make = self._torch.tensor
+            known = self[key] = on_another_thread(lambda: self._unwatched(lambda: make(number, dtype=dtype)))
+            self.texts[id(known)] = repr(number)
+        return known
+
+    def _dtype(self, number: complex, tensors: Sequence[Any]) -> Any:
+        torch, level = self._torch, NUMBERS.index(type(number))
+        known = [(self._level(one.dtype), one.dim() > 0, one.dtype) for one in tensors]
+        if any(has_dim and one >= level for one, has_dim, _ in known):
+            return (torch.bool, torch.int64, torch.float64, torch.complex128)[level]
+        highest, _, dtype = max(known, key=lambda one: (one[1], one[0]), default=(-1, False, None))
+        if highest >= level:
+            return dtype
+        default = dtype if highest == FLOAT else torch.get_default_dtype()
+        return (torch.bool, torch.int64, default, default.to_complex())[level]
+
+    def _level(self, dtype: Any) -> int:
+        """The place of its kind in ``NUMBERS``."""
+        return 3 if dtype.is_complex else FLOAT if dtype.is_floating_point else int(dtype != self._torch.bool)
 
     def _of_symbol(self, symbol: Any) -> Any:
         """PyTorch's argument parser lets a tensor with some number of its kind have the symbol as an attribute."""

@@ -15,6 +15,15 @@ print(vmap(torch.dot)(torch.ones(2, 3), torch.arange(6.0).view(2, 3)).tolist())
 print(grad(f)(x).tolist(), grad_and_value(f)(x)[1].item().hex(), grad(grad(lambda s: s**3))(x[0]).item().hex())
 print(jvp(f, (x,), (torch.ones(3),)), vjp(f, x)[1](torch.tensor(2.0)))
 print(hessian(f)(x).tolist(), jacrev(torch.exp)(x).tolist(), jacfwd(torch.exp)(x).tolist())
+half = torch.tensor([1.5, 2.5], dtype=torch.bfloat16)
+for g in (
+    lambda v: (v * 2.1 + 1).sum(),
+    lambda v: (3 / v - v / 1).prod() * 0.3,
+    lambda v: torch.where(v > 1, v, 0.5).pow(2.2).sum() ** 2,
+    lambda v: (2.0**v).max() * True,
+):
+    print(grad(g)(x), jvp(g, (x,), (x,)), vmap(grad(g))(torch.stack([x, x + 1])), grad(lambda v: g(v).float())(half), hessian(g)(x))
+    print([grad(lambda s: g(s[None]))(v) for v in x])
 print(vmap(grad(f))(torch.stack([x, x + 1])).tolist(), vmap(lambda v: v + torch.rand(1), randomness="different")(x))
 
 
