@@ -1,8 +1,11 @@
-"""``python recorded.py PROGRAM``: runs a program on the installed PyTorch, recorded, and ends as it does."""
+"""``python recorded.py STEPS PROGRAM``: runs a program on the installed PyTorch, recorded, and ends as it does. The
+number of its events goes to the file ``STEPS``, -1 if the recorder dropped out.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from dispatchviz.engines import engine_named
 from dispatchviz.process.early_end import die_of
@@ -10,10 +13,10 @@ from dispatchviz.program import run
 
 
 def main() -> None:
-    """What it printed is its own; the number of events that were recorded goes to descriptor 3."""
-    script, *args = sys.argv[1:]
+    """What it prints is its own."""
+    _, steps, script, *args = sys.argv
     outcome = run(script, args, shows_errors=True, engine=engine_named("torch"))
-    print(len(outcome.trace), file=sys.stderr)
+    Path(steps).write_text(str(len(outcome.trace)))
     if outcome.signal:
         die_of(outcome.signal)
     sys.exit(outcome.status)

@@ -84,7 +84,9 @@ w.grad = None
 k = torch.ones(2)
 numpy = k.numpy()
 numpy += 1
-print(k, torch.from_numpy(numpy).data_ptr() == k.data_ptr(), torch.utils.dlpack.from_dlpack(k), k.tolist(), bool(k.any()))
+print(
+    k, torch.from_numpy(numpy).data_ptr() == k.data_ptr(), torch.utils.dlpack.from_dlpack(k), k.tolist(), bool(k.any())
+)
 
 
 class Loud:

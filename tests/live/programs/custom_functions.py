@@ -93,7 +93,7 @@ y = New.apply(leaf)
 print(torch.autograd.grad(y.sum(), leaf, create_graph=True), torch.vmap(New.apply)(torch.ones(2, 2)))
 print(torch.func.grad(lambda v: New.apply(v).sum())(torch.ones(2)))
 z = Once.apply(leaf)
-g, = torch.autograd.grad(z.sum(), leaf, create_graph=True)
+(g,) = torch.autograd.grad(z.sum(), leaf, create_graph=True)
 for call in (lambda: g.sum().backward(), lambda: Raises.apply(leaf).sum().backward(), lambda: Dirty.apply(leaf)):
     try:
         call()

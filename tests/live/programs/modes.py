@@ -67,7 +67,9 @@ print(v.grad, type(v.grad))
 s = torch.Tensor._make_subclass(Named, torch.ones(2), True)
 print(type(s), s.requires_grad, s.is_leaf, type(s.detach()))
 p = torch.nn.Parameter(torch.ones(2))
-print(type(p), p.requires_grad, torch.nn.Parameter(torch.ones(1).as_subclass(Named), False), torch.nn.Buffer(x.detach()))
+print(
+    type(p), p.requires_grad, torch.nn.Parameter(torch.ones(1).as_subclass(Named), False), torch.nn.Buffer(x.detach())
+)
 with Functions():
     print((x + 1).sum(), torch.ones(2).size())
 with Dispatches():

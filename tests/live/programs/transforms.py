@@ -22,7 +22,13 @@ for g in (
     lambda v: torch.where(v > 1, v, 0.5).pow(2.2).sum() ** 2,
     lambda v: (2.0**v).max() * True,
 ):
-    print(grad(g)(x), jvp(g, (x,), (x,)), vmap(grad(g))(torch.stack([x, x + 1])), grad(lambda v: g(v).float())(half), hessian(g)(x))
+    print(
+        grad(g)(x),
+        jvp(g, (x,), (x,)),
+        vmap(grad(g))(torch.stack([x, x + 1])),
+        grad(lambda v: g(v).float())(half),
+        hessian(g)(x),
+    )
     print([grad(lambda s: g(s[None]))(v) for v in x])
 print(vmap(grad(f))(torch.stack([x, x + 1])).tolist(), vmap(lambda v: v + torch.rand(1), randomness="different")(x))
 

@@ -29,7 +29,12 @@ if __name__ == "__main__":
             (squares * weight).sum().backward()
             print(workers, squares.tolist(), noise.tolist())
         print(weight.grad, os.getpid() == main)
-    print([batch[0].tolist() for batch in DataLoader(TensorDataset(torch.arange(4)), 2, num_workers=1, persistent_workers=True)])
+    print(
+        [
+            batch[0].tolist()
+            for batch in DataLoader(TensorDataset(torch.arange(4)), 2, num_workers=1, persistent_workers=True)
+        ]
+    )
     try:
         list(DataLoader(Fails(), 2, num_workers=1, multiprocessing_context="fork"))
     except Exception as error:

@@ -1,0 +1,49 @@
+"""A program that is recorded does what it does otherwise, to the last bit of what it prints and the text of its errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.trace import Trace
+
+pytestmark = pytest.mark.torch
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file.stem != "graph")
+RECORDER = HERE / "recorded.py"
+
+_DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n")
+"""Addresses in texts of objects, the profiler's times."""
+
+
+def run(*command: str | Path) -> tuple[int, str, str]:
+    """Exit status, output and errors of a Python process."""
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    ended = subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment, cwd=HERE)
+    return ended.returncode, *(_DIFFERENT_EACH_TIME.sub("", text) for text in (ended.stdout, ended.stderr))
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "crashes"])
+def test_program_does_the_same(program: str, tmp_path: Path) -> None:
+    """And is recorded to its end."""
+    file = HERE / "programs" / f"{program}.py"
+    plain = run(file)
+    status, output, errors = run(RECORDER, tmp_path / "steps", file)
+    assert (output, errors, status) == (plain[1], plain[2], plain[0])
+    assert int((tmp_path / "steps").read_text()) > (1 if program == "never" else 50)
+
+
+def test_recording_survives_the_death_of_its_process(tmp_path: Path) -> None:
+    """What was recorded up to there is in the file."""
+    file = HERE / "programs" / "crashes.py"
+    saved = tmp_path / "crashed.jsonl"
+    plain = run(file)
+    recorded = run("-m", "dispatchviz", "run", "--engine", "torch", "--save", saved, file)
+    assert recorded[:2] == plain[:2]
+    assert "aten::add.Tensor" in {getattr(event, "operator", "") for event in Trace.load(saved).events}
