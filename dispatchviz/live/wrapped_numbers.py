@@ -10,6 +10,7 @@ from typing import Any
 
 NUMBERS = (bool, int, float, complex)
 FLOAT = 2
+NO_TENSOR: tuple[int, bool, Any] = (-1, False, None)
 KINDS: set[type] = {*NUMBERS}
 """Types of what a kernel in Python is handed for one: symbolic numbers, too."""
 
@@ -69,10 +70,10 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
 
     def _dtype(self, number: complex, tensors: Sequence[Any]) -> Any:
         torch, level = self._torch, NUMBERS.index(type(number))
-        known = [(self._level(one.dtype), one.dim() > 0, one.dtype) for one in tensors]
+        known: list[tuple[int, bool, Any]] = [(self._level(one.dtype), one.dim() > 0, one.dtype) for one in tensors]
         if any(has_dim and one >= level for one, has_dim, _ in known):
             return (torch.bool, torch.int64, torch.float64, torch.complex128)[level]
-        highest, _, dtype = max(known, key=lambda one: (one[1], one[0]), default=(-1, False, None))
+        highest, _, dtype = max(known, key=lambda one: (one[1], one[0]), default=NO_TENSOR)
         if highest >= level:
             return dtype
         default = dtype if highest == FLOAT else torch.get_default_dtype()
