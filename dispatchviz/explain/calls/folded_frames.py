@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
 
 GROUPS: Mapping[str, str] = {
     "handle": "dispatcher",
@@ -15,6 +15,7 @@ GROUPS: Mapping[str, str] = {
     "boxing": "dispatcher",
     "unboxing": "dispatcher",
     "engine": "engine",
+    INTERPRETER: INTERPRETER,
 }
 """Roles to what is said of several in a row."""
 
@@ -34,7 +35,8 @@ def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
         yield from run
         return
     title = f"{len(run)} frames, {_short(run[0])} to {_short(run[-1])}"
-    yield Frame(title, "", run[0].seq, group, "; ".join(frame.note for frame in run if frame.note))
+    note = "; ".join(frame.note for frame in run if frame.note)
+    yield Frame(title, "", run[0].seq, group, note, run[0].library)
 
 
 def _short(frame: Frame) -> str:

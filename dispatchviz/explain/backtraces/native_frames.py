@@ -1,0 +1,143 @@
+"""The frames of a backtrace with what is known of each: role, PyTorch's file, the keys of its sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dispatchviz.explain.backtraces.cpp_names import plain_name, wrapped_function
+from dispatchviz.explain.backtraces.function_roles import OTHER, known_function
+from dispatchviz.explain.backtraces.known_functions import Known
+from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
+from dispatchviz.explain.keys.raw_key_sets import raw_set_card
+
+
+@dataclass(frozen=True, slots=True)
+class RawSet:
+    """A key set among the arguments of a frame."""
+
+    name: str
+    """Of the argument: ``dispatchKeySet``."""
+    raw: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawFrame:
+    """A frame as a debugger has it."""
+
+    function: str
+    """As it is printed, with template arguments and types; empty if it has no name."""
+    library: str = ""
+    """Without folders: ``libtorch_cpu.so``."""
+    file: str = ""
+    """As the debug information has it; empty of a release build."""
+    line: int = 0
+    number: int | None = None
+    """The debugger's: 0 is the innermost."""
+    sets: tuple[RawSet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """A key set of a frame, taken apart."""
+
+    name: str
+    raw: int
+    hex: str
+    keys: tuple[str, ...]
+    """Highest priority first."""
+    remark: str = ""
+    """Of a set that is none of the release that was asked for."""
+
+    @property
+    def text(self) -> str:
+        """``dispatchKeySet 0x10000010001 = 1099511693313: AutogradCPU, CPU``"""
+        keys = ", ".join(self.keys) or "no keys"
+        return f"{self.name} {self.hex} ({self.raw}): {keys}{self.remark}"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFrame(Frame):
+    """A frame of a real process."""
+
+    printed: str = ""
+    """The function's name as the debugger has it."""
+    number: int | None = None
+    sets: tuple[KeySet, ...] = ()
+    is_pytorchs: bool = True
+
+
+NO_NAME = "??"
+"""What debuggers print of code without a symbol."""
+
+_ROOTS = re.compile(r"(?:^|.*/)((?:build/aten/src|aten/src|torch/csrc|c10|third_party)/.+)")
+_BARE_LAMBDA = re.compile(r"operator\(\)|\{lambda\}")
+
+
+def native_frames(raw: Sequence[RawFrame], release: str | None = None) -> tuple[NativeFrame, ...]:
+    """Of a backtrace, which is innermost first, the frames outermost first.
+
+    ``release`` names the PyTorch by whose layout key sets are read. DispatchvizError for one that is not known.
+    """
+    names = [plain_name(frame.function) for frame in raw]
+    found: list[NativeFrame] = []
+    for at in reversed(range(len(raw))):
+        name = _lambda_of(found, raw[at]) if _BARE_LAMBDA.fullmatch(names[at]) else names[at]
+        found.append(_native(raw[at], known_function(name or NO_NAME, names[at + 1 :], raw[at].library), release))
+    return tuple(found)
+
+
+def _lambda_of(found: Sequence[NativeFrame], frame: RawFrame) -> str:
+    """A lambda whose debug information has no name is one of the function that calls it, if it is in that file."""
+    own = _pytorchs(frame.file)
+    inside = found and own and found[-1].file.partition(":")[0] == own
+    return f"{found[-1].title}::{{lambda}}" if inside else "{lambda}"
+
+
+def _native(frame: RawFrame, known: Known, release: str | None) -> NativeFrame:
+    sets = tuple(_taken_apart(each, release) for each in frame.sets)
+    wrapped = wrapped_function(frame.function) if known.role in ("adapter", "unboxing") else ""
+    notes = ([f"of {wrapped}"] if wrapped else []) + [each.text for each in sets]
+    return NativeFrame(
+        known.title,
+        _file(frame, known),
+        -1,
+        known.role,
+        "; ".join(notes),
+        library=frame.library,
+        printed=frame.function,
+        number=frame.number,
+        sets=sets,
+        is_pytorchs=known.role not in (INTERPRETER, OTHER),
+    )
+
+
+def _file(frame: RawFrame, known: Known) -> str:
+    """That of the debug information before the one that follows from the name."""
+    own = _pytorchs(frame.file) or ("" if known.file else frame.file)
+    return f"{own}:{frame.line}" if own and frame.line else own or known.file
+
+
+def _pytorchs(file: str) -> str:
+    """``aten/src/ATen/core/TensorBase.h`` of a file in somebody's folder; empty of what is not PyTorch's."""
+    found = _ROOTS.fullmatch(file)
+    return "" if found is None else found[1]
+
+
+def _taken_apart(found: RawSet, release: str | None) -> KeySet:
+    card = raw_set_card(found.raw, release)
+    if release is None and card.sensible:
+        return KeySet(found.name, found.raw, card.hex, card.members)
+    if not card.elsewhere:
+        return KeySet(found.name, found.raw, card.hex, card.members, " (hardly a key set of PyTorch 2.13)")
+    reading = card.elsewhere[0]
+    doubt = f"; hardly: {reading.objection}" if reading.objection else ""
+    where = f" (in PyTorch {reading.releases}{doubt})"
+    return KeySet(found.name, found.raw, card.hex, reading.members, where)
+
+
+def numbered(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
+    """The frames with the debugger's numbers before their names."""
+    for frame in frames:
+        yield frame if frame.number is None else replace(frame, title=f"#{frame.number:<2} {frame.title}")
