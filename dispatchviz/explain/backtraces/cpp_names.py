@@ -9,7 +9,7 @@ _LAMBDA = re.compile(r"\{lambda\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)#\d+\}|<l
 _CLANGS_LAMBDA = re.compile(r"'lambda\d*'\((?:[^()]|\([^()]*\))*\)|\$_\d+")
 _UNNAMED = ("(anonymous namespace)::", "{anonymous}::", "<unnamed>::")
 _OPERATOR = re.compile(r"\boperator(?:\(\)|->\*?|<<=?|>>=?|<=>|<=?|>=?)(?=[(<@]|$| const)")
-_WRAPPED = re.compile(r"CompileTimeFunctionPointer<.*?, &?\(?&?((?:[\w:]|\(anonymous namespace\)|\{anonymous\})+)")
+_WRAPPED = re.compile(r"CompileTimeFunctionPointer<.*?, \(?&\(?((?:[\w:]|\(anonymous namespace\)|\{anonymous\})+)")
 
 
 def plain_name(printed: str) -> str:

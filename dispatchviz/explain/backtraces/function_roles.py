@@ -10,7 +10,7 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pyto
 from dispatchviz.explain.backtraces.known_functions import Known, known_functions
 from dispatchviz.explain.calls.binding_frames import variants
 from dispatchviz.explain.calls.call_roles import KERNELS
-from dispatchviz.explain.calls.call_stack import INTERPRETER, NATIVE, NODES_OWN
+from dispatchviz.explain.calls.call_stack import INTERPRETER, NATIVE, NODES_OWN, OTHER, UNNAMED
 from dispatchviz.explain.calls.kernel_frames import ITERATOR, LOOPS
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field
 from dispatchviz.explain.codegen.generated_files import (
@@ -24,11 +24,11 @@ from dispatchviz.explain.codegen.generated_files import AUTOGRAD as AUTOGRAD_FOL
 from dispatchviz.explain.locations.native_files import kernel_file, structured_file
 from dispatchviz.explain.locations.pytorch_locations import registered_path
 
-OTHER = "not PyTorch's"
-"""The role of what is neither PyTorch's nor the interpreter's."""
-
 OWN = ""
 """The role of a function of PyTorch of which no more is known."""
+
+NO_NAME = "??"
+"""What debuggers print of code without a symbol."""
 
 METHOD = ("method_vectorcall", "TypeError_to_NotImplemented_")
 """Beginnings of what calls the binding of a method of Tensor, and not of a function of ``torch``."""
@@ -44,6 +44,8 @@ _LIBRARIES = ("libtorch", "libc10", "_C.")
 
 def known_function(name: str, outer: Sequence[str] = (), library: str = "") -> Known:
     """Of a plain name; ``outer`` has the names around it, innermost first, and tells a method's binding."""
+    if not name:
+        return Known(NO_NAME, "", OWN if library.startswith(_LIBRARIES) else UNNAMED)
     found = known_functions().get(name) or _by_pattern(name, outer)
     if found is not None:
         return found

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dispatchviz.explain.backtraces.cpp_names import plain_name, wrapped_function
-from dispatchviz.explain.backtraces.function_roles import OTHER, known_function
+from dispatchviz.explain.backtraces.function_roles import known_function
 from dispatchviz.explain.backtraces.known_functions import Known
-from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
+from dispatchviz.explain.calls.call_stack import INTERPRETER, OTHER, UNNAMED, Frame
 from dispatchviz.explain.keys.raw_key_sets import raw_set_card
 
 
@@ -68,9 +68,6 @@ class NativeFrame(Frame):
     is_pytorchs: bool = True
 
 
-NO_NAME = "??"
-"""What debuggers print of code without a symbol."""
-
 _ROOTS = re.compile(r"(?:^|.*/)((?:build/aten/src|aten/src|torch/csrc|c10|third_party)/.+)")
 _BARE_LAMBDA = re.compile(r"operator\(\)|\{lambda\}")
 
@@ -84,7 +81,7 @@ def native_frames(raw: Sequence[RawFrame], release: str | None = None) -> tuple[
     found: list[NativeFrame] = []
     for at in reversed(range(len(raw))):
         name = _lambda_of(found, raw[at]) if _BARE_LAMBDA.fullmatch(names[at]) else names[at]
-        found.append(_native(raw[at], known_function(name or NO_NAME, names[at + 1 :], raw[at].library), release))
+        found.append(_native(raw[at], known_function(name, names[at + 1 :], raw[at].library), release))
     return tuple(found)
 
 
@@ -109,7 +106,7 @@ def _native(frame: RawFrame, known: Known, release: str | None) -> NativeFrame:
         printed=frame.function,
         number=frame.number,
         sets=sets,
-        is_pytorchs=known.role not in (INTERPRETER, OTHER),
+        is_pytorchs=known.role not in (INTERPRETER, OTHER, UNNAMED),
     )
 
 
@@ -140,4 +137,4 @@ def _taken_apart(found: RawSet, release: str | None) -> KeySet:
 def numbered(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
     """The frames with the debugger's numbers before their names."""
     for frame in frames:
-        yield frame if frame.number is None else replace(frame, title=f"#{frame.number:<2} {frame.title}")
+        yield frame if frame.number is None else replace(frame, title=f"#{frame.number} {frame.title}")

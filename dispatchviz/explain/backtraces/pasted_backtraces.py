@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.backtraces.native_frames import NO_NAME, RawFrame, RawSet
+from dispatchviz.explain.backtraces.function_roles import NO_NAME
+from dispatchviz.explain.backtraces.native_frames import RawFrame, RawSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +170,3 @@ def _sets(parts: Sequence[str]) -> tuple[RawSet, ...]:
 def _set(found: re.Match[str]) -> RawSet:
     name, number = next((found[at], found[at + 1]) for at in (1, 3, 5) if found[at + 1] is not None)
     return RawSet(name.rpartition(".")[2] or "DispatchKeySet", int(number, 0))
-
-
-def innermost(frames: Sequence[RawFrame], at: int) -> tuple[RawFrame, ...]:
-    """The frames from a number on."""
-    return tuple(replace(frame) for frame in frames if frame.number is None or frame.number >= at)

@@ -57,6 +57,9 @@ NODES_OWN, CALLS_PYTHON = "Node", "calls Python"
 INTERPRETER = "Python"
 """The role of the interpreter's own functions, which a real process has on its stack."""
 
+OTHER, UNNAMED = "not PyTorch's", "no name"
+"""The roles of what is neither the interpreter's nor PyTorch's, and of what no symbol tells of."""
+
 NATIVE = "native function"
 """The role of what a generated wrapper calls."""
 

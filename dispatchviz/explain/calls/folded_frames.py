@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
+from dispatchviz.explain.calls.call_stack import INTERPRETER, OTHER, UNNAMED, Frame
 
-GROUPS: Mapping[str, str] = {
+GROUPS: dict[str, str] = {
     "handle": "dispatcher",
     "dispatcher": "dispatcher",
     "kernel function": "dispatcher",
@@ -15,19 +15,17 @@ GROUPS: Mapping[str, str] = {
     "boxing": "dispatcher",
     "unboxing": "dispatcher",
     "engine": "engine",
-    INTERPRETER: INTERPRETER,
 }
 """Roles to what is said of several in a row."""
 
+OUTSIDE: dict[str, str] = {role: role for role in (INTERPRETER, OTHER, UNNAMED)}
+"""The same of what is not PyTorch's: a real process has it on its stack."""
 
-def folded(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+
+def folded(frames: Sequence[Frame], groups: Mapping[str, str] = GROUPS) -> tuple[Frame, ...]:
     """The frames with each such row as one, which has their notes; the last frame, where the program is, stays."""
-    runs = groupby(frames[:-1], _group)
+    runs = groupby(frames[:-1], lambda frame: groups.get(frame.role, ""))
     return (*(frame for group, run in runs for frame in _fold(group, list(run))), *frames[-1:])
-
-
-def _group(frame: Frame) -> str:
-    return GROUPS.get(frame.role, "")
 
 
 def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
