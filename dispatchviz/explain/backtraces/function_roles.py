@@ -74,7 +74,7 @@ def _by_pattern(name: str, outer: Sequence[str]) -> Known | None:
 
 def _binding(found: re.Match[str], outer: Sequence[str]) -> Known:
     function = found[1]
-    is_method = any(each.startswith(METHOD) for each in outer[:1]) or not _is_function(function)
+    is_method = any(each.rpartition("::")[2].startswith(METHOD) for each in outer[:1]) or not _is_function(function)
     file = method_file() if is_method else function_file(function, _module(function))
     return Known(f"THPVariable_{function}{found[2] or ''}", file, "binding")
 
@@ -216,6 +216,7 @@ _LAMBDAS = r"((?:::\{lambda\})*)"
 
 _RAW: tuple[tuple[str, Callable[[re.Match[str], Sequence[str]], Known | None]], ...] = (
     (rf"(?:torch::autograd::)?THPVariable_(\w+?){_LAMBDAS}", _binding),
+    (r"torch::autograd::TypeError_to_NotImplemented_", _plain("binding", method_file())),
     (r"at::_ops::(\w+)::(?:call|redispatch)", _operator),
     (r"at::redispatch::(\w+)", _api(lambda base: f"{ATEN}/RedispatchFunctions.h")),
     (r"at::Tensor::(\w+)", _api(lambda base: f"{ATEN}/core/TensorBody.h")),
@@ -236,6 +237,10 @@ _RAW: tuple[tuple[str, Callable[[re.Match[str], Sequence[str]], Known | None]], 
     (r"c10::function_ref::callback_fn", _plain("loop")),
     (r"at::native::(?:\w+::)*\w+_kernel\w*(?:::\{lambda\})*", _plain("stub")),
     (r"at::native::(\w+)", _native),
+    (
+        r"torch::autograd::generated::details::\w+(?:::\{lambda\})*",
+        _plain("formulas", "torch/csrc/autograd/FunctionsManual.cpp"),
+    ),
     (r"torch::autograd::generated::\w+?(_apply_functional|)(?:::apply)?", _node),
     (r"torch::autograd::(?:python::PythonEngine|Engine)::[\w~]+", _plain("engine")),
     (r"pybind11::.+", _plain("binding")),

@@ -1,6 +1,6 @@
 """Runs inside gdb: the frames of one call of an operator, in a program that runs to its own end.
 
-    gdb -nx -q -batch -ex 'python plan_file = "FILE"' -x in_gdb.py
+    gdb -nx -q -batch -ex 'python plan_file = "FILE"' -x in_gdb.py --args python PROGRAM
 
 The plan (``plan.py``) says in which library at which addresses to stop, and how the key set of a call is found there; the
 answer goes to the file that it names. Nothing of dispatchviz is imported: gdb has a Python of its own.
@@ -22,6 +22,9 @@ SETTINGS = (
 )  # fmt: skip
 NEWER_SETTINGS = ("debuginfod enabled off", "startup-quietly on")
 """Those that an older gdb does not know."""
+
+TRIES = 5
+"""gdb may find the threads of a program that a signal ends gone before it knows that they are."""
 
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE")
 MOST_FRAMES = 400
@@ -312,9 +315,14 @@ class Watch:
         for each in [*(gdb.breakpoints() or ()), *ours]:
             if each.is_valid():
                 each.delete()
-        while self.program.exited is None and self.program.go():
-            if self.program.crash and self.crash is None:
-                self.note_crash()
+        tries = TRIES
+        while self.program.exited is None and tries:
+            try:
+                self.program.go()
+                if self.program.crash and self.crash is None:
+                    self.note_crash()
+            except gdb.error:
+                tries -= 1
 
 
 def settings(plan):
@@ -328,7 +336,7 @@ def settings(plan):
             pass
     execute("handle all nostop noprint pass")
     execute("handle SIGINT nostop noprint pass")
-    execute("handle {} stop noprint pass".format(" ".join(CRASHES)))
+    execute("handle {} stop print pass".format(" ".join(CRASHES)))
     for name in ("LINES", "COLUMNS", "SHELL"):
         value = plan["environment"].get(name)
         execute("unset environment {}".format(name) if value is None else "set environment {} {}".format(name, value))
@@ -337,8 +345,7 @@ def settings(plan):
 def watched(plan):
     """Runs the program; the answer."""
     settings(plan)
-    execute("file {}".format(plan["python"]))
-    execute("set args {}".format(plan["arguments"]))
+    execute("set exec-wrapper {}".format(plan["wrapper"]))
     program = Program()
     watch = Watch(plan, program)
     execute("tcatch load {}".format(plan["loads"]))
@@ -351,12 +358,14 @@ def watched(plan):
     watch.leave()
     return {
         "loaded": found, "calls": watch.calls, "came_to": watch.came_to, "stack": watch.best, "crash": watch.crash,
-        **ended(program),
+        **ended(program, watch.crash),
     }  # fmt: skip
 
 
-def ended(program):
-    """How the program ended."""
+def ended(program, crash):
+    """How the program ended; one that gdb lost, by its crash."""
+    if program.exited is None:
+        return {"status": None, "signal": int(signal.Signals[crash["signal"]]) if crash else 0}
     status = getattr(program.exited, "exit_code", None)
     number = gdb.parse_and_eval("$_exitsignal")
     is_signal = status is None and number.type.code == gdb.TYPE_CODE_INT

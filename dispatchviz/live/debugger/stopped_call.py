@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import tempfile
@@ -31,7 +30,11 @@ LOADED_LAST = "libtorch_python"
 
 START = 'exec "$@" 8>&1 9>&2 >"$0" 2>&1'
 """What gdb says goes to a file; the program gets what were our own streams."""
-STREAMS = ">&8 2>&9 8>&- 9>&-"
+WRAPPER = """/bin/sh -c 'exec "$0" "$@" >&8 2>&9 8>&- 9>&-'"""
+
+
+PYTHON_CODE = "Python code"
+"""The role of lines of installed packages; the program's own are ``your code``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +84,20 @@ def stopped_call(
     ``to_stderr`` is where the program's output goes.
     """
     with tempfile.TemporaryDirectory(prefix="dispatchviz-") as folder:
-        plan = _plan(Path(folder), python, command, wanted, stops)
+        plan = _plan(Path(folder), wanted, stops)
         said = Path(folder) / "gdb.txt"
         (Path(folder) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-        _run(gdb, Path(folder) / "plan.json", said, to_stderr)
+        _run(gdb, Path(folder) / "plan.json", [python.executable, *command], said, to_stderr)
         answer = _answer(Path(plan["answer"]), said)
     return _call(answer, python)
 
 
 def _plan(
-    folder: Path, python: ChildPython, command: Sequence[str], wanted: Wanted, stops: Sequence[Stop]
+    folder: Path, wanted: Wanted, stops: Sequence[Stop]
 ) -> dict[str, Any]:
     name, _, overload = wanted.operator.partition(".")
     return {
-        "python": python.executable,
-        "arguments": f"{shlex.join(command)} {STREAMS}",
+        "wrapper": WRAPPER,
         "environment": dict(os.environ),
         "loads": LOADED_LAST,
         "stops": [asdict(stop) for stop in stops],
@@ -107,10 +109,10 @@ def _plan(
     }
 
 
-def _run(gdb: str, plan: Path, said: Path, to_stderr: bool) -> None:
+def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
     """gdb, until the program has ended. Ctrl+C is the program's own."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
-    command = ["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT)]
+    command = ["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program]
     environment = {**os.environ, "SHELL": "/bin/sh"}
     with _keeping_on():
         process = subprocess.Popen(command, env=environment, stdout=2 if to_stderr else None)
@@ -199,9 +201,13 @@ def python_frames(lines: Sequence[str]) -> tuple[Frame, ...]:
 
 
 def _python_frame(file: str, number: int, function: str) -> Frame:
-    shown = shown_file(file) if os.path.isabs(file) else file
     text = _text(file, number) or f"line {number}"
-    return Frame(text if function == "<module>" else f"{function}: {text}", f"{shown}:{number}", -1, YOURS)
+    title = text if function == "<module>" else f"{function}: {text}"
+    _, is_installed, inside = file.rpartition("/site-packages/")
+    if is_installed or file.startswith("<frozen "):
+        return Frame(title, f"{inside}:{number}", -1, PYTHON_CODE)
+    shown = shown_file(file) if os.path.isabs(file) else file
+    return Frame(title, f"{shown}:{number}", -1, YOURS)
 
 
 def _text(file: str, number: int) -> str:
