@@ -46,10 +46,7 @@ class StackCommand(click.Command):
 def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], str | None, list[str]]:
     """What precedes the first argument that is no option, that, and what comes after."""
     takes = {
-        name
-        for param in command.params
-        if isinstance(param, click.Option) and not param.is_flag
-        for name in param.opts
+        name for param in command.params if isinstance(param, click.Option) and not param.is_flag for name in param.opts
     }
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] != "-":
@@ -69,7 +66,10 @@ def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], st
     "--fold", is_flag=True, help="Frames that are the same in every call as one row, as trace --stack --fold has them."
 )
 @click.option(
-    "--all", "every", is_flag=True, help="A row for each frame of the interpreter and of others, too. JSON has them all."
+    "--all",
+    "every",
+    is_flag=True,
+    help="A row for each frame of the interpreter and of others, too. JSON has them all.",
 )
 @click.option(
     "--python",

@@ -21,7 +21,7 @@ from dispatchviz.explain.codegen.generated_files import (
     operators_file,
 )
 from dispatchviz.explain.codegen.generated_files import AUTOGRAD as AUTOGRAD_FOLDER
-from dispatchviz.explain.locations.native_files import kernel_file, structured_file
+from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.locations.pytorch_locations import registered_path
 
 OWN = ""
@@ -110,9 +110,7 @@ def _overloads(base: str) -> list[str]:
 def operator_classes() -> dict[str, str]:
     """``add_Tensor`` of ``at::_ops::add_Tensor`` to ``aten::add.Tensor``."""
     return {
-        name.removeprefix("aten::").replace(".", "_"): name
-        for name in pytorch_operators()
-        if name.startswith("aten::")
+        name.removeprefix("aten::").replace(".", "_"): name for name in pytorch_operators() if name.startswith("aten::")
     }
 
 
@@ -209,7 +207,7 @@ def _native(found: re.Match[str], outer: Sequence[str]) -> Known:
 
 
 def _node(found: re.Match[str], outer: Sequence[str]) -> Known:
-    return Known(found[0], f"{AUTOGRAD_FOLDER}/Functions.cpp", found[1] and "formulas" or NODES_OWN)
+    return Known(found[0], f"{AUTOGRAD_FOLDER}/Functions.cpp", (found[1] and "formulas") or NODES_OWN)
 
 
 _LAMBDAS = r"((?:::\{lambda\})*)"

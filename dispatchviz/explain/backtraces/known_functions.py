@@ -1,4 +1,4 @@
-"""Functions of PyTorch that are the same for every operator: file and role of each, as the model's own stack has them."""
+"""Functions of PyTorch that are the same for every operator: file and role of each, in the words of the model's stack."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from dispatchviz.explain.calls.binding_frames import TORCH_OPS
 from dispatchviz.explain.calls.call_stack import CALLS_PYTHON, NODES_OWN
 from dispatchviz.explain.calls.engine_frames import BEFORE, CALLS_NODE, ON_CALLER, ON_DEVICE
 from dispatchviz.explain.calls.hook_frames import CALLERS, CALLS_HOOKS, PYTHON_HOOK
@@ -19,7 +20,6 @@ from dispatchviz.explain.calls.whole_stack import (
     INNER,
     PYTHON_KERNEL,
 )
-from dispatchviz.explain.calls.binding_frames import TORCH_OPS
 from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function
 
 METHODS = ("call", "redispatch", "callBoxed", "redispatchBoxed")

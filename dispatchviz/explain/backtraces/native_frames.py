@@ -10,7 +10,7 @@ from dispatchviz.explain.backtraces.cpp_names import plain_name, wrapped_functio
 from dispatchviz.explain.backtraces.function_roles import known_function
 from dispatchviz.explain.backtraces.known_functions import Known
 from dispatchviz.explain.calls.call_stack import INTERPRETER, OTHER, UNNAMED, Frame
-from dispatchviz.explain.keys.raw_key_sets import raw_set_card
+from dispatchviz.explain.keys.raw_key_sets import Reading, raw_set_card
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,17 @@ def _taken_apart(found: RawSet, release: str | None) -> KeySet:
     if not card.elsewhere:
         return KeySet(found.name, found.raw, card.hex, card.members, " (hardly a key set of PyTorch 2.13)")
     reading = card.elsewhere[0]
-    doubt = f"; hardly: {reading.objection}" if reading.objection else ""
-    where = f" (in PyTorch {reading.releases}{doubt})"
-    return KeySet(found.name, found.raw, card.hex, reading.members, where)
+    return KeySet(found.name, found.raw, card.hex, reading.members, _remark(reading, release is None))
+
+
+def _remark(reading: Reading, says_release: bool) -> str:
+    """What is said behind the keys of another release than ours."""
+    where = [f"in PyTorch {reading.releases}"] if says_release else []
+    return f" ({'; '.join([*where, f'hardly: {reading.objection}'])})" if reading.objection else _in(where)
+
+
+def _in(where: list[str]) -> str:
+    return f" ({where[0]})" if where else ""
 
 
 def numbered(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:

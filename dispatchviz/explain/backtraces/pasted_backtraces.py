@@ -53,10 +53,9 @@ def _backtraces(lines: Sequence[str]) -> Iterator[Backtrace]:
     heading, frames = "", list[RawFrame]()
     for block in _blocks(lines):
         frame = _frame(block)
-        if frame is None or frame.number == 0:
-            if frames:
-                yield Backtrace(heading, tuple(frames))
-                heading, frames = "", []
+        if (frame is None or frame.number == 0) and frames:
+            yield Backtrace(heading, tuple(frames))
+            heading, frames = "", []
         if frame is None:
             heading = block[0].strip().removesuffix(":")
         else:

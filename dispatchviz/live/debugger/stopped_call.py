@@ -77,7 +77,12 @@ class StoppedCall:
 
 
 def stopped_call(
-    gdb: str, python: ChildPython, command: Sequence[str], wanted: Wanted, stops: Sequence[Stop], to_stderr: bool = False
+    gdb: str,
+    python: ChildPython,
+    command: Sequence[str],
+    wanted: Wanted,
+    stops: Sequence[Stop],
+    to_stderr: bool = False,
 ) -> StoppedCall:
     """Runs ``python`` with the arguments ``command`` to its end. NoDebuggerError if gdb may not watch it.
 
@@ -92,9 +97,7 @@ def stopped_call(
     return _call(answer, python)
 
 
-def _plan(
-    folder: Path, wanted: Wanted, stops: Sequence[Stop]
-) -> dict[str, Any]:
+def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]:
     name, _, overload = wanted.operator.partition(".")
     return {
         "wrapper": WRAPPER,
@@ -146,8 +149,8 @@ def _answer(file: Path, said: Path) -> dict[str, Any]:
     why = f"{answer['error']} {text}"
     if re.search(r"ptrace|Operation not permitted|Permission denied|Could not trace", why):
         raise NoDebuggerError(
-            "gdb may not watch a program here (ptrace is forbidden): in a container, allow it with --cap-add=SYS_PTRACE; "
-            f"gdb says: {answer['error']}"
+            "gdb may not watch a program here (ptrace is forbidden): in a container, allow it with "
+            f"--cap-add=SYS_PTRACE; gdb says: {answer['error']}"
         )
     if "scripting is not supported" in why:
         raise NoDebuggerError("this gdb has no Python, which dispatchviz stack needs: install one that has")
