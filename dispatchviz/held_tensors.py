@@ -45,7 +45,11 @@ def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
 
 def is_tensor(value: Any) -> TypeGuard[Tensor]:
     """Whether a value is a tensor by its type: ``isinstance`` would ask other objects for their ``__class__``."""
-    return Tensor in type(value).__mro__
+    return not TENSOR_CLASSES.isdisjoint(type(value).__mro__)
+
+
+TENSOR_CLASSES: set[type] = {Tensor}
+"""Those that a program's values may be tensors of: the model's, and that of an installed PyTorch which is watched."""
 
 
 def is_module(value: Any) -> bool:

@@ -11,8 +11,9 @@ import io
 import os
 import re
 import sys
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".dot", ".png", ".pdf")
 TRACES = SUFFIXES
 TABLES = (".parquet",)
+SNAPSHOTS = (".json", ".json.gz")
 BINARY = (".png", ".pdf", ".dvtrace", ".jsonl.gz", *TABLES)
 STANDARD_OUTPUT = "-"
 
@@ -71,6 +73,18 @@ def _either(suffixes: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
+SNAPSHOT = re.compile(rb'\s*\{\s*"dispatchviz_snapshot"')
+"""How a snapshot of what an installed PyTorch registers begins."""
+
+
+def looks_like_snapshot(raw: bytes) -> bool:
+    """Whether some bytes begin as a snapshot does. What is compressed is looked into."""
+    if raw.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            return looks_like_snapshot(zlib.decompressobj(wbits=31).decompress(raw, 1 << 12))
+    return bool(SNAPSHOT.match(raw))
+
+
 # -- before a program runs --------------------------------------------------------------------------------------------
 
 
@@ -84,6 +98,14 @@ def check_save(path: str) -> None:
 def check_trace(path: str) -> None:
     """The same whatever its name is."""
     _check_place(path, "trace", looks_like_trace)
+
+
+def check_snapshot(path: str) -> None:
+    """Raises DispatchvizError if a snapshot cannot be written there, or would replace a file that is none."""
+    if path != STANDARD_OUTPUT:
+        if not path.lower().endswith(SNAPSHOTS):
+            raise DispatchvizError(f"cannot write the snapshot as {path}: its name ends in {_either(SNAPSHOTS)}")
+        _check_place(path, "snapshot", looks_like_snapshot)
 
 
 def check_log(path: str) -> None:

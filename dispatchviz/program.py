@@ -9,7 +9,6 @@ Not here: where it comes from (``program_source.py``), how lines are announced (
 from __future__ import annotations
 
 import builtins
-import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +21,9 @@ from typing import Any, TextIO
 from dispatchviz.call_sites import count_as_users
 from dispatchviz.core.record.event_filter import Only
 from dispatchviz.core.seam import recorder
+from dispatchviz.engines import MODEL, Engine
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.import_hook import modules_forgotten, torch_is_the_model
+from dispatchviz.import_hook import modules_forgotten
 from dispatchviz.instrumented_source import Changed, compile_instrumented
 from dispatchviz.process.children import Family, in_family
 from dispatchviz.process.early_end import Keeper, NoKeeper, default_signals_again, die_of, finished_first
@@ -83,6 +83,7 @@ class _Program:
     output: TextIO | None
     """Where it writes to, if not to standard output."""
     shows_errors: bool
+    engine: Engine
 
     def begin(self, space: dict[str, Any]) -> None:
         """Runs it in its namespace."""
@@ -105,6 +106,7 @@ def run(
     values: int = 0,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
+    engine: Engine = MODEL,
 ) -> Outcome:
     """Runs a program as ``python script args`` would, ``-c`` and ``-m`` included, on the model, and records it.
 
@@ -119,14 +121,14 @@ def run(
     source = read_source(script, stdin_source)
     if source.text is not None:
         source = source._replace(text=rewritten(source.text))
-    watcher = ProgramRecorder()
+    watcher = engine.recorder()
     watcher.hashes, watcher.numbers = hashes, values
     watcher.base = id(sys._getframe()), sys._getframe().f_code
-    trace = Recording(source.shown, watcher, args, only)
+    trace = Recording(source.shown, watcher, args, only, engine.header)
     code = _compiled(source, watcher, changed)
-    importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
+    engine.prepare()
     keeper = keeping(trace) if keeping is not None else NoKeeper()
-    program = _Program(source, [source.argument, *args], code, output, shows_errors)
+    program = _Program(source, [source.argument, *args], code, output, shows_errors, engine)
     try:
         end, location = _run_recorded(program, watcher, trace, keeper)
     finally:
@@ -141,10 +143,16 @@ def run_untraced(script: Script, args: Sequence[str] = (), stdin_source: bytes =
     """The same without a recording: nothing is compiled in, what the program prints is the same."""
     source = read_source(script, stdin_source)
     code = _compiled(source, None, lambda tree: tree)
-    importlib.import_module("dispatchviz.torch")
+    MODEL.prepare()
     family = Family(lambda: None, lambda number: None)
-    program = _Program(source, [source.argument, *args], code, None, shows_errors=True)
-    with clean_process_state(), put_back_afterwards(), _as_main_program(program) as space, in_family(family):
+    program = _Program(source, [source.argument, *args], code, None, True, MODEL)
+    with (
+        clean_process_state(),
+        put_back_afterwards(),
+        _as_main_program(program) as space,
+        in_family(family),
+        MODEL.children(),
+    ):
         end = run_to_its_end(program.begin, space, shows_errors=True)
         clear_main(space)
     _end_child(family, end)
@@ -155,12 +163,20 @@ def _run_recorded(
     program: _Program, watcher: ProgramRecorder, trace: Recording, keeper: Keeper
 ) -> tuple[End, tuple[str, int]]:
     """The end of a program, and where what left it came from."""
-    with clean_process_state(), put_back_afterwards(), _as_main_program(program) as space:
+    engine = program.engine
+    with engine.process_state(), put_back_afterwards(), _as_main_program(program) as space:
         if program.output is not None:
             sys.stdout = program.output
         with told_of_writes(sys.stdout, watcher.wrote) as stop_telling, told_of_warnings(watcher.warning_shown):
             family = _family(watcher, trace, keeper, stop_telling)
-            with in_family(family), finished_first(keeper), progress_of(lambda: _count(watcher)), _recorded(watcher):
+            with (
+                in_family(family),
+                engine.children(),
+                finished_first(keeper),
+                progress_of(lambda: _count(watcher)),
+                engine.watching(watcher),
+                _recorded(watcher),
+            ):
                 end = run_to_its_end(lambda space: _begin(program, space, watcher), space, program.shows_errors)
                 location = ("", 0) if end.error is None else watcher.raised(end.error, traceback_of(end.error))
         clear_main(space)
@@ -246,7 +262,7 @@ def _as_main_program(program: _Program) -> Iterator[dict[str, Any]]:
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     with (
         modules_forgotten((source.folder or working_folder()) + os.sep),
-        torch_is_the_model(),
+        program.engine.imports(),
         lines_in_tracebacks(source),
     ):
         sys.argv, sys.path[0:1], sys.modules["__main__"] = program.argv, [source.folder], module

@@ -93,8 +93,8 @@ class ProgramRecorder(Recorder):
     for all other files of the user the calling frame is looked at whenever a binding is entered.
     """
 
-    def __init__(self) -> None:
-        self._program = ProgramEventBuilder()
+    def __init__(self, builder: ProgramEventBuilder | None = None) -> None:
+        self._program = builder or ProgramEventBuilder()
         super().__init__(self._program)
         self.announced = self._program.announced
         """File name as in the code object, to the name that the trace shows."""

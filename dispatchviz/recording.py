@@ -15,7 +15,6 @@ from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.call_sites import is_users, shown_file
-from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, read_limit
@@ -25,9 +24,13 @@ from dispatchviz.core.record.trace_file.reader import opened
 from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
+from dispatchviz.engines import MODEL
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
+
+About = Callable[[bool], Mapping[str, str]]
+"""What a header says of what the program runs on; asked whether a GPU may be looked for."""
 
 
 class Recording(Trace):
@@ -38,23 +41,28 @@ class Recording(Trace):
     """
 
     def __init__(
-        self, program: str, source: ProgramRecorder, arguments: Sequence[str] = (), only: Only | None = None
+        self,
+        program: str,
+        source: ProgramRecorder,
+        arguments: Sequence[str] = (),
+        only: Only | None = None,
+        about: About = MODEL.header,
     ) -> None:
-        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments), _only=only)
+        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about)
 
     if TYPE_CHECKING:
         _program: str
         _source: ProgramRecorder
         _arguments: tuple[str, ...]
         _only: Only | None
+        _about: About
 
     def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT) -> TraceStream:
         """From now on events go to a file, and no more are in memory; to be called before anything is recorded.
 
         Raises OSError if the file cannot be written.
         """
-        cuda = cuda_without_looking(cuda_choice())
-        header = _header(self._program, self._arguments, self._source.sources, cuda, self._only)
+        header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
         chosen = None if self._only is None else EventFilter(self._only)
         stream = TraceStream(path, self._source, header, limit, chosen)
         self._source.write_to(stream)
@@ -124,8 +132,8 @@ class Recording(Trace):
     def _header_so_far(self) -> Callable[[], Header]:
         self._source.settle()
         program, arguments, only = self._program, self._arguments, self._only
-        sources, choice = dict(sorted(self._source.sources.items())), cuda_choice()
-        return lambda: _header(program, arguments, sources, str(state_under(choice)), only)
+        sources, about = dict(sorted(self._source.sources.items())), self._about
+        return lambda: _header(program, arguments, sources, about(True), only)
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -145,11 +153,11 @@ class Recording(Trace):
 
 
 def _header(
-    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], cuda: str, only: Only | None
+    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, str], only: Only | None
 ) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(
-        cuda=cuda,
+        **about,
         program=program,
         arguments=arguments,
         only=() if only is None else only.texts,

@@ -160,7 +160,7 @@ class Names:
         if named is not None and self._names.get(variable) is named:
             del self._names[variable]
             self._recorder.name_unbound(variable[1], named[0])
-        if before is not None and self._recorded.get(before._number) == variable:
+        if before is not None and self._recorded.get(self._recorder.number_of(before)) == variable:
             self._record_another(before)
 
     def _tensor_of(self, variable: Variable) -> Tensor | None:
@@ -168,7 +168,7 @@ class Names:
         return None if held is None else held()
 
     def _record(self, tensor: Tensor, variable: Variable, turn: int = 0) -> None:
-        number = tensor._number
+        number = self._recorder.number_of(tensor)
         recorded = self._recorded.get(number)
         named = None if recorded is None else self._names.get(recorded)
         if recorded is None or named is None or named[0] != number:
@@ -185,7 +185,7 @@ class Names:
     def _record_name(self, variable: Variable, tensor: Tensor, turn: int) -> None:
         scope, name = variable
         self._recorder.name_bound(name, tensor, turn)
-        number = tensor._number
+        number = self._recorder.number_of(tensor)
         self._recorded[number] = variable
         self._names[variable] = number, turn
         if scope:
@@ -200,15 +200,14 @@ class Names:
 
     def _record_another(self, tensor: Tensor) -> None:
         """A name that is left, rather a variable of its own than an item of one."""
+        number = self._recorder.number_of(tensor)
         names = [
-            one
-            for one in self._others.pop(tensor._number, ())
-            if self._tensor_of(one) is tensor and not self._is_over(one)
+            one for one in self._others.pop(number, ()) if self._tensor_of(one) is tensor and not self._is_over(one)
         ]
         if names:
             left = min(names, key=_is_item)
             names.remove(left)
-            self._others[tensor._number] = dict.fromkeys(names)
+            self._others[number] = dict.fromkeys(names)
             self._record_name(left, tensor, 0)
 
 

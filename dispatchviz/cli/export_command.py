@@ -10,6 +10,7 @@ from dispatchviz.cli import completion, options
 from dispatchviz.program_source import name_of
 
 if TYPE_CHECKING:
+    from dispatchviz.engines import EngineName
     from dispatchviz.program_source import Script
     from dispatchviz.trace import Trace
 
@@ -83,6 +84,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @options.limit
 @options.hashes
 @options.values
+@options.engine
 @options.cuda
 @options.code
 @options.module
@@ -98,6 +100,7 @@ def command(
     limit: str | None,
     hashes: bool,
     values: bool,
+    engine: EngineName,
     cuda: str,
     source: Script,
     more: tuple[str, ...],
@@ -141,13 +144,15 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values)
+        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values, engine=engine != "model")
         write(trace)
         return 0
     from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
 
     save = output if suffix in TRACES and output != STANDARD_OUTPUT else None
-    outcome = run_script(source, args, cuda, save, output == STANDARD_OUTPUT, only, limit, hashes, values)
+    outcome = run_script(
+        source, args, cuda, save, output == STANDARD_OUTPUT, only, limit, hashes, values, engine=engine
+    )
     with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
         if save is None:
             write(outcome.trace)

@@ -13,6 +13,13 @@ from dispatchviz.program_source import Code, Module, name_of
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+engine = click.option(
+    "--engine",
+    type=click.Choice(["model", "torch"]),
+    default="model",
+    help="What the program runs on: our model of PyTorch, or the PyTorch that is installed here, as it is; 2.6 or "
+    "later.",
+)
 cuda = click.option(
     "--cuda",
     metavar="auto|cupy|emulated",

@@ -9,10 +9,12 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
+    from dispatchviz.engines import EngineName
     from dispatchviz.program_source import Script
 
 
 @click.command("run", cls=options.Program)
+@options.engine
 @options.cuda
 @options.save
 @options.step
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 @options.source
 @options.args
 def command(
+    engine: EngineName,
     cuda: str,
     save: str | None,
     step: int | None,
@@ -84,7 +87,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, plain=plain, follow=follow, only=only, limit=limit,
-            hashes=hashes, values=values, **others
+            hashes=hashes, values=values, engine=engine != "model", **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -92,7 +95,8 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes, values=values)
+        on_torch = engine != "model"
+        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes, values=values, engine=on_torch)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -103,12 +107,21 @@ def command(
             show(trace, step, file, plain, (), pager=pager)
         return 0
     as_text = plain or text.wanted or can_run() is not None
-    recorded = _recorded(cuda, only, limit, hashes, values)
+    recorded = _recorded(engine, cuda, only, limit, hashes, values)
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
         return _followed(source, args, recorded, save, step, why_not)
     outcome = run_script(
-        source, args, cuda, save, to_stderr=as_text, only=only, limit=limit, hashes=hashes, values=values
+        source,
+        args,
+        cuda,
+        save,
+        to_stderr=as_text,
+        only=only,
+        limit=limit,
+        hashes=hashes,
+        values=values,
+        engine=engine,
     )
     with kept(outcome, save):
         check_step(outcome.trace, step)
@@ -120,9 +133,12 @@ def command(
     return conclude(outcome, save)
 
 
-def _recorded(cuda: str, only: tuple[str, ...], limit: str | None, hashes: bool, values: bool) -> tuple[str, ...]:
+def _recorded(
+    engine: EngineName, cuda: str, only: tuple[str, ...], limit: str | None, hashes: bool, values: bool
+) -> tuple[str, ...]:
     """What is typed to record a program so that its steps have the same numbers."""
     return (
+        *(("--engine", engine) if engine != "model" else ()),
         *(("--cuda", cuda) if cuda != "auto" else ()),
         *(part for one in only for part in ("--only", one)),
         *(("--limit", limit) if limit else ()),

@@ -12,6 +12,7 @@ from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.recording_limit import read_limit
+from dispatchviz.engines import MODEL, Engine, EngineName, engine_named
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.instrumented_source import Changed
 from dispatchviz.output import save_trace
@@ -39,17 +40,18 @@ def run_script(
     values: bool = False,
     rewritten: Callable[[str], str] = str,
     changed: Changed = lambda tree: tree,
+    engine: EngineName = "model",
 ) -> Outcome:
     """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
 
     ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``hashes`` adds
     hashes of results, ``values`` the numbers of small tensors; ``rewritten`` makes of the script's text the one that
-    runs, ``changed`` of its syntax tree.
+    runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
 
     Raises DispatchvizError for what is the user's to mend.
     """
     selected, at_most = read_only(only) if only else None, read_limit(limit)
-    choose_cuda(cuda)
+    chosen = _engine(engine, cuda, hashes, values)
     given = standard_input() if script == STANDARD_INPUT else b""
     file = save and os.path.abspath(save)  # the program may go elsewhere
     keepers: list[StreamKeeper] = []
@@ -72,10 +74,22 @@ def run_script(
             values=FEW if values else 0,
             rewritten=rewritten,
             changed=changed,
+            engine=chosen,
         )
     for keeper in keepers:
         _conclude_file(keeper, outcome, save)
     return outcome
+
+
+def _engine(name: EngineName, cuda: str, hashes: bool, values: bool) -> Engine:
+    """What the program is to run on. DispatchvizError if there is none, or for options of the model alone."""
+    if name == MODEL.name:
+        choose_cuda(cuda)
+        return MODEL
+    for option, given in (("--cuda", cuda != "auto"), ("--hashes", hashes), ("--values", values)):
+        if given:
+            raise DispatchvizError(f"{option} is of the model, leave it out with --engine torch")
+    return engine_named(name)
 
 
 def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> None:

@@ -119,9 +119,8 @@ def command(
     \b
     Examples:
       dispatchviz stack add examples/chains/add.py
-      dispatchviz stack torch.add --key AutogradCPU examples/chains/add.py
-      dispatchviz stack --call 3 --fold aten::mul.Tensor train.py --epochs 1
-      dispatchviz stack add --python .venv-torch/bin/python -c "import torch; torch.ones(2) + 1"
+      dispatchviz stack torch.add --key AutogradCPU --fold examples/chains/add.py
+      dispatchviz stack mul --call 2 -c "import torch; x = torch.ones(2); print(x * 3 * 4)"
       dispatchviz stack --read backtrace.txt --release 2.6
     """
     from dispatchviz.cli.input_source import alone

@@ -10,6 +10,7 @@ from dispatchviz.cli import options
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import Trace
+    from dispatchviz.engines import EngineName
     from dispatchviz.program_source import Script
 
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--fold", is_flag=True, help="With --stack: frames that are the same in every call as one row.")
 @click.option("-o", "--output", metavar="FILE", help="Write the log to FILE; the program's output stays on stdout.")
 @options.log_filters
+@options.engine
 @options.cuda
 @options.save
 @options.only
@@ -48,6 +50,7 @@ def command(
     output: str | None,
     log: dict[str, Any],
     pager: bool,
+    engine: EngineName,
     cuda: str,
     save: str | None,
     only: tuple[str, ...],
@@ -83,13 +86,22 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values)
+        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values, engine=engine != "model")
         if save:
             save_trace(trace, save)
         shown.write(trace)
         return 0
     outcome = run_script(
-        source, args, cuda, save, to_stderr=not shown.file, only=only, limit=limit, hashes=hashes, values=values
+        source,
+        args,
+        cuda,
+        save,
+        to_stderr=not shown.file,
+        only=only,
+        limit=limit,
+        hashes=hashes,
+        values=values,
+        engine=engine,
     )
     with kept(outcome, save):
         shown.write(outcome.trace)

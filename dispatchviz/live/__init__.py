@@ -1,1 +1,1 @@
-"""What a real PyTorch that is installed does, asked while a program runs on it."""
+"""An installed PyTorch: what it registers, how that differs from another one, its own stack in a debugger."""

@@ -34,7 +34,7 @@ _running: Family | None = None
 
 @contextmanager
 def in_family(family: Family) -> Iterator[None]:
-    """Inside the block the program's children are noticed, and new processes find the model."""
+    """Inside the block the program's children are noticed."""
     global _running
     fork, pty_fork = os.fork, os.forkpty
 
@@ -49,8 +49,7 @@ def in_family(family: Family) -> Iterator[None]:
     functions: dict[str, Callable[..., Any]] = {"fork": forks, "forkpty": forks_with_terminal}
     vars(os).update(functions)
     try:
-        with _model_on_the_path():
-            yield
+        yield
     finally:
         vars(os).update(fork=fork, forkpty=pty_fork)
         _running = before
@@ -64,7 +63,8 @@ def _tell_parent(family: Family, number: int) -> int:
 
 
 @contextmanager
-def _model_on_the_path() -> Iterator[None]:
+def model_on_the_path() -> Iterator[None]:
+    """Inside the block new processes find the model."""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = _FOLDER if not before else _FOLDER + os.pathsep + before
     try:

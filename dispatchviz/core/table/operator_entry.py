@@ -132,6 +132,10 @@ class Cell:
 class OperatorEntry:
     """An operator's schema, registrations and tables."""
 
+    rules = RULES
+    covering_rules = COVERING_RULES
+    """Where the kernel of a cell may come from, best first; without those that do not cover it."""
+
     def __init__(self, name: str, fallbacks: Mapping[DispatchKey, Kernel], source: Source | None = None) -> None:
         self.name = name
         """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
@@ -234,7 +238,7 @@ class OperatorEntry:
         Aliases that do not include the key are there if they have a kernel, as ones that do not apply.
         """
         taken = False
-        for rule in RULES[key]:
+        for rule in self.rules[key]:
             kernel = self._kernel_at(rule)
             if rule.covers:
                 outcome = NOT_CONSIDERED if taken else self._outcome(key, rule, kernel)
@@ -275,7 +279,7 @@ class OperatorEntry:
 
     def compute(self, key: DispatchKey) -> Cell:
         """What the cell of a runtime key should hold now: the first candidate that is taken."""
-        for rule in COVERING_RULES[key]:
+        for rule in self.covering_rules[key]:
             kernel = self._kernel_at(rule)
             if kernel is not None and self._outcome(key, rule, kernel) == TAKEN:
                 reason = self._reason(key, rule)

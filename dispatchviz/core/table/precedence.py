@@ -8,7 +8,7 @@ kernel is ``operator_entry.py``'s business.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, highest_backend
@@ -41,12 +41,16 @@ class PrecedenceRule(NamedTuple):
     """False: an alias that does not include this key; a kernel under it is only reported."""
 
 
-def _rules(key: DispatchKey) -> Iterator[PrecedenceRule]:
+Members = Mapping[DispatchKey, frozenset[DispatchKey]]
+"""Alias to its runtime keys."""
+
+
+def _rules(key: DispatchKey, members: Members) -> Iterator[PrecedenceRule]:
     """In order of precedence. The number of each step is PyTorch's."""
     undefined = key == K.Undefined
 
     def alias(source: DispatchKey, reason: CellReason, for_undefined: bool = False) -> PrecedenceRule:
-        return PrecedenceRule(source, reason, key in ALIAS_MEMBERS[source] or (undefined and for_undefined))
+        return PrecedenceRule(source, reason, key in members[source] or (undefined and for_undefined))
 
     if not undefined:
         yield PrecedenceRule(key, KERNEL)  # 1
@@ -60,13 +64,22 @@ def _rules(key: DispatchKey) -> Iterator[PrecedenceRule]:
         yield PrecedenceRule(key, FALLBACK)  # 3
 
 
-RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {key: tuple(_rules(key)) for key in RUNTIME_KEYS}
+Rules = Mapping[DispatchKey, tuple[PrecedenceRule, ...]]
 """Of each cell, best first."""
 
-COVERING_RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {
-    key: tuple(rule for rule in rules if rule.covers) for key, rules in RULES.items()
-}
-"""The rules that can fill a cell."""
+
+def rules_with(members: Members) -> Rules:
+    """Those of a PyTorch whose aliases have these members: releases differ in that alone."""
+    return {key: tuple(_rules(key, members)) for key in RUNTIME_KEYS}
+
+
+def covering(rules: Rules) -> Rules:
+    """The rules that can fill a cell."""
+    return {key: tuple(rule for rule in found if rule.covers) for key, found in rules.items()}
+
+
+RULES = rules_with(ALIAS_MEMBERS)
+COVERING_RULES = covering(RULES)
 
 _BITS = [(key, key.bits) for key in K if key.bits]
 

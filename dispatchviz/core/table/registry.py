@@ -30,8 +30,9 @@ class Stock(Source, Protocol):
 class Operators(Mapping[str, OperatorEntry]):
     """Full name -> operator, in order of definition; those of the stock are made on first use."""
 
-    def __init__(self, fallbacks: Mapping[DispatchKey, Kernel]) -> None:
+    def __init__(self, fallbacks: Mapping[DispatchKey, Kernel], entry: type[OperatorEntry]) -> None:
         self._fallbacks = fallbacks
+        self._entry = entry
         self._source: Source | None = None
         self._entries: dict[str, OperatorEntry | None] = {}
         """None: the source has it, and it was not used yet."""
@@ -44,12 +45,12 @@ class Operators(Mapping[str, OperatorEntry]):
     def __getitem__(self, name: str) -> OperatorEntry:
         found = self._entries[name]
         if found is None:
-            found = self._entries[name] = OperatorEntry(name, self._fallbacks, self._source)
+            found = self._entries[name] = self._entry(name, self._fallbacks, self._source)
         return found
 
     def new(self, name: str) -> OperatorEntry:
         """An operator that has nothing yet."""
-        made = self._entries[name] = OperatorEntry(name, self._fallbacks)
+        made = self._entries[name] = self._entry(name, self._fallbacks)
         return made
 
     def made(self) -> Iterator[OperatorEntry]:
@@ -73,9 +74,10 @@ class Operators(Mapping[str, OperatorEntry]):
 class Registry:
     """Operators by full name, fallbacks by runtime key, and the library that owns each namespace."""
 
-    def __init__(self) -> None:
+    def __init__(self, entry: type[OperatorEntry] = OperatorEntry) -> None:
+        """``entry`` is the class of its operators: a subclass has the rules of another release."""
         self.fallbacks: dict[DispatchKey, Kernel] = {}
-        self.operators = Operators(self.fallbacks)
+        self.operators = Operators(self.fallbacks, entry)
         self.owners: dict[str, str] = {}
         """Namespace -> where its DEF library was made."""
 

@@ -23,7 +23,7 @@ def pytorch(build: str) -> Registry:
 
 def copy_of(op: OperatorEntry, registry: Registry) -> OperatorEntry:
     """The same operator with the same registrations, to try registrations on."""
-    copy = OperatorEntry(op.name, registry.fallbacks)
+    copy = type(op)(op.name, registry.fallbacks)
     copy.registrations = {key: list(kernels) for key, kernels in op.registrations.items()}
     copy.table  # noqa: B018  from here on a change recomputes what PyTorch recomputes
     return copy

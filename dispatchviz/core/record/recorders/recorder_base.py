@@ -169,6 +169,10 @@ class RecorderBase(SafetyNet):
 
     # -- numbers of tensors -------------------------------------------------------------------------------------------
 
+    def number_of(self, tensor: Tensor, /) -> int:
+        """Its serial number, of whichever recording."""
+        return tensor._number
+
     def serial(self, tensor: Tensor, /) -> int:
         """Serial number of a tensor; meeting one that was there before is an event."""
         number = tensor._number

@@ -1,0 +1,86 @@
+"""What a program runs on, and is recorded from: the model, or an installed PyTorch (``live/torch_engine.py``)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, Protocol
+
+from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
+from dispatchviz.import_hook import torch_is_the_model
+from dispatchviz.process.children import model_on_the_path
+from dispatchviz.process_state import clean_process_state
+from dispatchviz.program_recorder import ProgramRecorder
+
+EngineName = Literal["model", "torch"]
+
+
+class Engine(Protocol):
+    """What a program runs on."""
+
+    name: str
+    children: Callable[[], AbstractContextManager[None]]
+    """Inside, processes that the program begins run on the same."""
+
+    def prepare(self) -> None:
+        """What is loaded before a program runs, and is no part of it."""
+
+    def recorder(self) -> ProgramRecorder:
+        """Makes what records."""
+
+    def process_state(self) -> AbstractContextManager[None]:
+        """Inside, the process is as a new one."""
+
+    def imports(self) -> AbstractContextManager[None]:
+        """Inside, ``import torch`` means it."""
+
+    def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
+        """Inside, what happens is told to the recorder."""
+
+    def header(self, looking: bool = True) -> Mapping[str, str]:
+        """What a trace's header says of it; without ``looking`` no GPU is looked for."""
+
+
+class ModelEngine:
+    """The model of PyTorch."""
+
+    name = "model"
+    children = staticmethod(model_on_the_path)
+
+    def prepare(self) -> None:
+        """Makes the operators."""
+        importlib.import_module("dispatchviz.torch")
+
+    def recorder(self) -> ProgramRecorder:
+        """The machine tells it by itself."""
+        return ProgramRecorder()
+
+    def process_state(self) -> AbstractContextManager[None]:
+        """Nothing has happened yet."""
+        return clean_process_state()
+
+    def imports(self) -> AbstractContextManager[None]:
+        """``import torch`` means the model."""
+        return torch_is_the_model()
+
+    def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
+        """The machine tells the active recorder."""
+        return nullcontext()
+
+    def header(self, looking: bool = True) -> Mapping[str, str]:
+        """What stands behind ``cuda``."""
+        choice = cuda_choice()
+        return {"cuda": str(state_under(choice)) if looking else cuda_without_looking(choice)}
+
+
+MODEL = ModelEngine()
+
+
+def engine_named(name: str) -> Engine:
+    """By what ``--engine`` takes. DispatchvizError if there is no PyTorch that can be watched."""
+    if name == MODEL.name:
+        return MODEL
+    from dispatchviz.live.torch_engine import TorchEngine
+
+    return TorchEngine()

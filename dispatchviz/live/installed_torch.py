@@ -1,0 +1,111 @@
+"""The installed PyTorch: found, checked, named.
+
+``import torch`` may mean dispatchviz's model at the moment (``import_hook.py``); here it never does. Imported while
+it does, PyTorch answers what is asked of its dispatcher, and its own functions would find the model when they import.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from dispatchviz.errors import DispatchvizError
+
+OLDEST = (2, 6)
+"""The first release that dispatchviz reads."""
+
+WANTED = f"PyTorch {OLDEST[0]}.{OLDEST[1]} or later"
+
+
+class InstalledTorchError(DispatchvizError, ImportError):
+    """There is no PyTorch here that can be asked."""
+
+
+@cache
+def installed_torch() -> Any:
+    """The module ``torch`` of the PyTorch in this Python's environment. InstalledTorchError if none can be asked."""
+    with _model_put_aside():
+        return _checked(_imported())
+
+
+def _imported() -> ModuleType:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of a missing NumPy, of a driver: what is asked needs neither
+            return importlib.import_module("torch")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise InstalledTorchError(_broken(error)) from error
+    except Exception as error:  # a library that is not there is an OSError, others raise what they like
+        raise InstalledTorchError(_broken(error)) from error
+    raise InstalledTorchError(
+        f"this asks an installed PyTorch, and {sys.executable} finds none: install {WANTED} there, "
+        "or dispatchviz where PyTorch is"
+    )
+
+
+def _broken(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"PyTorch is installed and `import torch` fails: {lines[0] if lines else type(error).__name__}"
+
+
+def _checked(torch: ModuleType) -> ModuleType:
+    version = getattr(torch, "__version__", None)
+    if version is None or not hasattr(getattr(torch, "_C", None), "_dispatch_dump"):
+        place = torch.__file__ or ", ".join(torch.__path__)
+        raise InstalledTorchError(f"this asks an installed PyTorch; `import torch` finds {place}, which is none")
+    if release(str(version)) < OLDEST:
+        raise InstalledTorchError(f"this asks {WANTED}; installed is {version}, at {torch.__file__}")
+    return torch
+
+
+def release(version: str) -> tuple[int, int]:
+    """``2.13.0+cpu`` is (2, 13)."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+@contextmanager
+def _model_put_aside() -> Iterator[None]:
+    """Inside the block ``import torch`` finds what is installed; afterwards it means what it meant before."""
+    finders = [finder for finder in sys.meta_path if type(finder).__module__ == "dispatchviz.import_hook"]
+    if not finders:
+        yield
+        return
+    model = {name: module for name, module in sys.modules.items() if _is_torch(name)}
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
+    _forget(model)
+    try:
+        yield
+    finally:
+        _forget([name for name in sys.modules if _is_torch(name)])
+        sys.modules.update(model)
+        sys.meta_path[:0] = finders
+
+
+def _is_torch(name: str) -> bool:
+    return name.partition(".")[0] in ("torch", "functorch")
+
+
+def _forget(names: Iterator[str] | list[str] | dict[str, ModuleType]) -> None:
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def build_text(torch: Any) -> str:
+    """``PyTorch 2.13.0+cpu, CPU build, release``"""
+    return f"PyTorch {torch.__version__}, {accelerator(torch)} build, {'debug' if torch.version.debug else 'release'}"
+
+
+def accelerator(torch: Any) -> str:
+    """What it was built for: ``CPU``, ``CUDA 12.8``, ``ROCm 6.4``, ``XPU 20250101``."""
+    for name, attribute in (("CUDA", "cuda"), ("ROCm", "hip"), ("XPU", "xpu")):
+        if found := getattr(torch.version, attribute, None):
+            return f"{name} {found}"
+    return "CPU"

@@ -1,0 +1,80 @@
+"""How a kernel that was in a cell is called from the one that took its place.
+
+PyTorch 2.9 and later give the kernel itself. Before, ours leaves the cell for as long as the kernel runs: what that one
+calls at the same operator and key is then not seen, nor what other threads call there meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Call = Callable[..., Any]
+"""Takes the key set, then the arguments."""
+
+
+class KernelObjects:
+    """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``)."""
+
+    def __init__(self, c: Any) -> None:
+        self._c = c
+
+    def of(self, operator: str, key: str, parsed: Any) -> Call:
+        """What calls the kernel that is in a cell now."""
+        call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
+        return call
+
+    def put(self, operator: str, key: str, step: Call, library: Any) -> None:
+        """Puts a kernel in the cell, as long as the library lives."""
+        library.impl(operator, key, step, True)
+
+    def forget(self) -> None:
+        """All kernels are out of their cells."""
+
+
+class LiftedKernels:
+    """Calls a kernel by a redispatch, while ours is out of the way."""
+
+    def __init__(self, c: Any) -> None:
+        self._c = c
+        self._put: dict[tuple[str, str], tuple[Any, Call]] = {}
+        """Of each cell the library that keeps our kernel in it, and that kernel."""
+
+    def of(self, operator: str, key: str, parsed: Any) -> Call:
+        """What calls the kernel that is behind ours in a cell."""
+        name, _, overload = operator.partition(".")
+        cell = operator, key
+        redispatch = self._redispatch(name, overload)
+
+        def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            before = self._put.pop(cell, None)
+            if before is None:
+                return redispatch(keys, *args, **kwargs)
+            step = before[1]
+            del before  # with its library our kernel leaves the cell
+            try:
+                return redispatch(keys, *args, **kwargs)
+            finally:
+                self.put(operator, key, step, None)
+
+        return call
+
+    def _redispatch(self, name: str, overload: str) -> Call:
+        handle = self._c._dispatch_find_schema_or_throw(name, overload)
+        call: Call = handle.redispatch_boxed
+        return lambda keys, *args, **kwargs: call(keys, *args, **kwargs)
+
+    def put(self, operator: str, key: str, step: Call, library: Any) -> None:
+        """Puts a kernel in the cell by a library of its own."""
+        own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
+        own.impl(operator, key, step, True)
+        self._put[operator, key] = own, step
+
+    def forget(self) -> None:
+        """All kernels are out of their cells."""
+        self._put.clear()
+
+
+def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
+    """The way of the installed release."""
+    return KernelObjects(c) if hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key") else LiftedKernels(c)

@@ -1,0 +1,255 @@
+"""The recorder of a real PyTorch: it is told of each kernel that runs, looks at the tensors and Nodes there, and emits
+the notes that the model emits.
+
+Not here: how kernels are watched (``watched_cells.py``), what the engine does (``engine_watch.py``), which Node a
+result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from sys import _getframe
+from types import FrameType
+from typing import Any
+
+from dispatchviz.call_sites import is_base, is_users
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.seam import recorder
+from dispatchviz.live.engine_watch import EngineWatch, Evaluation
+from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.live_events import LiveEventBuilder
+from dispatchviz.live.node_watch import NodeWatch
+from dispatchviz.live.tensor_facts import TensorFacts
+from dispatchviz.live.tensor_numbers import WeakNumbers
+from dispatchviz.live.watched_cells import META, Step, WatchedCells
+from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
+from dispatchviz.live.wrapped_numbers import WrappedNumbers
+from dispatchviz.program_recorder import ProgramRecorder
+
+Sets = tuple[tuple[str, int, int], ...]
+"""Of each tensor argument: parameter, serial number, key set as the installed release numbers it."""
+
+
+class _Thread(threading.local):
+    """What a thread is in."""
+
+    def __init__(self) -> None:
+        self.open: list[WatchedCell] = []
+        self.sets: list[Sets] = []
+        """Of each of those the tensors that it was called with."""
+        self.numbers: dict[int, int] = {}
+        """Serial numbers of the wrapped numbers of the outermost call, by the ``id`` of the tensor."""
+        self.watched = True
+        self.evaluation: Evaluation | None = None
+        self.depth = 0
+        """So many passes of the engine it is in."""
+
+
+class LiveRecorder(ProgramRecorder):
+    """Numbers the objects of a real PyTorch; ``torch`` is the installed one."""
+
+    def __init__(self, torch: Any) -> None:
+        c = torch._C
+        self.keys = KeyNumbers(c)
+        super().__init__(LiveEventBuilder(self.keys))
+        self.torch = torch
+        self.facts = TensorFacts(torch, self.keys)
+        self.live_tensors = WeakNumbers()
+        self.live_storages = WeakNumbers()
+        self.operators = WatchedOperators(c)
+        self.cells = WatchedCells(
+            c, lambda name, key, call: make_step(self, WatchedCell(self.operators, name, key), call)
+        )
+        self.wrapped = WrappedNumbers(torch, self.unwatched)
+        self.origin: ev.TensorOrigin = "new"
+        """Of tensors that no kernel was seen to return: all there is was made by the program."""
+        self.thread = _Thread()
+        self.nodes = NodeWatch(self)
+        self.engine = EngineWatch(self)
+        self._current_node = c._current_autograd_node
+        self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
+        self._key_set = c._dispatch_keys
+        self._tensor_class = torch.Tensor
+
+    def unwatched(self, function: Callable[[], Any], /) -> Any:
+        """The result of a function of ours whose kernels are not told."""
+        thread = self.thread
+        before, thread.watched = thread.watched, False
+        try:
+            return function()
+        finally:
+            thread.watched = before
+
+    # -- numbers ------------------------------------------------------------------------------------------------------
+
+    def number_of(self, tensor: Any, /) -> int:
+        """Its serial number; -1 if it has none."""
+        return self.live_tensors.get(tensor)
+
+    def serial(self, tensor: Any, /) -> int:
+        """Serial number of a tensor; meeting one that was there before is an event."""
+        return self._serial(tensor)
+
+    def _serial(self, tensor: Any) -> int:
+        number = self.live_tensors.get(tensor)
+        return number if number >= 0 else self._introduced(tensor, self.origin)
+
+    def _tensor(self, tensor: Any) -> int:
+        return self._serial(tensor) - self.first_tensor
+
+    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "") -> int:
+        """Numbers a tensor that is met for the first time."""
+        number = next(self.tensor_numbers)
+        self.live_tensors.set(tensor, number)
+        size, stride, ks, storage = self.facts.of(tensor)
+        if ks & self.cells.waiting:
+            self.cells.meet(ks)
+        on = -1 if storage is None else self._storage_number(storage)
+        self.note(
+            ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
+        )
+        return number
+
+    def _storage_number(self, storage: Any) -> int:
+        number = self.live_storages.get(storage)
+        if number < 0:
+            number = next(self.storage_numbers)
+            self.live_storages.set(storage, number)
+        return number
+
+    # -- kernels ------------------------------------------------------------------------------------------------------
+
+    def kernel_entered(self, cell: WatchedCell, keys: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], /) -> None:
+        """A kernel is about to run. What follows from the cell and the raw sets, the builder does."""
+        thread, included, excluded = self.thread, self._included().raw_repr(), self._excluded().raw_repr()
+        open_cells = thread.open
+        if open_cells:
+            around = open_cells[-1]
+            if around.operator is cell.operator and around is not cell and not around.calls_again:
+                self.note(("kernel_redispatched", cell, keys.raw_repr(), included, excluded))
+                open_cells.append(cell)
+                thread.sets.append(thread.sets[-1])
+                return
+        else:
+            self._outermost()
+            if thread.numbers:
+                thread.numbers = {}
+        if cell.is_select and "meta" in str(kwargs.get("device")):
+            self.cells.meet(META)
+        sets = self._sets(cell, args, kwargs)
+        self.note(("kernel_called", cell, keys.raw_repr(), included, excluded, sets))
+        open_cells.append(cell)
+        thread.sets.append(sets)
+
+    def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
+        known, key_set, texts = self.live_tensors.get, self._key_set, self.wrapped.texts
+        sets = []
+        for name, tensor in cell.operator.given(args, kwargs):
+            number = self._wrapped_number(tensor) if id(tensor) in texts else known(tensor)
+            if number < 0:
+                number = self._introduced(tensor, self.origin)
+            sets.append((name, number, key_set(tensor).raw_repr()))
+        return tuple(sets)
+
+    def _wrapped_number(self, tensor: Any) -> int:
+        """Of each outermost call a tensor of its own: ours is kept for the next time."""
+        numbers = self.thread.numbers
+        number = numbers.get(id(tensor), -1)
+        if number < 0:
+            number = numbers[id(tensor)] = self._introduced(tensor, "new", self.wrapped.texts[id(tensor)])
+        return number
+
+    def _outermost(self) -> None:
+        """A kernel that no other one calls: of a line of the program's, of a Node, of the engine between Nodes."""
+        if not self.thread.depth:
+            self.arrives()
+        elif self.thread.evaluation is not None and self._current_node() is None:
+            self.engine.close()
+
+    def kernel_returned(self, cell: WatchedCell, result: Any, /) -> None:
+        """It came back."""
+        self.thread.open.pop()
+        sets = self.thread.sets.pop()
+        if isinstance(result, self._tensor_class):
+            number = self.live_tensors.get(result)
+            if number < 0:
+                number = self._introduced(result, "new")
+            if cell.is_autograd:
+                self.nodes.look_at((result,), cell, sets)
+            self.note(("kernel_returned_one", number))
+        else:
+            self._returned_others(cell, sets, result)
+
+    def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> None:
+        tensors = _tensors_of(result, self._tensor_class)
+        known = self.live_tensors.get
+        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new") for one in tensors]
+        if cell.is_autograd:
+            self.nodes.look_at(tensors, cell, sets)
+        self.note(("kernel_returned", tuple(serials)))
+
+    def kernel_failed(self, cell: WatchedCell, /) -> None:
+        """It raised."""
+        self.thread.open.pop()
+        self.thread.sets.pop()
+        self.note(("kernel_failed",))
+
+    # -- the user's code ----------------------------------------------------------------------------------------------
+
+    def arrives(self, frames: int = 6, /) -> None:
+        """The program's line calls something: the first kernel in it is about to run, or the engine.
+
+        So many frames are of this package.
+        """
+        if len(self.notes) > self.many_notes:
+            self.hand_over()
+        if self.names.seen_again:
+            self.names.see_again()
+        frame: FrameType | None = _getframe(frames)
+        while frame is not None and not is_users(frame.f_code):
+            if is_base(frame, self.base):
+                return
+            frame = frame.f_back
+        if frame is not None:
+            self.note(self._arrival(frame))
+
+
+def _tensors_of(result: Any, kind: type) -> list[Any]:
+    if isinstance(result, (tuple, list)):
+        found = []
+        for part in result:
+            found += [part] if isinstance(part, kind) else _tensors_of(part, kind)
+        return found
+    return []
+
+
+def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
+    """The kernel that tells the recorder and does what ``call`` does."""
+    wrapped, thread = watch.wrapped.of, watch.thread
+    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
+    listens = recorder
+
+    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        operator = cell.operator
+        if operator.numbers:
+            args = operator.with_tensors(args, wrapped)
+        told = listens.active is watch and thread.watched
+        if told:
+            entered(cell, keys, args, kwargs)
+        try:
+            result = call(keys, *args, **kwargs)
+        except BaseException:
+            if told:
+                failed(cell)
+            raise
+        if operator.one_tensor and type(result) in _NUMBERS:
+            result = wrapped(result)
+        if told:
+            returned(cell, result)
+        return result
+
+    return step
+
+
+_NUMBERS = frozenset((bool, int, float, complex))

@@ -1,0 +1,128 @@
+"""A registration as PyTorch's dumps say it, and a registry of such registrations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.precedence import Members, covering, rules_with
+from dispatchviz.core.table.registry import Registry, Stock
+
+Kind = Literal["unboxed", "sym_unboxed", "boxed", "fallthrough"]
+"""What a kernel is: a C++ function, one with ``SymInt`` in its signature, a function on the stack, or skipped."""
+
+UNKNOWN_FILE = "/dev/null"
+"""PyTorch 2.6 says this of kernels that Python registered."""
+
+_ROW = re.compile(
+    r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]"
+)
+_CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]")
+_AT = "registered at "
+_PART = re.compile(r"_\d+(?=\.\w+$)")
+"""Numbers the parts of a generated file."""
+
+
+class Registration(msgspec.Struct, frozen=True, array_like=True):
+    """One kernel under one key; a backend fallback is one, too."""
+
+    key: str
+    kind: Kind
+    place: str
+    """``FILE:LINE``; what PyTorch says instead where it says none: ``registered by RegisterOperators``."""
+
+    @property
+    def file(self) -> str:
+        """Without the line, and the parts of a generated file are one: ``build/aten/src/ATen/RegisterCPU.cpp``."""
+        return _PART.sub("", self.place.rpartition(":")[0] or self.place)
+
+    @property
+    def debug(self) -> str:
+        """As PyTorch's dumps have it."""
+        return said_place(self.place)
+
+    def kernel(self, name: str = "") -> Kernel:
+        """A kernel with these facts and no function."""
+        fallthrough, typed = self.kind == "fallthrough", self.kind.endswith("unboxed")
+        return Kernel(
+            FALLTHROUGH if fallthrough else name,
+            None,
+            self.debug,
+            boxed=not typed,
+            fallthrough=fallthrough,
+            unboxed=self.kind == "unboxed",
+            signature=typed,
+        )
+
+
+def said_place(place: str) -> str:
+    """``registered at FILE:LINE``"""
+    return place if place.startswith("registered ") else f"{_AT}{place}"
+
+
+def place_said(debug: str) -> str:
+    """The inverse."""
+    return debug.removeprefix(_AT)
+
+
+def registrations_in(dump: str) -> Iterator[Registration]:
+    """Of ``_dispatch_dump``, in the order of PyTorch's keys, newest first under each key."""
+    for row in map(_ROW.fullmatch, dump.splitlines()):
+        if row is not None:
+            yield Registration(
+                row["key"], _kind(row["schema"] != "(none)", row["flags"].split()), place_said(row["debug"])
+            )
+
+
+def _kind(typed: bool, flags: list[str]) -> Kind:
+    if "fallthrough" in flags:
+        return "fallthrough"
+    if not typed:
+        return "boxed"
+    return "unboxed" if "unboxed" in flags else "sym_unboxed"
+
+
+def fallbacks_in(table: str) -> Iterator[Registration]:
+    """Of ``_dispatch_dump_table`` of an operator without kernels, which has nothing but fallbacks."""
+    for row in map(_CELL.fullmatch, table.splitlines()):
+        if row is not None:
+            yield Registration(row["key"], "fallthrough" if row["fallthrough"] else "boxed", place_said(row["debug"]))
+
+
+@cache
+def known_key(name: str) -> DispatchKey | None:
+    """None for a key that PyTorch 2.13 has not."""
+    return DispatchKey.__members__.get(name)
+
+
+def kernels_by_key(
+    rows: Iterable[Registration], names: Mapping[tuple[DispatchKey, str], str]
+) -> dict[DispatchKey, list[Kernel]]:
+    """Kernels per known key or alias, in the same order; ``names`` are their names by key and file name."""
+    found: dict[DispatchKey, list[Kernel]] = {}
+    for row in rows:
+        if key := known_key(row.key):
+            found.setdefault(key, []).append(row.kernel(names.get((key, file_name(row.place)), "")))
+    return found
+
+
+def file_name(place: str) -> str:
+    """``RegisterCPU.cpp`` of any part of it, wherever it is."""
+    return _PART.sub("", place.rpartition(":")[0].rpartition("/")[2] or place)
+
+
+def registry_with(stock: Stock, fallbacks: Mapping[DispatchKey, Kernel], members: Members) -> Registry:
+    """A registry of operators and fallbacks whose tables follow the rules of a PyTorch with these aliases."""
+    rules = rules_with(members)
+    registry = Registry(type("EntryOfRelease", (OperatorEntry,), {"rules": rules, "covering_rules": covering(rules)}))
+    registry.adopt(stock)
+    registry.set_fallbacks(fallbacks)
+    return registry

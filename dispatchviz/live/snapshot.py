@@ -1,0 +1,215 @@
+"""A snapshot: what an installed PyTorch registers, as a value and as a file.
+
+The file is one JSON object. Its first line says what it is; keys, aliases, owners and fallbacks have a line each, every
+operator has one. ``.json.gz`` is the same compressed. ``from_installed`` is the only part that needs a PyTorch.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.file_replacement import write_whole
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.operator_entry import FROM_SCHEMA
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.live.registration import Registration, kernels_by_key, known_key, registry_with, said_place
+from dispatchviz.output import SNAPSHOTS, looks_like_snapshot
+
+if TYPE_CHECKING:
+    from dispatchviz.core.kernel.kernel_function import Kernel
+    from dispatchviz.live.installed_registrations import InstalledPyTorch
+
+VERSION = 1
+"""Of the format."""
+
+
+class SnapshotError(DispatchvizError, ValueError):
+    """A file that is no snapshot, or one that cannot be read or written."""
+
+
+class Operator(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One operator."""
+
+    name: str
+    """``aten::add.Tensor``"""
+    schema: str
+    place: str
+    """Where it is defined: FILE:LINE."""
+    kernels: tuple[Registration, ...]
+    """By the order of PyTorch's keys, newest first under each key: the others are inactive."""
+    alias_analysis: str = FROM_SCHEMA
+
+
+class Snapshot(msgspec.Struct, frozen=True, dict=True):
+    """What a PyTorch registers."""
+
+    dispatchviz_snapshot: Annotated[int, msgspec.Meta(ge=1)]
+    """The version of the format."""
+    torch: str
+    """``2.13.0+cpu``"""
+    build: str
+    """``CPU``, ``CUDA 12.8``"""
+    debug: bool
+    git: str
+    """The commit that it was built from."""
+    keys: tuple[str, ...]
+    """The runtime keys that sets have, low to high."""
+    aliases: dict[str, tuple[str, ...]]
+    """Alias key to its runtime keys, of those that PyTorch 2.13 knows."""
+    owners: dict[str, str]
+    """Namespace to where its TORCH_LIBRARY block is."""
+    fallbacks: tuple[Registration, ...]
+    operators: tuple[Operator, ...]
+
+    @cached_property
+    def by_name(self) -> dict[str, Operator]:
+        """Full name to operator."""
+        return {operator.name: operator for operator in self.operators}
+
+    @property
+    def title(self) -> str:
+        """``PyTorch 2.13.0+cpu, CPU build, release``"""
+        return f"PyTorch {self.torch}, {self.build} build, {'debug' if self.debug else 'release'}"
+
+
+def from_installed(pytorch: InstalledPyTorch) -> Snapshot:
+    """Of the PyTorch that is there."""
+    from dispatchviz.live.installed_torch import accelerator
+
+    pytorch.read_all()
+    torch = pytorch.torch
+    return Snapshot(
+        VERSION,
+        str(torch.__version__),
+        accelerator(torch),
+        bool(torch.version.debug),
+        str(torch.version.git_version),
+        pytorch.keys,
+        {alias.name: tuple(key.name for key in sorted(found)) for alias, found in pytorch.alias_members.items()},
+        dict(pytorch.owners()),
+        pytorch.registered_fallbacks,
+        tuple(_operator(pytorch, name) for name in pytorch.names()),
+    )
+
+
+def _operator(pytorch: InstalledPyTorch, name: str) -> Operator:
+    schema, debug, alias_analysis = pytorch.definition(name)
+    place = debug.removeprefix("registered at ")
+    return Operator(name, schema, place, tuple(pytorch.registered(name)), alias_analysis)
+
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+
+
+_IN_FIRST_LINE = 5
+
+
+def snapshot_text(snapshot: Snapshot) -> str:
+    """The text of the file: JSON with a line for every operator."""
+    *head, _ = ((name, getattr(snapshot, name)) for name in snapshot.__struct_fields__)
+    facts = [f'"{name}":{_json(value)},' for name, value in head]
+    operators = ",\n".join(map(_json, snapshot.operators))
+    return "\n".join(
+        (f"{{{''.join(facts[:_IN_FIRST_LINE])}", *facts[_IN_FIRST_LINE:], '"operators":[', operators, "]}\n")
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def write_snapshot(snapshot: Snapshot, path: str | Path) -> None:
+    """Compressed if the name ends in ``.gz``. SnapshotError if the file cannot be written."""
+    data = snapshot_text(snapshot).encode()
+    try:
+        write_whole(path, gzip.compress(data, mtime=0) if str(path).lower().endswith(".gz") else data)
+    except OSError as error:
+        raise SnapshotError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def read_snapshot(path: str | Path) -> Snapshot:
+    """SnapshotError if it cannot be read or is none."""
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise SnapshotError(f"cannot read {path}: {error.strerror or error}") from None
+    return decoded(raw, path)
+
+
+def decoded(raw: bytes, path: str | Path) -> Snapshot:
+    """The same of bytes; ``path`` is what errors call them."""
+    if not looks_like_snapshot(raw):
+        raise SnapshotError(f"{path} is no snapshot: dispatchviz snapshot -o FILE{SNAPSHOTS[0]} writes one")
+    try:
+        text = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+        _check_version(text, path)
+        return msgspec.json.decode(text, type=Snapshot)
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SnapshotError(f"{path} is a snapshot and is damaged: {error}; write it again") from None
+
+
+def _check_version(text: bytes, path: str | Path) -> None:
+    """What a later version has besides may mean anything."""
+    version = msgspec.json.decode(text, type=_Version).dispatchviz_snapshot
+    if version > VERSION:
+        raise SnapshotError(
+            f"{path} has version {version} of the format and this dispatchviz reads {VERSION}: install a newer one"
+        )
+
+
+class _Version(msgspec.Struct):
+    dispatchviz_snapshot: int
+
+
+# -- as a registry ----------------------------------------------------------------------------------------------------
+
+
+class SnapshotStock:
+    """The operators of a snapshot, as a registry's stock; their kernels have no names."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def names(self) -> Iterable[str]:
+        """Full names of all operators."""
+        return self.snapshot.by_name
+
+    def owners(self) -> dict[str, str]:
+        """Namespace -> where its DEF library was made."""
+        return self.snapshot.owners
+
+    def schema(self, name: str) -> FunctionSchema:
+        """KeyError if there is no such operator, as in all of these."""
+        return FunctionSchema.parse(self.snapshot.by_name[name].schema)
+
+    def debug(self, name: str) -> str:
+        """Where it was defined."""
+        return said_place(self.snapshot.by_name[name].place)
+
+    def alias_analysis(self, name: str) -> str:
+        """Kind of alias analysis, as dumps print it."""
+        return self.snapshot.by_name[name].alias_analysis
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Kernels per key or alias that PyTorch 2.13 has, newest first."""
+        return kernels_by_key(self.snapshot.by_name[name].kernels, {})
+
+
+def snapshot_registry(snapshot: Snapshot) -> Registry:
+    """A registry with what a snapshot has; its tables follow the aliases of that release."""
+    members = {DispatchKey[alias]: _known(names) for alias, names in snapshot.aliases.items()}
+    fallbacks = {key: kernel for key, (kernel,) in kernels_by_key(snapshot.fallbacks, {}).items()}
+    return registry_with(SnapshotStock(snapshot), fallbacks, members)
+
+
+def _known(names: Iterable[str]) -> frozenset[DispatchKey]:
+    return frozenset(key for key in map(known_key, names) if key is not None)

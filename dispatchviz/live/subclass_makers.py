@@ -1,0 +1,35 @@
+"""Functions of PyTorch that raise for a tensor which has a Python object already, as every tensor has that a watched
+kernel returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def python_tensors_may_have_objects(torch: Any) -> Iterator[None]:
+    """Inside the block ``_make_subclass`` and ``as_subclass`` take such tensors too, and do what they always do."""
+
+    def as_subclass(self: Any, cls: Any) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():
+            alias = torch.ops.aten.alias.default(self)
+        alias.__class__ = cls
+        return alias
+
+    def make_subclass(cls: Any, data: Any, require_grad: bool = False, **kwargs: Any) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():
+            detached = data.detach()
+        if require_grad and not (detached.is_floating_point() or detached.is_complex()):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        detached.__class__ = cls
+        return detached.requires_grad_(require_grad)
+
+    torch.Tensor._make_subclass = staticmethod(make_subclass)
+    torch.Tensor.as_subclass = as_subclass
+    try:
+        yield
+    finally:
+        del torch.Tensor._make_subclass, torch.Tensor.as_subclass  # the base class has the originals

@@ -1,0 +1,68 @@
+"""Numbers for the objects of a real PyTorch, which have no place for them: tensors, storages and Nodes.
+
+Nothing is kept alive: whether a gradient may be stolen depends on reference counts.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+MANY = 1 << 12
+"""So many numbers of objects that may be gone are kept before they are looked through."""
+
+
+class WeakNumbers:
+    """Numbers of objects by identity, as long as they live."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._many = MANY
+
+    def get(self, thing: object) -> int:
+        """Its number; -1 if it has none."""
+        known = self._known.get(id(thing))
+        return known[1] if known is not None and known[0]() is thing else -1
+
+    def set(self, thing: object, number: int) -> None:
+        """Numbers it."""
+        if len(self._known) > self._many:
+            self._forget_gone()
+        self._known[id(thing)] = weakref.ref(thing), number
+
+    def _forget_gone(self) -> None:
+        self._known = {key: known for key, known in self._known.items() if known[0]() is not None}
+        self._many = max(MANY, 2 * len(self._known))
+
+
+class NodeNumbers:
+    """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
+    sequence number, which its thread gives once, and an AccumulateGrad by its leaf.
+
+    NB: Nodes of one name that two threads gave the same sequence number cannot be told apart.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], int] = {}
+        self._accumulators = WeakNumbers()
+        self.topological: dict[int, int] = {}
+        """By number, of Nodes met."""
+
+    def get(self, node: Any) -> int:
+        """Its number; -1 if it has none."""
+        name = node.name()
+        if name == ACCUMULATE and (leaf := node.variable) is not None:
+            return self._accumulators.get(leaf)
+        return self._known.get((name, node._sequence_nr()), -1)
+
+    def set(self, node: Any, number: int) -> None:
+        """Numbers it."""
+        name = node.name()
+        if name == ACCUMULATE and (leaf := node.variable) is not None:
+            self._accumulators.set(leaf, number)
+        else:
+            self._known[name, node._sequence_nr()] = number
+
+
+ACCUMULATE = "torch::autograd::AccumulateGrad"
+"""``Node::name`` of an AccumulateGrad."""

@@ -1,0 +1,70 @@
+"""An installed PyTorch as what a program runs on and is recorded from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from dispatchviz.held_tensors import TENSOR_CLASSES
+from dispatchviz.live.installed_registrations import InstalledPyTorch
+from dispatchviz.live.installed_torch import accelerator, build_text, installed_torch
+from dispatchviz.live.live_recorder import LiveRecorder
+from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
+from dispatchviz.live.watched_registrations import registrations_followed
+from dispatchviz.live.watched_transforms import transforms_followed
+
+if TYPE_CHECKING:
+    from dispatchviz.program_recorder import ProgramRecorder
+
+
+class TorchEngine:
+    """The installed PyTorch. InstalledTorchError if there is none, or none that can be watched."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        self.torch = installed_torch()
+        self.children: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Processes that a program begins find the installed PyTorch as they would."""
+
+    def prepare(self) -> None:
+        """It is imported by now."""
+
+    def recorder(self) -> LiveRecorder:
+        """Makes what records."""
+        return LiveRecorder(self.torch)
+
+    def process_state(self) -> AbstractContextManager[None]:
+        """The state of the process is the program's, as it is."""
+        return nullcontext()
+
+    def imports(self) -> AbstractContextManager[None]:
+        """``import torch`` means what it means."""
+        return nullcontext()
+
+    def header(self, looking: bool = True) -> Mapping[str, str]:
+        """What a trace's header says of it."""
+        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": accelerator(self.torch)}
+
+    def about(self) -> str:
+        """Release and build, in words."""
+        return build_text(self.torch)
+
+    @contextmanager
+    def watching(self, watch: ProgramRecorder) -> Iterator[None]:
+        """Inside the block kernels, Nodes and the engine tell the recorder."""
+        assert isinstance(watch, LiveRecorder)
+        watch.operators.read(InstalledPyTorch())
+        TENSOR_CLASSES.add(self.torch.Tensor)
+        with (
+            python_tensors_may_have_objects(self.torch),
+            registrations_followed(self.torch, watch),
+            transforms_followed(watch.cells),
+            watch.engine.watching(),
+        ):
+            watch.cells.put()
+            try:
+                yield
+            finally:
+                watch.cells.take_out()

@@ -1,0 +1,159 @@
+"""Puts a kernel of ours in front of those in the cells of an installed PyTorch.
+
+Each is handed the key set, tells whoever watches, and calls the kernel that was there with the very same set: so every
+level shows its true key set, those too that are reached by a redispatch. Fallthrough cells are left alone, since no
+call ever picks them. Registrations are read before any cell is changed (``installed_registrations.py``).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
+from dispatchviz.garbage_collection import collector_waits
+from dispatchviz.live.kernel_calls import kernel_calls
+
+Step = Callable[..., Any]
+"""A kernel: takes the key set, then the arguments."""
+MakeStep = Callable[[str, str, Step], Step]
+"""Of an operator, a key and what calls the kernel in that cell: the kernel to put in its place."""
+
+K = DispatchKey
+_TRANSFORMS = (
+    *(K.FuncTorchDynamicLayerFrontMode, K.FuncTorchGradWrapper, K.FuncTorchVmapMode, K.FuncTorchBatched),
+    K.FuncTorchDynamicLayerBackMode,
+)
+META = 1 << BackendComponent.MetaBit - 1
+FUNCTORCH = raw(K.FuncTorchGradWrapper, K.FuncTorchBatched)
+FUNCTIONALIZE = raw(K.Functionalize)
+
+ON_DEMAND = (
+    (META, (K.AutogradMeta, K.Meta, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)),
+    (FUNCTORCH, _TRANSFORMS),
+    (FUNCTIONALIZE, (K.Functionalize,)),
+    (raw(K.ZeroTensor), (K.ZeroTensor,)),
+    (raw(K.Negative), (K.Negative,)),
+    (raw(K.Conjugate), (K.Conjugate,)),
+    (raw(K.AutogradOther), (K.AutogradOther,)),
+)
+"""Keys that are watched when the first tensor with one of these bits is met: each takes a tenth of a second."""
+OF_BACKENDS = (K.CPU, K.CUDA)
+"""Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
+BY_REGISTRATION = (
+    *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
+    *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
+    *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
+    *(K.AutogradNestedTensor, K.AutogradPrivateUse1),
+)
+"""Keys of which those cells are watched that have a kernel registered under the key itself."""
+LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
+"""Wrapped numbers are made with it."""
+WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
+"""Operators that kernels call and that no tensor gives a key."""
+
+
+class WatchedCells:
+    """Our kernels in the cells of one process, until they are taken out."""
+
+    def __init__(self, c: Any, make_step: MakeStep) -> None:
+        self._c = c
+        self._make_step = make_step
+        self._calls = kernel_calls(c)
+        self._libraries: dict[str, Any] = {}
+        self._keys: dict[str, Any] = {}
+        """Keys whose cells are watched."""
+        self.waiting = 0
+        """Bits of key sets that ask for more."""
+
+    def put(self) -> None:
+        """Into the cells that most programs reach."""
+        keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
+        for backend in OF_BACKENDS:
+            if _has_registrations(self._c, backend.name, MANY):
+                keys += [f"Autograd{backend.name}", backend.name]
+        self._put([*self._cells_of(keys), *WITHOUT_TENSORS])
+        self.waiting = sum(bits for bits, _ in ON_DEMAND)
+
+    def meet(self, ks: int) -> None:
+        """A key set was met: from now on its keys are watched."""
+        wanted, self.waiting = self.waiting & ks, self.waiting & ~ks
+        for bits, keys in ON_DEMAND:
+            if wanted & bits:
+                self.waiting &= ~bits
+                self._put(list(self._cells_of([key.name for key in keys if key.name not in self._keys])))
+
+    def put_again(self, operators: Iterable[str]) -> None:
+        """Into those of operators whose registrations have changed: what was there is behind ours."""
+        cells = [(operator, key) for operator in operators for key in self._keys]
+        self._put([(operator, key) for operator, key in cells if self._holds_kernel(operator, key)])
+
+    def take_out(self) -> None:
+        """Out of all cells: each holds again what it held."""
+        self._libraries.clear()
+        self._calls.forget()
+        self._keys.clear()
+        self.waiting = 0
+
+    def _put(self, cells: Iterable[tuple[str, str]]) -> None:
+        with collector_waits(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that kernels are overridden is the point
+            for operator, key in cells:
+                if operator not in LEFT_ALONE:
+                    self._put_one(operator, key)
+
+    def _put_one(self, operator: str, key: str) -> None:
+        call = self._calls.of(operator, key, self._key(key))
+        step = self._make_step(operator, key, call)
+        self._calls.put(operator, key, step, self._library(operator.partition("::")[0]))
+
+    def _key(self, key: str) -> Any:
+        return self._keys.get(key) or self._c._dispatch_key_parse(key)
+
+    def _library(self, namespace: str) -> Any:
+        if namespace not in self._libraries:
+            self._libraries[namespace] = self._c._dispatch_library("FRAGMENT", namespace, "", __file__, 0)
+        return self._libraries[namespace]
+
+    def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+        names = sorted(self._c._dispatch_get_all_op_names())
+        for key in keys:
+            if _is_known(self._c, key):
+                self._keys[key] = self._c._dispatch_key_parse(key)
+                found = self._candidates(key, names)
+                yield from ((operator, key) for operator in found if self._holds_kernel(operator, key))
+
+    def _candidates(self, key: str, names: list[str]) -> Iterable[str]:
+        if key not in _BY_REGISTRATION:
+            return names
+        return sorted(self._c._dispatch_get_registrations_for_dispatch_key(key))
+
+    def _holds_kernel(self, operator: str, key: str) -> bool:
+        """Whether a cell holds a kernel other than a fallthrough."""
+        c = self._c
+        direct = c._dispatch_has_kernel_for_dispatch_key(operator, key)
+        if direct and c._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, self._keys[key]):
+            return False
+        if key in _BY_REGISTRATION:
+            return bool(direct)
+        return bool(direct or c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
+
+
+_BY_REGISTRATION = frozenset(key.name for key in BY_REGISTRATION)
+
+MANY = 500
+"""A backend has kernels for so many operators at least; a CPU build has some 20 for CUDA."""
+
+
+def _has_registrations(c: Any, key: str, at_least: int = 1) -> bool:
+    return _is_known(c, key) and len(c._dispatch_get_registrations_for_dispatch_key(key)) >= at_least
+
+
+def _is_known(c: Any, key: str) -> bool:
+    try:
+        c._dispatch_key_parse(key)
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,133 @@
+"""What is known of an operator whose kernels are watched: where its tensors are among the arguments, and what its cells
+hold according to the installed build's own registrations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.live.installed_registrations import InstalledPyTorch
+from dispatchviz.live.wrapped_numbers import NUMBERS
+
+_TENSOR = ("Tensor", "Optional[Tensor]")
+_TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
+
+Found = tuple[str, Any]
+"""A parameter and its tensor: ``tensors[0]`` of a list's first."""
+
+
+class WatchedOperator:
+    """One operator, by its full name with overload."""
+
+    def __init__(self, name: str, schema: Any, entry: Callable[[], OperatorEntry]) -> None:
+        self.name = name
+        self._entry = entry
+        self._cells: dict[str, Cell] = {}
+        arguments = [(argument.name, str(argument.type)) for argument in schema.arguments]
+        self.numbers = frozenset(i for i, (_, kind) in enumerate(arguments) if kind in _TENSOR)
+        """Positions of parameters that may be given a wrapped number."""
+        self.tensors = tuple((i, n, kind in _TENSORS) for i, (n, kind) in enumerate(arguments) if _has_tensors(kind))
+        """Position, name, whether it is a list; of each parameter whose keys count."""
+        self.one_tensor = [str(returned.type) for returned in schema.returns] == ["Tensor"]
+        self.writes = any(one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
+        """It writes to an argument."""
+
+    def cell(self, key: str) -> Cell:
+        """What its table has for a key."""
+        known = self._cells.get(key)
+        if known is None:
+            entry = self._entry()
+            known = self._cells[key] = entry.table[entry.cell_of(DispatchKey[key])]
+        return known
+
+    def forget(self) -> None:
+        """Its registrations change."""
+        self._cells.clear()
+
+    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Found]:
+        """The tensors among the arguments of a call, and numbers where a tensor is expected."""
+        many = len(args)
+        for place, name, is_list in self.tensors:
+            value = args[place] if place < many else kwargs.get(name)
+            if value is None:
+                continue
+            if is_list:
+                yield from ((f"{name}[{i}]", one) for i, one in enumerate(value) if one is not None)
+            else:
+                yield name, value
+
+    def with_tensors(self, args: tuple[Any, ...], wrapped: Callable[[complex], Any]) -> tuple[Any, ...]:
+        """The arguments, with tensors for numbers where a tensor is expected."""
+        numbers = self.numbers
+        for place, value in enumerate(args):
+            if type(value) in _PLAIN and place in numbers:
+                return tuple([wrapped(a) if i in numbers and isinstance(a, NUMBERS) else a for i, a in enumerate(args)])
+        return args
+
+
+class WatchedCell:
+    """A cell with a kernel of ours in front."""
+
+    __slots__ = ("calls_again", "is_autograd", "is_select", "key", "name", "operator", "operators")
+
+    def __init__(self, operators: WatchedOperators, name: str, key: str) -> None:
+        self.operators, self.name, self.key = operators, name, key
+        self.calls_again = key in CALLING_AGAIN
+        self.is_autograd = key[:8] == "Autograd"
+        self.is_select = key == "BackendSelect"
+
+    operator: WatchedOperator
+
+    def __getattr__(self, name: str) -> Any:
+        """The operator, when it is first asked for: of most cells it never is."""
+        if name != "operator":
+            raise AttributeError(name)
+        self.operator = self.operators.of(self.name)
+        return self.operator
+
+
+CALLING_AGAIN = frozenset(
+    (
+        *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
+        *("FuncTorchDynamicLayerBackMode", "Functionalize", "AutocastCPU", "AutocastCUDA", "Python"),
+    )
+)
+"""Kernels there never redispatch: whatever they do is a call. At its own key any kernel calls again, as forward formulas
+do."""
+
+
+class WatchedOperators:
+    """The operators of a process, each made when it is first watched."""
+
+    def __init__(self, c: Any) -> None:
+        self._c = c
+        self._made: dict[str, WatchedOperator] = {}
+        self._registry: Registry | None = None
+
+    def read(self, build: InstalledPyTorch) -> None:
+        """Reads all registrations, before any cell is watched."""
+        build.read_all()
+        self._registry = build.registry()
+
+    def of(self, name: str) -> WatchedOperator:
+        """By full name."""
+        known = self._made.get(name)
+        if known is None:
+            schema = self._c._get_schema(*name.partition(".")[::2])
+            known = self._made[name] = WatchedOperator(name, schema, lambda: self._find(name))
+        return known
+
+    def _find(self, name: str) -> OperatorEntry:
+        assert self._registry is not None
+        return self._registry.find(name)
+
+
+_PLAIN = frozenset(NUMBERS)
+
+
+def _has_tensors(kind: str) -> bool:
+    return kind in _TENSOR or kind in _TENSORS

@@ -1,0 +1,87 @@
+"""Wrapped numbers: tensors that PyTorch made of Python numbers. A kernel in Python is handed the number, while the
+kernel that was in its cell shall get the tensor.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+NUMBERS = (bool, int, float, complex)
+
+Unwatched = Callable[[Callable[[], Any]], Any]
+"""Calls a function whose kernels are not told."""
+
+MANY = 1 << 12
+"""So many are kept."""
+
+
+class WrappedNumbers(dict[tuple[type, str], Any]):
+    """By type and text of the number, its tensor with the mark that makes it yield in promotion."""
+
+    def __init__(self, torch: Any, unwatched: Unwatched) -> None:
+        super().__init__()
+        self._torch, self._unwatched = torch, unwatched
+        self.texts: dict[int, str] = {}
+        """The number as text, by the ``id`` of each tensor that is kept."""
+        self._thread = threading.local()
+        """``makes`` is set on a thread that makes one."""
+
+    def of(self, number: complex) -> Any:
+        """The tensor of a number."""
+        if hasattr(self._thread, "makes"):
+            return self._plain(number)
+        key = type(number), repr(number)
+        known = self.get(key)
+        if known is None:
+            if len(self) == MANY:
+                self.clear()
+                self.texts.clear()
+            known = self._made(number)
+            if not self._torch.is_inference_mode_enabled():
+                self[key] = known
+                self.texts[id(known)] = key[1]
+        return known
+
+    def _made(self, number: complex) -> Any:
+        """A Node that saved one hands it out unchanged. The Node is one of ``div_``, whose cells are not watched
+        (``watched_cells.LEFT_ALONE``), and on another thread, which has sequence numbers and a state of its own.
+
+        NB: in inference mode there are no Nodes: there it is a plain tensor of no dimension, which promotes alike
+        unless a number with a fraction meets tensors of no dimension or of integers alone.
+        """
+        torch = self._torch
+        if torch.is_inference_mode_enabled():
+            return self._unwatched(lambda: self._plain(number))
+        return on_another_thread(lambda: self._unwatched(lambda: self._saved(number)))
+
+    def _saved(self, number: complex) -> Any:
+        torch = self._torch
+        self._thread.makes = True
+        dtype = torch.complex128 if isinstance(number, complex) else torch.float64
+        one = torch.ones(1, dtype=dtype, device="cpu", requires_grad=True)
+        return one.clone().div_(number, rounding_mode=None).grad_fn._saved_other
+
+    def _plain(self, number: complex) -> Any:
+        """A tensor of no dimension with the dtype that the number has."""
+        wide = {float: self._torch.float64, complex: self._torch.complex128}
+        return self._torch.tensor(number, dtype=wide.get(type(number)), device="cpu")
+
+
+def on_another_thread(function: Callable[[], Any]) -> Any:
+    """The result of a function on a thread that nobody watches begin; what it raises is raised here."""
+    result: list[Any] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            result.append(function())
+        finally:
+            done.set()
+
+    import _thread
+
+    _thread.start_new_thread(run, ())
+    done.wait()
+    return result[0]

@@ -1,0 +1,141 @@
+"""What the installed PyTorch registers, and the tables that our rules make of it, beside its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.table.dump import dump_state, dump_table
+from dispatchviz.core.table.pytorch_registrations import pytorch_registry
+from dispatchviz.live.installed_registrations import InstalledPyTorch
+from dispatchviz.live.installed_torch import installed_torch
+
+pytestmark = pytest.mark.torch
+
+
+def is_parsable(key: str) -> bool:
+    """Some keys cannot be named."""
+    with suppress(RuntimeError):
+        return bool(parse_dispatch_key(key))
+    return False
+
+
+PARSABLE = {key for key in DispatchKey.__members__ if is_parsable(key)}
+
+
+@pytest.fixture(scope="module")
+def installed() -> InstalledPyTorch:
+    """Read once: the tests that define operators take them away again."""
+    return InstalledPyTorch()
+
+
+@pytest.fixture
+def library() -> Iterator[Any]:
+    """A fragment of the namespace ``dispatchviz_live``, gone after the test."""
+    found = installed_torch().library.Library("dispatchviz_live", "FRAGMENT")
+    yield found
+    found._destroy()
+
+
+def located(installed: InstalledPyTorch, dump: str) -> list[str]:
+    """A dump's lines, with locations as ours."""
+    return [
+        re.sub(r"registered at .*?(?= \[| :: |$)", lambda m: installed.location(m[0]), x) for x in dump.splitlines()
+    ]
+
+
+def differing(installed: InstalledPyTorch, name: str) -> set[str]:
+    """Rows that only one of the two tables has, of keys that 2.13 knows and this release has."""
+    there = installed.torch._C._dispatch_dump_table(name)
+    rows = set(dump_table(installed.registry().find(name)).splitlines()) ^ set(located(installed, there))
+    keys = {"Undefined", *installed.keys} - installed.unknown_keys
+    return {row for row in rows if row.partition(":")[0] in keys}
+
+
+def test_every_cell_of_every_table_is_the_builds_own(installed: InstalledPyTorch) -> None:
+    """Kernel, reason and whether it falls through, of all operators."""
+    assert len(installed.names()) > 3500
+    assert {name: rows for name in installed.names() if (rows := differing(installed, name))} == {}
+
+
+def test_dumps_are_those_of_the_build(installed: InstalledPyTorch) -> None:
+    """Order of kernels, inactive ones, which are boxed and unboxed."""
+    for name in installed.names()[::7]:
+        theirs = [
+            re.sub(r" :: .* \[", " :: [", line)
+            for line in located(installed, installed.torch._C._dispatch_dump(name))
+            if line.partition(":")[0] not in installed.unknown_keys
+        ]
+        ours = dump_state(installed.registry().find(name)).splitlines()
+        assert [re.sub(r" :: .* \[", " :: [", line) for line in ours] == theirs
+
+
+def test_names_of_kernels_are_those_of_the_model(installed: InstalledPyTorch) -> None:
+    kernels = installed.registrations("aten::add.Tensor")
+    assert kernels[DispatchKey.Autograd][0].name == "VariableType::add_Tensor"
+    assert [kernel.name for kernel in kernels[DispatchKey.Meta]][-1] == "wrapper_Meta_add_Tensor"
+
+
+def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTorch) -> None:
+    dispatcher = installed.torch._C
+    nameable = [key for key in installed.keys if key in PARSABLE]
+    theirs = {key for key in nameable if dispatcher._dispatch_has_backend_fallback(dispatcher._dispatch_key_parse(key))}
+    assert len(theirs) > 25
+    assert {row.key for row in installed.registered_fallbacks} & set(nameable) == theirs
+    assert set(pytorch_registry().fallbacks) == set(dict(installed.fallbacks()))
+
+
+def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTorch, library: Any) -> None:
+    registry = installed.registry()
+    library.define("late(Tensor self) -> Tensor")
+    assert registry.get("dispatchviz_live::late") is None
+
+    installed.forget("dispatchviz_live::late")
+    assert list(registry.find("dispatchviz_live::late").registrations) == []
+    assert "dispatchviz_live::late" in installed.names()
+
+    library.impl("late", lambda x: x, "CPU")
+    assert list(registry.find("dispatchviz_live::late").registrations) == []
+    installed.forget("dispatchviz_live::late")
+    (kernel,) = registry.find("dispatchviz_live::late").registrations[DispatchKey.CPU]
+    assert kernel.file.endswith("test_installed_registrations.py")
+    assert kernel.boxed
+    assert kernel.name == ""
+
+
+def test_what_was_read_stays_as_it_was(library: Any) -> None:
+    library.define("early(Tensor self) -> Tensor")
+    read = InstalledPyTorch()
+    read.read_all()
+    library.impl("early", lambda x: x, "CPU")
+    assert list(read.registrations("dispatchviz_live::early")) == []
+    assert list(InstalledPyTorch().registrations("dispatchviz_live::early")) == [DispatchKey.CPU]
+
+
+def test_an_operator_that_is_gone_is_unknown(installed: InstalledPyTorch) -> None:
+    library = installed.torch.library.Library("dispatchviz_live", "FRAGMENT")
+    library.define("brief(Tensor self) -> Tensor")
+    installed.forget("dispatchviz_live::brief")
+    assert installed.registry().get("dispatchviz_live::brief") is not None
+    library._destroy()
+    installed.forget("dispatchviz_live::brief")
+    assert installed.registry().get("dispatchviz_live::brief") is None
+    with pytest.raises(KeyError, match="dispatchviz_live::brief"):
+        installed.schema("dispatchviz_live::brief")
+
+
+def test_kernels_without_a_definition_are_no_operator(installed: InstalledPyTorch, library: Any) -> None:
+    low_level = installed.torch._C._dispatch_library("IMPL", "dispatchviz_live", "CPU")
+    low_level.impl_t_t("dangling", "")
+    assert "dispatchviz_live::dangling" not in InstalledPyTorch().names()
+    low_level.reset()
+
+
+def test_a_users_file_keeps_its_folder(installed: InstalledPyTorch) -> None:
+    for place in ("registered at /home/me/torch/ops.py:3", "registered by RegisterOperators"):
+        assert installed.location(place) == place
