@@ -12,7 +12,7 @@ from dispatchviz.cli import completion, options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dispatchviz.explain.backtraces.pasted_backtraces import Backtrace
+    from dispatchviz.explain.calls.backtraces.pasted_backtraces import Backtrace
     from dispatchviz.explain.calls.call_stack import Frame
     from dispatchviz.live.debugger.child_python import ChildPython
     from dispatchviz.live.debugger.stopped_call import Stack, StoppedCall, Wanted
@@ -150,8 +150,8 @@ def _check_read(key: str | None, python: str | None, operator: str | None) -> No
 
 
 def _read(file: str, release: str | None, shown: ShownFrames, as_json: bool, pager: bool) -> int:
-    from dispatchviz.explain.backtraces.native_frames import native_frames, numbered
-    from dispatchviz.explain.backtraces.pasted_backtraces import read_backtraces
+    from dispatchviz.explain.calls.backtraces.native_frames import native_frames, numbered
+    from dispatchviz.explain.calls.backtraces.pasted_backtraces import read_backtraces
 
     found = read_backtraces(_text(file))
     stacks = [native_frames(each.frames, release) for each in found]

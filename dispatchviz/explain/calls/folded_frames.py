@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -33,10 +34,12 @@ def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
         yield from run
         return
     title = f"{len(run)} frames, {_short(run[0])} to {_short(run[-1])}"
-    note = "; ".join(frame.note for frame in run if frame.note)
+    note = "; ".join(dict.fromkeys(part for frame in run for part in frame.note.split("; ") if part))
     yield Frame(title, "", run[0].seq, group, note, run[0].library)
 
 
 def _short(frame: Frame) -> str:
-    """``Dispatcher::call`` of ``c10::Dispatcher::call``."""
-    return "::".join(frame.title.split("::")[-2:])
+    """``Dispatcher::call`` of ``c10::Dispatcher::call``; the number of a debugger stays before it."""
+    number = re.match(r"(?:#\d+ )?", frame.title)
+    start = number.end() if number is not None else 0
+    return frame.title[:start] + "::".join(frame.title[start:].split("::")[-2:])

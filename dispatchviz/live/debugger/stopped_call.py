@@ -16,7 +16,7 @@ from typing import Any
 
 from dispatchviz.call_sites import shown_file
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.backtraces.native_frames import NativeFrame, RawFrame, RawSet, native_frames
+from dispatchviz.explain.calls.backtraces.native_frames import NativeFrame, RawFrame, RawSet, native_frames
 from dispatchviz.explain.calls.call_roles import YOURS
 from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
 from dispatchviz.explain.keys.key_layouts import layout_of, layouts

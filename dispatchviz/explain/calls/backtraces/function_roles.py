@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_registrations
-from dispatchviz.explain.backtraces.known_functions import Known, known_functions
+from dispatchviz.explain.calls.backtraces.known_functions import Known, known_functions
 from dispatchviz.explain.calls.binding_frames import variants
 from dispatchviz.explain.calls.call_roles import KERNELS
 from dispatchviz.explain.calls.call_stack import INTERPRETER, NATIVE, NODES_OWN, OTHER, UNNAMED
+from dispatchviz.explain.calls.engine_frames import PYTHON_ENGINE
 from dispatchviz.explain.calls.kernel_frames import ITERATOR, LOOPS
 from dispatchviz.explain.codegen.definitions import FUNCTIONS, entry, entry_field
 from dispatchviz.explain.codegen.generated_files import (
@@ -42,21 +43,22 @@ _PYTORCHS = ("at::", "c10::", "torch::", "caffe2::", "THP")
 _LIBRARIES = ("libtorch", "libc10", "_C.")
 
 
-def known_function(name: str, outer: Sequence[str] = (), library: str = "") -> Known:
-    """Of a plain name; ``outer`` has the names around it, innermost first, and tells a method's binding."""
-    if not name:
-        return Known(NO_NAME, "", OWN if library.startswith(_LIBRARIES) else UNNAMED)
-    found = known_functions().get(name) or _by_pattern(name, outer)
-    if found is not None:
-        return found
-    return Known(name, "", _of_nobody(name, library))
+def known_function(name: str, outer: Sequence[str] = (), library: str = "", is_local: bool = False) -> Known:
+    """Of a plain name; ``outer`` has the names around it, innermost first, and tells a method's binding.
+
+    ``is_local``: it is in an anonymous namespace, as kernels are and the C++ API is not.
+    """
+    found = known_functions().get(name) or (_select(name) if is_local else None) or _by_pattern(name, outer)
+    return found or Known(name or NO_NAME, "", _of_nobody(name, library))
 
 
 def _of_nobody(name: str, library: str) -> str:
     if name.startswith(_PYTORCHS) or library.startswith(_LIBRARIES):
         return OWN
     is_pythons = library.startswith(("libpython", "python")) or (not library and _INTERPRETER.fullmatch(name))
-    return INTERPRETER if is_pythons and name not in _STARTS else OTHER
+    if is_pythons and name not in _STARTS:
+        return INTERPRETER
+    return OTHER if name else UNNAMED
 
 
 _STARTS = ("_start", "__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl")
@@ -64,8 +66,8 @@ _STARTS = ("_start", "__libc_start_main", "__libc_start_call_main", "__libc_star
 
 def _by_pattern(name: str, outer: Sequence[str]) -> Known | None:
     for pattern, known in _PATTERNS:
-        if found := pattern.fullmatch(name):
-            return known(found, outer)
+        if (match := pattern.fullmatch(name)) and (found := known(match, outer)):
+            return found
     return None
 
 
@@ -181,13 +183,11 @@ def _candidates(function: str) -> Iterator[str]:
         yield from _overloads(base)
 
 
-def _select(found: re.Match[str], outer: Sequence[str]) -> Known | None:
+def _select(name: str) -> Known | None:
     """A kernel at BackendSelect has no prefix in its name: only what is registered there is one."""
-    title = found[1]
+    title = name.removeprefix("at::")
     file = _registered(title, title)
-    if file.endswith("RegisterBackendSelect.cpp"):
-        return Known(title, file, KERNELS["BackendSelect"])
-    return None
+    return Known(title, file, KERNELS["BackendSelect"]) if file.endswith("RegisterBackendSelect.cpp") else None
 
 
 # -- structured and native functions ----------------------------------------------------------------------------------
@@ -240,9 +240,10 @@ _RAW: tuple[tuple[str, Callable[[re.Match[str], Sequence[str]], Known | None]], 
         _plain("formulas", "torch/csrc/autograd/FunctionsManual.cpp"),
     ),
     (r"torch::autograd::generated::\w+?(_apply_functional|)(?:::apply)?", _node),
-    (r"torch::autograd::(?:python::PythonEngine|Engine)::[\w~]+", _plain("engine")),
+    (r"torch::autograd::(?:Engine|GraphTask|ReadyQueue|InputBuffer)::[\w~]+", _plain("engine")),
+    (r"torch::autograd::python::PythonEngine::[\w~]+", _plain("engine", PYTHON_ENGINE)),
+    (r"c10::(?:Dispatcher|impl::OperatorEntry|DispatchKeyExtractor)::\w+", _plain("dispatcher")),
     (r"pybind11::.+", _plain("binding")),
-    (r"at::(\w+)", _select),
     (r"at::(\w+)", _api(header)),
     (r"torch::(\w+)", _api(lambda base: f"{AUTOGRAD_FOLDER}/variable_factories.h")),
 )

@@ -1,4 +1,4 @@
-"""Functions of PyTorch that are the same for every operator: file and role of each, in the words of the model's stack."""
+"""Functions of PyTorch that are the same for every operator: file and role of each, as the model's stack says them."""
 
 from __future__ import annotations
 

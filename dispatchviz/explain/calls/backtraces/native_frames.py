@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dispatchviz.explain.backtraces.cpp_names import plain_name, wrapped_function
-from dispatchviz.explain.backtraces.function_roles import known_function
-from dispatchviz.explain.backtraces.known_functions import Known
+from dispatchviz.explain.calls.backtraces.cpp_names import plain_name, wrapped_function
+from dispatchviz.explain.calls.backtraces.function_roles import known_function
+from dispatchviz.explain.calls.backtraces.known_functions import Known
 from dispatchviz.explain.calls.call_stack import INTERPRETER, OTHER, UNNAMED, Frame
 from dispatchviz.explain.keys.raw_key_sets import Reading, raw_set_card
 
@@ -68,8 +68,7 @@ class NativeFrame(Frame):
     is_pytorchs: bool = True
 
 
-_ROOTS = re.compile(r"(?:^|.*/)((?:build/aten/src|aten/src|torch/csrc|c10|third_party)/.+)")
-_BARE_LAMBDA = re.compile(r"operator\(\)|\{lambda\}")
+_ROOTS = re.compile(r"(?:.*?/)?((?:build/aten/src|aten/src|torch/csrc|c10|third_party)/.+)")
 
 
 def native_frames(raw: Sequence[RawFrame], release: str | None = None) -> tuple[NativeFrame, ...]:
@@ -80,16 +79,31 @@ def native_frames(raw: Sequence[RawFrame], release: str | None = None) -> tuple[
     names = [plain_name(frame.function) for frame in raw]
     found: list[NativeFrame] = []
     for at in reversed(range(len(raw))):
-        name = _lambda_of(found, raw[at]) if _BARE_LAMBDA.fullmatch(names[at]) else names[at]
-        found.append(_native(raw[at], known_function(name, names[at + 1 :], raw[at].library), release))
+        outer = names[at + 1 :]
+        name = _lambda_of(found[-1], outer[0], raw[at]) if found and _is_lambda(names[at]) else ""
+        is_local = raw[at].function.startswith(_LOCAL)
+        found.append(_native(raw[at], known_function(name or names[at], outer, raw[at].library, is_local), release))
     return tuple(found)
 
 
-def _lambda_of(found: Sequence[NativeFrame], frame: RawFrame) -> str:
-    """A lambda whose debug information has no name is one of the function that calls it, if it is in that file."""
-    own = _pytorchs(frame.file)
-    inside = found and own and found[-1].file.partition(":")[0] == own
-    return f"{found[-1].title}::{{lambda}}" if inside else "{lambda}"
+_LOCAL = ("at::(anonymous namespace)::", "at::{anonymous}::")
+
+
+def _is_lambda(name: str) -> bool:
+    return name.endswith(_LAMBDAS)
+
+
+_LAMBDAS = ("operator()", "{lambda}")
+
+
+def _lambda_of(around: NativeFrame, outer: str, frame: RawFrame) -> str:
+    """A lambda that debug information gives no function is one of what calls it, if it is in that file and namespace.
+
+    Empty of one that has its function, and of what is no lambda.
+    """
+    space = re.sub(r"(?:::)?(?:operator\(\)|\{lambda\})$", "", plain_name(frame.function))
+    is_there = _pytorchs(frame.file) == around.file.partition(":")[0] != ""
+    return f"{outer}::{{lambda}}" if is_there and space in ("", outer.rpartition("::")[0]) else ""
 
 
 def _native(frame: RawFrame, known: Known, release: str | None) -> NativeFrame:
@@ -113,6 +127,8 @@ def _native(frame: RawFrame, known: Known, release: str | None) -> NativeFrame:
 def _file(frame: RawFrame, known: Known) -> str:
     """That of the debug information before the one that follows from the name."""
     own = _pytorchs(frame.file) or ("" if known.file else frame.file)
+    if not own and known.file.rpartition("/")[2] == frame.file.rpartition("/")[2]:
+        own = known.file  # lldb prints no folders
     return f"{own}:{frame.line}" if own and frame.line else own or known.file
 
 

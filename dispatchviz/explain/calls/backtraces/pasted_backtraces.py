@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.backtraces.function_roles import NO_NAME
-from dispatchviz.explain.backtraces.native_frames import RawFrame, RawSet
+from dispatchviz.explain.calls.backtraces.function_roles import NO_NAME
+from dispatchviz.explain.calls.backtraces.native_frames import RawFrame, RawSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _without_values(body: str) -> str:
 
 
 def _named(function: str) -> str:
-    return "" if function in (NO_NAME, "___lldb_unnamed_symbol") else function
+    return "" if function == NO_NAME or function.startswith("___lldb_unnamed_symbol") else function
 
 
 def _last(path: str) -> str:

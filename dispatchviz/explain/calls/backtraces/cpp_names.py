@@ -17,6 +17,8 @@ def plain_name(printed: str) -> str:
 
     A lambda is ``{lambda}``; what only its file sees has no ``(anonymous namespace)``.
     """
+    if re.fullmatch(r"<[\w ]+>", printed):
+        return printed  # <signal handler called>
     name = re.sub(r" \[(?:clone|abi)[^]]*\]|\[abi:\w+\]", "", printed).removesuffix("@plt")
     for unnamed in _UNNAMED:
         name = name.replace(unnamed, "")
