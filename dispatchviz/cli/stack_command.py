@@ -280,7 +280,7 @@ def _why_none(came: StoppedCall, wanted: Wanted, source: Script) -> str:
     if not came.calls:
         return f"{name} ended without a call of {wanted.operator}{_hint(wanted.operator)}"
     if came.calls < wanted.call:
-        times = "once" if came.calls == 1 else f"{came.calls} times"
+        times = {1: "once", 2: "twice"}.get(came.calls, f"{came.calls} times")
         return f"{name} called {wanted.operator} {times}, so there is no call {wanted.call}"
     return (
         f"call {wanted.call} of {wanted.operator} never came to {' or '.join(wanted.kernels)}; it came to "

@@ -162,7 +162,7 @@ def returns_by_address(operator: str) -> bool | None:
 @cache
 def kernels(operator: str) -> tuple[str, ...]:
     """Titles of the kernels that are registered for it and have a name of their own."""
-    found = (kernel.name for _, kernel in pytorch_registrations(operator, BUILD) if not kernel.fallthrough)
+    found = (kernel.name for _, kernel in pytorch_registrations(operator, BUILD) if not kernel.boxed)
     return tuple(dict.fromkeys(name for name in found if re.fullmatch(r"[\w:]+", name)))
 
 
@@ -194,9 +194,11 @@ def kernel_at(operator: str, key: DispatchKey) -> str:
     if cell.kernel is None or cell.kernel.fallthrough:
         what = "is missing" if cell.kernel is None else "falls through"
         raise DispatchvizError(f"no kernel of {operator} runs at {key.name}: its cell {what}")
+    if cell.kernel.name.endswith(".py)"):
+        return HOLDER_TITLE
     if cell.kernel.name not in kernels(operator):
         raise DispatchvizError(
-            f"the kernel of {operator} at {key.name} is {cell.kernel.name}, which serves many operators: no stop there"
+            f"the kernel of {operator} at {key.name} is {cell.kernel.name}: no function that gdb could find by its name"
         )
     return cell.kernel.name
 
