@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -18,6 +19,7 @@ from dispatchviz.live.debugger.child_python import child_python
 from dispatchviz.live.debugger.stops import stops_of
 from tests.cli.command import Ended, dispatchviz, script
 from tests.live.test_pasted_backtraces import WITHIN_ADD
+from tests.waiting import HANGS
 
 pytest.importorskip("torch")
 pytestmark = [
@@ -193,3 +195,20 @@ def test_without_gdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended.err.startswith("dispatchviz: there is no gdb on the PATH")
     assert "apt install gdb" in ended.err
     assert os.environ["PATH"] == str(tmp_path)
+
+
+SLEEPING = "import os, time, torch\nprint(os.getpid(), flush=True)\ntorch.ones(2) + 1\ntime.sleep(1000)\n"
+
+
+def test_who_is_asked_to_end_ends_the_program_too(tmp_path: Path) -> None:
+    if why := forbidden():
+        pytest.skip(why)
+    command = [sys.executable, "-m", "dispatchviz", "stack", "add", script(tmp_path, SLEEPING)]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        number = int(process.stdout.readline())
+        process.terminate()
+        assert process.wait(HANGS) == -signal.SIGTERM
+        process.stdout.read()  # ends when the program has
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)

@@ -8,14 +8,15 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dispatchviz.call_sites import shown_file
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.calls.backtraces.native_frames import NativeFrame, RawFrame, RawSet, native_frames
 from dispatchviz.explain.calls.call_roles import YOURS
 from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
@@ -122,23 +123,31 @@ def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bo
         try:
             process.wait()
         except BaseException:
-            process.terminate()  # gdb takes the program with it
+            process.terminate()  # the program ends with its debugger
             process.wait()
             raise
 
 
 @contextmanager
 def _keeping_on() -> Iterator[None]:
-    """A Ctrl+C that reaches us, too, is not ours: the program ends, or not, and then we have something to show."""
-    try:
-        before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    except ValueError:  # not the main thread: signals do not reach it
+    """A Ctrl+C that reaches us, too, is not ours: the program ends, or not, and then we have something to show.
+
+    Who asks us to end means the program and gdb as well.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals do not reach it
         yield
         return
+    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: object) -> None:
+    raise EndedBySignal(number)
 
 
 def _answer(file: Path, said: Path) -> dict[str, Any]:
@@ -220,9 +229,14 @@ def _text(file: str, number: int) -> str:
 
 
 def _with_lines(frames: Sequence[NativeFrame], lines: Sequence[Frame]) -> Iterator[Frame]:
-    """The program's lines behind the interpreter's outermost frames; all of them: which is of which is not known."""
+    """The program's lines behind the interpreter's outermost frames."""
     inside = [at for at, frame in enumerate(frames) if frame.role == INTERPRETER]
     place = next((at + 1 for at in inside if at + 1 not in inside), 0)
     yield from frames[:place]
-    yield from lines
+    yield from lines[:-1]
+    yield from (replace(line, note=AGAIN if inside[-1:] > [place] else "") for line in lines[-1:])
     yield from frames[place:]
+
+
+AGAIN = "Python runs again further in: these are the lines of all of it"
+"""Which of the lines are within which of the interpreter's frames is not known."""
