@@ -149,6 +149,8 @@ class _View:
                 yield replace(event, how=TYPED.get(event.how, event.how))
             case ev.SourceLine():
                 yield replace(event, caller=None)
+            case ev.KernelEntered():
+                yield replace(event, file="", line=0, end_line=0)
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.GradientAccumulated():
