@@ -1,6 +1,7 @@
 """The installed PyTorch: found, checked, named.
 
-``import torch`` may mean dispatchviz's model at the moment (``import_hook.py``); here it never does.
+``import torch`` may mean dispatchviz's model at the moment (``import_hook.py``); here it never does. Imported while
+it does, PyTorch answers what is asked of its dispatcher, and its own functions would find the model when they import.
 """
 
 from __future__ import annotations

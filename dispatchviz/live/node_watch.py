@@ -15,7 +15,8 @@ from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
 
 if TYPE_CHECKING:
-    from dispatchviz.live.live_recorder import LiveRecorder, OpenStep
+    from dispatchviz.live.live_recorder import LiveRecorder, Sets
+    from dispatchviz.live.watched_operators import WatchedCell
 
 Known = Mapping[str, tuple[int, Any]]
 """By name of an argument or a result: serial number and tensor."""
@@ -38,23 +39,23 @@ class NodeWatch:
         self._history = WeakNumbers()
         """The Node of a tensor, as noted last."""
 
-    def look_at(self, tensors: Sequence[Any], step: OpenStep) -> None:
+    def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these."""
         if not self._grad_mode():
             return  # no Node was made, and to ask a view that was written to would make one
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
-                self._has_history(tensor, node, step, tensors if place == 0 else ())
+                self._has_history(tensor, node, cell, sets, tensors if place == 0 else ())
 
-    def _has_history(self, tensor: Any, node: Any, step: OpenStep, results: Sequence[Any]) -> None:
+    def _has_history(self, tensor: Any, node: Any, cell: WatchedCell, sets: Sets, results: Sequence[Any]) -> None:
         number = self.numbers.get(node)
         if number < 0:
             number = self.met(node)
-            self._saved(node, number, step.arguments, results)
+            self._saved(node, number, sets, results)
         if self._history.get(tensor) != number:
             self._history.set(tensor, number)
             serial = self._watch.live_tensors.get(tensor)
-            if step.operator.writes:
+            if cell.operator.writes:
                 fields = serial - self._watch.first_tensor, number - self._watch.first_node, tensor.output_nr
                 self._watch._emit(ev.HistoryRebased, *fields)
             else:
@@ -94,10 +95,11 @@ class NodeWatch:
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
         members = self._members_of(node)
         if not members:
             return
+        arguments = {name: serial for name, serial, _ in sets}
         packed = self._hooks(True) is not None
         self._watch.thread.watched = False
         try:

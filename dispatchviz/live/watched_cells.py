@@ -16,7 +16,9 @@ from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.live.kernel_calls import kernel_calls
 
-MakeStep = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
+Step = Callable[..., Any]
+"""A kernel: takes the key set, then the arguments."""
+MakeStep = Callable[[str, str, Step], Step]
 """Of an operator, a key and what calls the kernel in that cell: the kernel to put in its place."""
 
 K = DispatchKey
