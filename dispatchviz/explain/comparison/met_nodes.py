@@ -31,7 +31,9 @@ class MetNodes:
                 self._edges[event.node] = event
             case ev.AccumulatorMade():
                 self._leaves[event.node] = event
-            case ev.AttributeSaved() | ev.VariableSaved():
+            case ev.VariableSaved():
+                self._saved.setdefault(event.node, {})[event.name] = replace(event, counter=-1)
+            case ev.AttributeSaved():
                 self._saved.setdefault(event.node, {})[event.name] = event
             case ev.VariableNotSaved():
                 empty = ev.VariableSaved(event.seq, event.parent, event.node, event.name, None, -1, False)

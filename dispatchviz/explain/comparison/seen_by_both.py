@@ -18,11 +18,12 @@ from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
 
 KEPT = (
-    ev.SourceLine, ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,
+    ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,
     ev.KernelReturned, ev.BackwardStarted, ev.BackwardFinished, ev.NodeStarted, ev.GradientAccumulated, ev.Printed,
     ev.ProgramRaised, ev.NameBound,
 )  # fmt: skip
@@ -50,61 +51,72 @@ class SeenByBoth(Trace):
         vars(self).update(steps=steps)
 
 
+Sets = tuple[int, int]
+"""A thread's included and excluded key set."""
+
+
 class _View:
     """Takes the events of a trace one after another."""
 
     def __init__(self, trace: Trace) -> None:
         self.events: list[ev.AnyEvent] = []
         self.steps: list[int] = []
+        self._trace = trace
         self._nodes = MetNodes(trace.events)
         self._tensors = FirstMentions()
         self._around: dict[int, int | None] = {}
         """Of each event of the trace the event here that others within it are within."""
         self._kernel: dict[int, int | None] = {}
         """Of each event the KernelEntered that it is in."""
-        self._sets: dict[int, ev.GuardEntered | None] = {}
-        """Of each event the change of the thread's sets since the kernel began that it is in."""
-        self._formatted: set[int] = set()
+        self._sets: dict[int, Sets | None] = {}
+        """The thread's sets during each event, as far as they are known."""
+        self._left_out: set[int] = set()
+        """What formats a tensor, with all within."""
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """Of each kernel that runs, which results got which Node."""
+        self._line: ev.SourceLine | None = None
+        """A line on which nothing was seen yet."""
+        self._last: object = None
+        """The last line that was told."""
 
     def add(self, event: ev.AnyEvent) -> None:
         """The next one."""
         seq, parent = event.seq, event.parent
-        if isinstance(event, ev.TensorFormatted) or parent in self._formatted:
-            self._formatted.add(seq)
-        around = None if parent is None else self._around.get(parent)
-        self._around[seq] = around
-        self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else self._of(self._kernel, parent)
-        self._sets[seq] = self._changed_sets(event)
+        if isinstance(event, ev.TensorFormatted) or parent in self._left_out:
+            self._left_out.add(seq)
+        self._around[seq] = None if parent is None else self._around.get(parent)
+        self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
+        self._sets[seq] = self._sets_during(event)
         self._tensors.follow(event)
         if isinstance(event, (ev.HistorySet, ev.HistoryRebased)):
             self._got_history(event)
-        elif seq not in self._formatted and isinstance(event, KEPT):
-            self._keep(event, around)
+        elif isinstance(event, ev.SourceLine):
+            self._line = event
+        elif seq not in self._left_out and isinstance(event, KEPT):
+            self._keep(event)
 
-    @staticmethod
-    def _of(known: dict[int, Any], parent: int | None) -> Any:
-        return None if parent is None else known.get(parent)
-
-    def _changed_sets(self, event: ev.AnyEvent) -> ev.GuardEntered | None:
-        """One guard in the place of all since the kernel began; a kernel begins with the sets of its call."""
-        if isinstance(event, ev.KernelEntered):
-            return None
-        outer: ev.GuardEntered | None = self._of(self._sets, event.parent)
-        if not isinstance(event, ev.GuardEntered):
-            return outer
-        if outer is None:
-            return event
-        return replace(event, included_before=outer.included_before, excluded_before=outer.excluded_before)
+    def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
+        """A call says with which sets it is made; a guard and a redispatch follow from what is around."""
+        if isinstance(event, ev.GuardEntered):
+            return event.included, event.excluded
+        if isinstance(event, ev.Dispatched) and event.seq + 1 < len(self._trace):
+            computed = self._trace[event.seq + 1]
+            if isinstance(computed, ev.KeySetComputed):
+                return computed.included, computed.excluded
+        sets: Sets | None = _of(self._sets, event.parent)
+        return sets
 
     def _got_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
-        kernel = self._of(self._kernel, event.parent)
+        kernel = _of(self._kernel, event.parent)
         if kernel is not None:
             self._histories.setdefault(kernel, []).append(event)
 
-    def _keep(self, event: ev.AnyEvent, around: int | None) -> None:
-        seq = event.seq
+    # -- what is told -------------------------------------------------------------------------------------------------
+
+    def _keep(self, event: ev.AnyEvent) -> None:
+        if not isinstance(event, ev.NameBound):
+            self._tell_line()
+        seq, around = event.seq, self._around[event.seq]
         for before in self._before(event):
             self._emit(before, around, seq)
         if isinstance(event, ev.Dispatched):
@@ -112,16 +124,19 @@ class _View:
         for told in self._told(event):
             self._around[seq] = self._emit(told, around, seq)
 
+    def _tell_line(self) -> None:
+        """The line on which something is seen, unless it is the last one still or again."""
+        line, self._line = self._line, None
+        if line is not None and (place := (line.parent, line.file, line.line, line.function)) != self._last:
+            self._last = place
+            self._emit(replace(line, caller=None, resumed=False), self._around[line.seq], line.seq)
+
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
         """Adds an event, behind the tensors that it is the first to name; gives its number."""
-        for one in self._tensors.named_in(event):
+        for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
             number = len(self.events)
             self.events.append(replace(one, seq=number, parent=around))
             self.steps.append(step)
-        number = len(self.events)
-        renumbered = self._tensors.renumbered(event)
-        self.events.append(replace(renumbered, seq=number, parent=around))
-        self.steps.append(step)
         return number
 
     def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
@@ -135,20 +150,19 @@ class _View:
                 yield from self._nodes.met(node)
 
     def _guarded(self, event: ev.Dispatched, around: int | None) -> int | None:
-        """The event that a call is within: the guard around it, if a kernel calls with other sets than its own."""
-        guard = self._of(self._sets, event.parent)
-        if guard is None or self._of(self._kernel, event.parent) is None:
+        """The event that a call is within: a guard, if a kernel calls with other sets than its own."""
+        kernel, now = _of(self._kernel, event.parent), self._sets[event.seq]
+        before = _of(self._sets, kernel)
+        if before is None or now is None or before == now:
             return around
-        before, now = (guard.included_before, guard.excluded_before), (guard.included, guard.excluded)
-        return around if before == now else self._emit(guard, around, guard.seq)
+        name = guard_name(before[0], now[0], before[1], now[1])
+        return self._emit(ev.GuardEntered(0, None, name, before[0], now[0], before[1], now[1]), around, event.seq)
 
     def _told(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
         """An event without what only one of both can tell."""
         match event:
             case ev.Dispatched():
                 yield replace(event, how=TYPED.get(event.how, event.how))
-            case ev.SourceLine():
-                yield replace(event, caller=None)
             case ev.KernelEntered():
                 yield replace(event, file="", line=0, end_line=0)
             case ev.NodeStarted():
@@ -162,3 +176,7 @@ class _View:
                     yield event
             case _:
                 yield event
+
+
+def _of(known: dict[int, Any], seq: int | None) -> Any:
+    return None if seq is None else known.get(seq)
