@@ -135,6 +135,7 @@ class NodeWatch:
             serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
         if serial < 0:
             serial = self._watch.live_tensors.get(value)
+            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results]
         if serial < 0:
             self._watch._emit(ev.AttributeSaved, node, name, f"a tensor of sizes {tuple(value.size())}")
         else:
@@ -151,4 +152,6 @@ class NodeWatch:
 
 
 def _text(value: Any) -> str:
+    if type(value) is int and value >= 1 << 63:
+        value -= 1 << 64  # Python is given a negative SymInt so
     return str(value) if not isinstance(value, list) else str(tuple(value))

@@ -11,7 +11,7 @@ engine's counts and queues, version counters, hooks. Left out as well: what form
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -76,6 +76,9 @@ class _View:
         """Of each kernel that runs, which results got which Node."""
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
+        self._hooks = _last_pre_hooks(trace.events)
+        self._waiting: dict[int, ev.NodeStarted] = {}
+        """Of the last hook before a Node that Node: in PyTorch it is seen behind its hooks."""
         self._last: object = None
         """The last line that was told."""
 
@@ -92,6 +95,10 @@ class _View:
             self._got_history(event)
         elif isinstance(event, ev.SourceLine):
             self._line = event
+        elif isinstance(event, ev.NodeStarted) and (last := self._hooks.get(seq)) is not None:
+            self._waiting[last] = event
+        elif (node := self._waiting.pop(seq, None)) is not None:
+            self._keep(node)
         elif seq not in self._left_out and isinstance(event, KEPT):
             self._keep(event)
 
@@ -171,11 +178,28 @@ class _View:
                 yield replace(event, why="")
             case ev.BackwardFinished():
                 return
+            case ev.ProgramRaised():
+                yield replace(event, file="", line=0, traceback="")
             case ev.NameBound():
                 if self._tensors.is_known(event.tensor):
                     yield event
             case _:
                 yield event
+
+
+def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
+    """Of each Node that runs the last hook that runs before it."""
+    started, last = set[int](), dict[int, int]()
+    for event in events:
+        if isinstance(event, ev.NodeStarted):
+            started.add(event.seq)
+        elif isinstance(event, ev.HookRan) and event.parent in started and event.kind not in BEHIND:
+            last[event.parent] = event.seq
+    return last
+
+
+BEHIND = ("post hook", "post-accumulate hook")
+"""Kinds of hooks that run behind a Node."""
 
 
 def _of(known: dict[int, Any], seq: int | None) -> Any:
