@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dispatchviz.program_source import Script
 
 
-@click.command("check", cls=options.Program)
+@click.command("check", cls=options.OfProgram)
 @click.option("--all", "every", is_flag=True, help="Show all lines that differ, not only the first ones.")
 @click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
 @options.cuda
