@@ -121,7 +121,7 @@ class EngineWatch:
         if thread.evaluation is not None:
             self.close()
         known = watch.live_tensors.get
-        received = []
+        received: list[int | None] = []
         place = None
         for gradient in gradients:
             if gradient is None:
