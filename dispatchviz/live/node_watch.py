@@ -62,6 +62,11 @@ class NodeWatch:
             else:
                 self._watch.note(("history_set", serial, number, tensor.output_nr))
 
+    def known(self, node: Any) -> int:
+        """The number of a Node, which it gets now if it has none."""
+        number = self.numbers.get(node)
+        return number if number >= 0 else self.met(node)
+
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
         get = self.numbers.get

@@ -64,8 +64,14 @@ class _View:
         self._trace = trace
         self._nodes = MetNodes(trace.events)
         self._tensors = FirstMentions()
-        self._around: dict[int, int | None] = {}
-        """Of each event of the trace the event here that others within it are within."""
+        self._parents: dict[int, int | None] = {}
+        self._numbers: dict[int, int] = {}
+        """Of each event of the trace that others are within here, its number here."""
+        self._running: dict[int, int] = {}
+        """Of each backward here the last Node that it ran: all until the next one is within that, since it is not seen
+        when a Node has returned."""
+        self._accumulated: list[ev.GradientAccumulated] = []
+        """What is seen when the next Node runs."""
         self._kernel: dict[int, int | None] = {}
         """Of each event the KernelEntered that it is in."""
         self._sets: dict[int, Sets | None] = {}
@@ -79,15 +85,15 @@ class _View:
         self._hooks = _last_pre_hooks(trace.events)
         self._waiting: dict[int, ev.NodeStarted] = {}
         """Of the last hook before a Node that Node: in PyTorch it is seen behind its hooks."""
-        self._last: object = None
-        """The last line that was told."""
+        self._last: tuple[object, int] = None, -1
+        """The last line that was told, and its number."""
 
     def add(self, event: ev.AnyEvent) -> None:
         """The next one."""
         seq, parent = event.seq, event.parent
         if isinstance(event, ev.TensorFormatted) or parent in self._left_out:
             self._left_out.add(seq)
-        self._around[seq] = None if parent is None else self._around.get(parent)
+        self._parents[seq] = parent
         self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
         self._tensors.follow(event)
@@ -121,22 +127,49 @@ class _View:
     # -- what is told -------------------------------------------------------------------------------------------------
 
     def _keep(self, event: ev.AnyEvent) -> None:
-        if not isinstance(event, ev.NameBound):
+        if isinstance(event, ev.GradientAccumulated):
+            self._accumulated.append(event)
+            return
+        if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
+            self._tell_accumulated()
+        if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
             self._tell_line()
-        seq, around = event.seq, self._around[event.seq]
+        seq, around = event.seq, self._within(event)
         for before in self._before(event):
             self._emit(before, around, seq)
         if isinstance(event, ev.Dispatched):
             around = self._guarded(event, around)
         for told in self._told(event):
-            self._around[seq] = self._emit(told, around, seq)
+            number = self._numbers[seq] = self._emit(told, around, seq)
+            if isinstance(event, ev.NodeStarted) and around is not None:
+                self._running[around] = number
+
+    def _within(self, event: ev.AnyEvent) -> int | None:
+        """The number of the event here that another one is within."""
+        seq = event.parent
+        while seq is not None and seq not in self._numbers:
+            seq = self._parents.get(seq)
+        number = None if seq is None else self._numbers[seq]
+        if number is None or isinstance(event, ev.NodeStarted):
+            return number
+        return self._running.get(number, number)
+
+    def _tell_accumulated(self) -> None:
+        waiting, self._accumulated = self._accumulated, []
+        for event in waiting:
+            self._emit(replace(event, why=""), self._within(event), event.seq)
 
     def _tell_line(self) -> None:
         """The line on which something is seen, unless it is the last one still or again."""
         line, self._line = self._line, None
-        if line is not None and (place := (line.parent, line.file, line.line, line.function)) != self._last:
-            self._last = place
-            self._emit(replace(line, caller=None, resumed=False), self._around[line.seq], line.seq)
+        if line is None:
+            return
+        around = self._within(line)
+        place = around, line.file, line.line, line.function
+        if place != self._last[0]:
+            number = self._emit(replace(line, caller=None, resumed=False), around, line.seq)
+            self._last = place, number
+        self._numbers[line.seq] = self._last[1]
 
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
         """Adds an event, behind the tensors that it is the first to name; gives its number."""
@@ -174,8 +207,6 @@ class _View:
                 yield replace(event, file="", line=0, end_line=0)
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
-            case ev.GradientAccumulated():
-                yield replace(event, why="")
             case ev.BackwardFinished():
                 return
             case ev.ProgramRaised():
