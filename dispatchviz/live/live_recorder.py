@@ -143,6 +143,7 @@ class LiveRecorder(ProgramRecorder):
         elif thread.depth:
             if thread.evaluation is not None and self._current_node() is None:
                 self.engine.close()
+            self.arrives()
         else:
             self.arrives()
         if cell.is_select and "meta" in str(kwargs.get("device")):

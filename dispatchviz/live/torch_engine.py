@@ -11,6 +11,7 @@ from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
+from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
 from dispatchviz.live.watched_transforms import transforms_followed
 
@@ -64,6 +65,7 @@ class TorchEngine:
             python_tensors_may_have_objects(self.torch),
             registrations_followed(self.torch, watch),
             transforms_followed(watch.cells),
+            formatting_followed(self.torch, watch),
             watch.engine.watching(),
         ):
             watch.cells.put()

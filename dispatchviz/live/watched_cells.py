@@ -51,8 +51,13 @@ BY_REGISTRATION = (
 """Keys of which those cells are watched that have a kernel registered under the key itself."""
 LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
 """Wrapped numbers are made with it."""
-WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
-"""Operators that kernels call and that no tensor gives a key."""
+WITHOUT_TENSORS = {
+    "aten::_nnpack_available": "CompositeImplicitAutograd",
+    "profiler::_record_function_enter_new": "CompositeExplicitAutograd",
+    "profiler::_record_function_exit._RecordFunction": "CompositeExplicitAutograd",
+}
+"""Operators that kernels and optimizers call and that no tensor gives a key, with the alias of their kernel: a
+registration for Undefined itself would be one for CompositeImplicitAutograd."""
 
 
 class WatchedCells:
@@ -74,7 +79,7 @@ class WatchedCells:
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        self._put([*self._cells_of(keys), *WITHOUT_TENSORS])
+        self._put([*self._cells_of(keys), *((name, "Undefined") for name in WITHOUT_TENSORS)])
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
@@ -107,7 +112,8 @@ class WatchedCells:
     def _put_one(self, operator: str, key: str) -> None:
         call = self._calls.of(operator, key, self._key(key))
         step = self._make_step(operator, key, call)
-        self._calls.put(operator, key, step, self._library(operator.partition("::")[0]))
+        under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
+        self._calls.put(operator, under, step, self._library(operator.partition("::")[0]))
 
     def _key(self, key: str) -> Any:
         return self._keys.get(key) or self._c._dispatch_key_parse(key)
@@ -141,7 +147,8 @@ class WatchedCells:
         return bool(direct or c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
 
 
-_BY_REGISTRATION = frozenset(key.name for key in BY_REGISTRATION)
+_BY_REGISTRATION = frozenset(key.name for key in (*BY_REGISTRATION, K.FuncTorchVmapMode))
+"""The last one's backend fallback is a fallthrough."""
 
 MANY = 500
 """A backend has kernels for so many operators at least; a CPU build has some 20 for CUDA."""

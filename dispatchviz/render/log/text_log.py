@@ -165,6 +165,8 @@ def _head(trace: Trace) -> Iterator[LogRow]:
     header = trace.header
     engine = f"the model of PyTorch {header.pytorch}" if header.engine == "model" else f"PyTorch {header.pytorch}"
     yield LogRow(f"{header.program} on {engine}, cuda: {header.cuda}")
+    if header.checked:
+        yield LogRow(f"checked against {header.checked}")
     if trace.notice:
         yield LogRow(f"note: {trace.notice}")
 
