@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.import_hook import torch_is_the_model
@@ -38,7 +38,7 @@ class Engine(Protocol):
     def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
         """Inside, what happens is told to the recorder."""
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def header(self, looking: bool = True) -> Mapping[str, Any]:
         """What a trace's header says of it; without ``looking`` no GPU is looked for."""
 
 
@@ -68,7 +68,7 @@ class ModelEngine:
         """The machine tells the active recorder."""
         return nullcontext()
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def header(self, looking: bool = True) -> Mapping[str, Any]:
         """What stands behind ``cuda``."""
         choice = cuda_choice()
         return {"cuda": str(state_under(choice)) if looking else cuda_without_looking(choice)}

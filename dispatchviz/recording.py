@@ -29,7 +29,7 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
-About = Callable[[bool], Mapping[str, str]]
+About = Callable[[bool], Mapping[str, Any]]
 """What a header says of what the program runs on; asked whether a GPU may be looked for."""
 
 
@@ -153,7 +153,7 @@ class Recording(Trace):
 
 
 def _header(
-    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, str], only: Only | None
+    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, Any], only: Only | None
 ) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(

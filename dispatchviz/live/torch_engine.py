@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
+from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import accelerator, build_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
@@ -43,9 +44,15 @@ class TorchEngine:
         """``import torch`` means what it means."""
         return nullcontext()
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def header(self, looking: bool = True) -> Mapping[str, Any]:
         """What a trace's header says of it."""
-        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": accelerator(self.torch)}
+        return {
+            "engine": self.name,
+            "pytorch": str(self.torch.__version__),
+            "cuda": accelerator(self.torch),
+            "build": self.about(),
+            "blind_spots": blind_spots(self.torch),
+        }
 
     def about(self) -> str:
         """Release and build, in words."""

@@ -16,6 +16,7 @@ from dispatchviz.explain.keys.key_text import (
     is_per_backend,
     runtime_name,
 )
+from dispatchviz.explain.knowledge import is_unseen
 from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.trace_index.display_names import tensor_name, tensor_names
@@ -198,6 +199,8 @@ def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
         return ""
     needed = [tensor for tensor in tensors if known.grad_needed(tensor, computed.seq)]
     others = [tensor for tensor in tensors if tensor not in needed]
+    if is_unseen(trace.header, ev.RequiresGradSet) and others:
+        return ""
     if not needed:
         nobody = (
             "none of them requires"

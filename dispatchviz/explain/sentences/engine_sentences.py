@@ -13,6 +13,7 @@ from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import backward_around, history
+from dispatchviz.explain.knowledge import is_live
 from dispatchviz.explain.sentences import exec_info_sentences, gradient_sentences, ready_queue_sentences
 from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, runs
 from dispatchviz.explain.sentences.english import capital, listed, ordinal, shortened
@@ -121,6 +122,8 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
 
 def _complete(trace: Trace, event: ev.BackwardFinished) -> Statements:
     backward = backward_around(trace, event.seq)
+    if is_live(trace.header):
+        return Statement("backward complete", "The engine returns: this backward pass is complete.")
     if backward is not None and not backward.event.accumulate:
         text = "No Node of this graph task is queued or running any more: grad() gives the caller what was captured."
         return Statement("grad complete", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.knowledge import is_unseen
 from dispatchviz.explain.sentences.english import counted, ordinal
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
 from dispatchviz.explain.sentences.statement import Statement, Statements
@@ -111,7 +112,7 @@ def _cause(trace: Trace, event: ev.NodeCreated) -> str:
         return "The call"
     known = index(trace)
     needed = [tensor for _, tensor, _ in computed.arguments if known.grad_needed(tensor, event.seq)]
-    if not needed:
+    if not needed or is_unseen(trace.header, ev.RequiresGradSet):
         return f"The call of {call.operator}"
     who = tensor_names(trace, needed, event.seq)
     require = "require" if len(set(needed)) > 1 else "requires"
@@ -184,7 +185,7 @@ def _why_empty(trace: Trace, event: ev.EdgesCollected, tensor: int | None) -> st
     name = tensor_name(trace, tensor, event.seq)
     if index(trace).grad_needed(tensor, event.seq):
         return f", because {name} itself has neither a grad_fn nor the flag: only its base requires grad"
-    return f", because {name} does not require grad"
+    return "" if is_unseen(trace.header, ev.RequiresGradSet) else f", because {name} does not require grad"
 
 
 def _claim(trace: Trace, event: ev.EdgesCollected) -> NodeEdges:

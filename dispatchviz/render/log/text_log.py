@@ -15,8 +15,9 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
+from dispatchviz.explain.knowledge import engine_text, is_live
 from dispatchviz.explain.sentences.event_groups import SIGNS
 from dispatchviz.explain.sentences.step_labels import LABELS, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
@@ -163,10 +164,20 @@ class _Threads:
 
 def _head(trace: Trace) -> Iterator[LogRow]:
     header = trace.header
-    engine = f"the model of PyTorch {header.pytorch}" if header.engine == "model" else f"PyTorch {header.pytorch}"
-    yield LogRow(f"{header.program} on {engine}, cuda: {header.cuda}")
+    yield LogRow(f"{header.program} on {engine_text(header)}")
+    yield from _observed(header)
     if trace.notice:
         yield LogRow(f"note: {trace.notice}")
+
+
+def _observed(header: Header) -> Iterator[LogRow]:
+    """The build, and what cannot be seen of it; nothing of the model."""
+    if is_live(header):
+        yield LogRow(f"build: {header.build}")
+    if header.blind_spots:
+        yield LogRow("not seen:")
+        for spot in header.blind_spots:
+            yield LogRow(f"  {spot}")
 
 
 class _Call:

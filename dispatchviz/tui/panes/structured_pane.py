@@ -12,6 +12,7 @@ from dispatchviz.explain.calls.class_of_call import class_of_call, does, family_
 from dispatchviz.explain.calls.structured_call import Part, StructuredCall, structured_call
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, StructuredClass
+from dispatchviz.explain.knowledge import is_unseen, unseen
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
@@ -32,6 +33,8 @@ VARIANTS = {
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The parts in the order in which they run, or when there will be some."""
     call = structured_call(trace, at)
+    if is_unseen(trace.header, ev.MetaEntered):
+        return [line((unseen(ev.MetaEntered), "dim"))]
     if call is None:
         return [not_yet(trace, at, ev.MetaEntered, "No structured kernel runs here")]
     made = class_of_call(trace, call)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, thread_state
+from dispatchviz.explain.knowledge import is_unseen, unseen
+from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
 from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -16,12 +18,24 @@ NAME = 11
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The state after this step."""
     state = thread_state(trace, at)
+    if is_unseen(trace.header, ev.GradModeChanged):
+        return _live_rows(state)
     return [
         _switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded"),
         *([_inference(state.inference)] if state.inference.on else []),
         *(_autocast(each) for each in state.autocast),
         *([_named("transforms", " in ".join(state.transforms[::-1]))] if state.transforms else []),
         *([_named("modes", ", then ".join(state.modes[::-1]))] if state.modes else []),
+        *_guards(state.guards),
+        _set("included", state.included),
+        _set("excluded", state.excluded),
+    ]
+
+
+def _live_rows(state: ThreadState) -> list[Line]:
+    """Of an installed PyTorch, whose switches are not seen: the sets as of the call around, the guards derived."""
+    return [
+        line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.GradModeChanged), "dim"), indent=NAME),
         *_guards(state.guards),
         _set("included", state.included),
         _set("excluded", state.excluded),

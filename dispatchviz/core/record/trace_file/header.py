@@ -28,7 +28,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pytorch: str = "2.13.0"
     """The release whose rules apply."""
     cuda: str
-    """``CuPy`` or ``emulated on NumPy (reason)``."""
+    """Of the model ``CuPy`` or ``emulated on NumPy (reason)``; of an installed PyTorch what it was built for: ``CPU``,
+    ``CUDA 12.8``."""
+    build: str = ""
+    """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""
+    blind_spots: tuple[str, ...] = ()
+    """What cannot be seen of that PyTorch, a sentence each."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
