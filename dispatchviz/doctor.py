@@ -67,11 +67,9 @@ def _torch() -> str:
     found = version("torch")
     if found is None:
         return "not installed (not needed; with it --engine torch records a real PyTorch)"
-    return (
-        f"{found}, recorded by --engine torch"
-        if release(found) >= OLDEST
-        else f"{found}; --engine torch needs {WANTED}"
-    )
+    if release(found) < OLDEST:
+        return f"{found}: --engine torch needs {WANTED}"
+    return f"{found}: --engine torch records it"
 
 
 def _cuda() -> Facts:

@@ -376,7 +376,7 @@ class ProgramRecorder(Recorder):
         for name, value in list(frame.f_locals.items()):
             if type(value) in PLAIN or not is_tensor(value):
                 continue
-            if value._number >= first or any(value is one for one in arguments):
+            if self.number_of(value) >= first or any(value is one for one in arguments):
                 bind(scope, name, value)
 
     def _name_modules(self, frame: FrameType) -> None:

@@ -34,7 +34,20 @@ class Diff(click.Command):
     help="Of one SCRIPT: run it as it is, then with a line changed: 'line 6: no_grad'. The file stays as it is. May be "
     "given several times.",
 )
-@click.option("--all", "every", is_flag=True, help="Show all lines that differ, not only the first ones.")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Show all lines that differ, not only the first ones; of snapshots also what only one of two builds can have.",
+)
+@click.option(
+    "--op",
+    "operator",
+    metavar="OP",
+    shell_complete=completion.operators,
+    help="Of two snapshots only this operator, whole: add, aten::add.Tensor.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Of two snapshots: print JSON.")
 @click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
 @options.cuda
 @click.argument("sources", metavar="A B", nargs=-1, required=True, shell_complete=completion.programs)
@@ -43,12 +56,16 @@ def command(
     function: str | None,
     what_if: tuple[str, ...],
     every: bool,
+    operator: str | None,
+    as_json: bool,
     plain: bool,
     cuda: str,
     sources: tuple[str, ...],
     args: tuple[str, ...],
 ) -> int:
     """Compare two runs: where they part first and why, and what differs after that.
+
+    Two snapshots of PyTorch are compared, too: what one registers and the other does not (dispatchviz snapshot).
 
     A and B are scripts or traces. What comes after -- is given to each script. What they print goes to stderr. In a
     terminal the two runs open side by side; without one, or with --plain, text is printed.
@@ -70,7 +87,7 @@ def command(
 
     \b
     Exit status, as of diff:
-      0  both ran the same way, with the same numbers
+      0  both ran the same way, with the same numbers; both snapshots have the same
       1  they differ; a script that raises does so in its run, and is compared
       2  bad input: a file is missing, is no trace and no program
 
@@ -80,9 +97,20 @@ def command(
       dispatchviz diff forum.dvtrace examples/broadcast.py   a saved trace and a script
       dispatchviz diff --classics examples/classics.py       one script, in four ways
       dispatchviz diff --what-if '6: no_grad' examples/forum.py   one script, as it is and with line 6 changed
+      dispatchviz diff pytorch-2.9.json pytorch-2.13.json    two releases, of which there are snapshots
+      dispatchviz diff pytorch-2.9.json pytorch-2.13.json --op ldexp   one operator of theirs
     """
-    from dispatchviz.cli.diff_runs import compared, four_ways, what_if_run
+    from dispatchviz.cli import diff_snapshots
     from dispatchviz.errors import DispatchvizError
+
+    if diff_snapshots.are_snapshots(sources):
+        if classics or what_if or function is not None or args:
+            raise DispatchvizError(f"{sources[0]} is a snapshot: with two of them go --all, --op and --json")
+        return diff_snapshots.compared(sources, operator, every, as_json)
+    if operator is not None or as_json:
+        option = "--json" if operator is None else "--op"
+        raise DispatchvizError(f"{option} goes with two snapshots, which dispatchviz snapshot -o FILE.json writes")
+    from dispatchviz.cli.diff_runs import compared, four_ways, what_if_run
 
     if what_if:
         if len(sources) != 1 or classics:

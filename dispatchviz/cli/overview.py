@@ -11,12 +11,13 @@ COMMANDS = {
     "open": "Open the stepper on a saved trace.",
     "lesson": "Guided lessons: see what happens, guess first; new makes one, check runs them.",
     "serve": "Screens for the browsers of a room: lessons, programs, traces that you name.",
-    "diff": "Compare two runs: where they part first, and why.",
+    "diff": "Compare two runs: where they part first, and why; or two snapshots of PyTorch.",
     "export": "Write a picture or a trace file, by its suffix.",
     "table": "The dispatch table of an operator.",
     "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
     "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
+    "snapshot": "What the installed PyTorch registers, as a file that diff compares.",
     "check-log": "Mark homework: whether saved traces are as a file expects.",
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
     "help": "The help of a command, with examples.",
@@ -38,6 +39,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz why --error FILE                       what "Could not run 'aten::...'" in FILE means
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
   dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
+  dispatchviz snapshot -o FILE.json                  what the installed PyTorch registers; diff compares two
   dispatchviz doctor                                 what works on this machine
 
 A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.

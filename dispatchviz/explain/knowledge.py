@@ -213,7 +213,7 @@ def said(known: Known) -> str:
 def build_of(header: Header) -> str:
     """Of the two builds whose registrations are known, that of a trace."""
     if is_live(header):
-        return "cpu" if header.cuda == "CPU" else "cuda"
+        return "cpu" if ", CPU build" in header.build else "cuda"
     return chosen_build()
 
 
@@ -223,7 +223,7 @@ def unseen(kind: type[ev.Event]) -> str:
 
 
 def engine_text(header: Header) -> str:
-    """On what a program ran: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed, observed)``."""
+    """On what: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed, observed)``."""
     if is_live(header):
         return f"PyTorch {header.pytorch} (installed, observed)"
     return f"the model of PyTorch {header.pytorch}, cuda: {header.cuda}"

@@ -1,6 +1,7 @@
 """Guards of a real PyTorch's kernels, derived: a kernel runs with other thread-local sets than the one that calls it.
 
-Which guard that was follows from the keys that it excludes or includes; of those that change the same keys the commonest.
+Which guard that was follows from the keys that it excludes or includes; of those that change the same keys the
+commonest.
 """
 
 from __future__ import annotations

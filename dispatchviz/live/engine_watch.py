@@ -1,8 +1,8 @@
 """The engine of a real PyTorch: each backward, each Node as it is evaluated, each ``.grad`` that is written.
 
-A backward is seen where Python enters the engine. A pre hook on every Node of its graph tells that the Node is evaluated,
-and with which gradients; it is gone when the backward is over. Post hooks are not used: AccumulateGrad would steal other
-gradients. What the engine counts and queues is not seen.
+A backward is seen where Python enters the engine. A pre hook on every Node of its graph tells that the Node is
+evaluated, and with which gradients; it is gone when the backward is over. Post hooks are not used: AccumulateGrad would
+steal other gradients. What the engine counts and queues is not seen.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class EngineWatch:
 
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
-        watch.arrives()
+        watch.arrives(4)
         edges = [self._edge(root) for root in roots]
         task = next(self._tasks)
         hooks = self._begin(task, edges, args, kwargs)
@@ -117,15 +117,21 @@ class EngineWatch:
         return started
 
     def _started(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
-        watch = self._watch
-        self.close()
-        received = tuple([None if one is None else watch._tensor(one) for one in gradients])
-        place = next((one.device for one in gradients if one is not None), None)
-        device = "cpu" if place is None else str(place)
-        thread = f"pt_autograd_{place.index}" if place is not None and place.type == "cuda" else "caller"
-        own = number - watch.first_node
-        watch._emit_span(ev.NodeStarted, own, name, sequence_nr, received, None, device, thread, "", 0, 0)
-        evaluation = watch.thread.evaluation = Evaluation(number)
+        watch, thread = self._watch, self._watch.thread
+        if thread.evaluation is not None:
+            self.close()
+        known = watch.live_tensors.get
+        received: list[int | None] = []
+        place = None
+        for gradient in gradients:
+            if gradient is None:
+                received.append(None)
+            else:
+                place = place or gradient.device
+                serial = known(gradient)
+                received.append(serial if serial >= 0 else watch.serial(gradient))
+        watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
+        evaluation = thread.evaluation = Evaluation(number)
         if leaf is not None and gradients[0] is not None:
             evaluation.leaf, evaluation.before = leaf, leaf.grad
             evaluation.gradient, evaluation.address = received[0] or 0, _address(gradients[0])
@@ -143,7 +149,8 @@ class EngineWatch:
         watch, leaf = self._watch, evaluation.leaf
         result = leaf.grad
         how, why = _method(evaluation, result)
-        fields = watch._tensor(leaf), evaluation.gradient, watch._tensor(result), how, why
+        gradient = evaluation.gradient - watch.first_tensor
+        fields = watch._tensor(leaf), gradient, watch._tensor(result), how, why
         watch._emit(ev.GradientAccumulated, *fields)
 
     def _edge(self, tensor: Any) -> Edge | None:

@@ -1,10 +1,19 @@
-"""Events of a recording of a real PyTorch: the model's builder, with what it asks a Node's class given by its name."""
+"""Events of a recording of a real PyTorch: what follows from the raw facts in its notes, that is keys in our numbers,
+guards, cells; the rest is the model's builder.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
 
+from dispatchviz.core.record import events as ev
+from dispatchviz.live.derived_guards import guard_name
 from dispatchviz.user_lines import ProgramEventBuilder
+
+if TYPE_CHECKING:
+    from dispatchviz.live.key_numbers import KeyNumbers
+    from dispatchviz.live.watched_operators import WatchedCell
 
 
 class NodeKind:
@@ -29,5 +38,103 @@ class NodeKinds(dict[str, NodeKind]):
         return kind
 
 
+Open = tuple[int, int, str]
+"""A kernel that runs: the thread's included and excluded set as it began, and the guard that was derived around it."""
+
+
 class LiveEventBuilder(ProgramEventBuilder):
     """Reads the notes of a ``LiveRecorder``."""
+
+    def __init__(self, keys: KeyNumbers) -> None:
+        super().__init__()
+        self._keys = keys
+        self._running: dict[int, list[Open]] = {}
+        """The kernels that run on each thread."""
+
+    # -- kernels ------------------------------------------------------------------------------------------------------
+
+    def kernel_called(
+        self, cell: WatchedCell, own: int, included: int, excluded: int, sets: tuple[tuple[str, int, int], ...]
+    ) -> None:
+        """A kernel begins that a call selected."""
+        keys = self._keys
+        included, excluded = keys[included], keys[excluded]
+        self._begins(included, excluded)
+        arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in sets])
+        self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, 0)
+
+    def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
+        """A kernel begins that a redispatch selected."""
+        keys = self._keys
+        self._begins(keys[included], keys[excluded])
+        self.redispatched("redispatch", cell.operator.cell(cell.key), keys[own])
+
+    def _begins(self, included: int, excluded: int) -> None:
+        """With other sets than the kernel around it began with, it is within a guard."""
+        running, guard = self._on_thread(), ""
+        if running:
+            old_included, old_excluded, _ = running[-1]
+            if included != old_included or excluded != old_excluded:
+                guard = _guard(old_included, included, old_excluded, excluded)
+                self.guard_entered(guard, old_included, included, old_excluded, excluded)
+        running.append((included, excluded, guard))
+
+    def kernel_returned_one(self, tensor: int) -> None:
+        """A kernel returned a tensor."""
+        self.returned_one(tensor)
+        self._ends()
+
+    def kernel_returned(self, tensors: tuple[int, ...]) -> None:
+        """A kernel returned several, or none."""
+        self.returned(tensors)
+        self._ends()
+
+    def kernel_failed(self) -> None:
+        """A kernel raised."""
+        self.failed()
+        self._ends()
+
+    def _ends(self) -> None:
+        running = self._on_thread()
+        _, _, guard = running.pop()
+        if guard:
+            included, excluded, _ = running[-1]
+            self.guard_left(guard, included, excluded)
+
+    def _on_thread(self) -> list[Open]:
+        return self._running.setdefault(self.thread, [])
+
+    # -- the engine ---------------------------------------------------------------------------------------------------
+
+    def live_node_started(
+        self, node: int, name: str, sequence_nr: int, gradients: tuple[int | None, ...], place: Any
+    ) -> None:
+        """A Node is about to be evaluated; ``place`` is the device of its first gradient."""
+        device = "cpu" if place is None else _text(place)
+        thread = f"pt_autograd_{place.index}" if device.startswith("cuda") else "caller"
+        fields = name, sequence_nr, self._tensors(gradients), None, device, thread, "", 0, 0
+        self._span(ev.NodeStarted, self.nodes[node], *fields)
+
+    # -- tensors ------------------------------------------------------------------------------------------------------
+
+    def tensor_met(
+        self,
+        number: int,
+        how: ev.TensorOrigin,
+        size: tuple[int, ...],
+        stride: tuple[int, ...],
+        dtype: object,
+        device: object,
+        ks: int,
+        storage: int,
+        requires_grad: bool,
+        value: str,
+    ) -> None:
+        """A tensor is met for the first time; its dtype and device are the installed PyTorch's objects."""
+        on = -1 if storage < 0 else self.storages[storage]
+        fields = tuple(size), stride, _text(dtype), _text(device), ks, on, requires_grad, bool(value), value
+        self._event(ev.TensorCreated, self.tensors[number], how, *fields)
+
+
+_guard = functools.cache(guard_name)
+_text = functools.cache(str)

@@ -1,22 +1,23 @@
 """Nodes of a real PyTorch: which one a kernel's result has, where its edges lead, what it saved.
 
-A Node can be asked when the kernel that made it has returned, by the ``grad_fn`` of a result; nothing is asked that would
-make another Node (the ``grad_fn`` of a view whose base was written to without grad mode) or run a hook (what a Node saved
-while hooks pack it).
+A Node can be asked when the kernel that made it has returned, by the ``grad_fn`` of a result; nothing is asked that
+would make another Node (the ``grad_fn`` of a view whose base was written to without grad mode) or run a hook (what a
+Node saved while hooks pack it).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
 
 if TYPE_CHECKING:
+    from dispatchviz.live.live_notes import Sets
     from dispatchviz.live.live_recorder import LiveRecorder
-    from dispatchviz.live.watched_operators import WatchedOperator
+    from dispatchviz.live.watched_operators import WatchedCell
 
 Known = Mapping[str, tuple[int, Any]]
 """By name of an argument or a result: serial number and tensor."""
@@ -39,25 +40,23 @@ class NodeWatch:
         self._history = WeakNumbers()
         """The Node of a tensor, as noted last."""
 
-    def look_at(self, tensors: Sequence[Any], operator: WatchedOperator, arguments: Mapping[str, int]) -> None:
+    def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these."""
         if not self._grad_mode():
             return  # no Node was made, and to ask a view that was written to would make one
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
-                self._has_history(tensor, node, operator, arguments, tensors if place == 0 else ())
+                self._has_history(tensor, node, cell, sets, tensors if place == 0 else ())
 
-    def _has_history(
-        self, tensor: Any, node: Any, operator: WatchedOperator, arguments: Mapping[str, int], results: Sequence[Any]
-    ) -> None:
+    def _has_history(self, tensor: Any, node: Any, cell: WatchedCell, sets: Sets, results: Sequence[Any]) -> None:
         number = self.numbers.get(node)
         if number < 0:
             number = self.met(node)
-            self._saved(node, number, arguments, results)
+            self._saved(node, number, sets, results)
         if self._history.get(tensor) != number:
             self._history.set(tensor, number)
-            serial = self._watch.serial(tensor)
-            if operator.writes:
+            serial = self._watch.live_tensors.get(tensor)
+            if cell.operator.writes:
                 fields = serial - self._watch.first_tensor, number - self._watch.first_node, tensor.output_nr
                 self._watch._emit(ev.HistoryRebased, *fields)
             else:
@@ -65,40 +64,44 @@ class NodeWatch:
 
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
+        get = self.numbers.get
         waiting = [node]
         while waiting:
             one = waiting[-1]
-            unmet = [to for to, _ in one.next_functions if to is not None and self.numbers.get(to) < 0]
-            if self.numbers.get(one) >= 0:
-                waiting.pop()
-            elif unmet:
+            edges = one.next_functions
+            numbers = [-1 if to is None else get(to) for to, _ in edges]
+            unmet = [to for (to, _), number in zip(edges, numbers, strict=True) if number < 0 and to is not None]
+            if unmet:
                 waiting += reversed(unmet)
-            else:
-                waiting.pop()
-                self._introduce(one)
-        return self.numbers.get(node)
+                continue
+            waiting.pop()
+            if one is node or get(one) < 0:
+                targets = tuple([(n, nr) if n >= 0 else None for n, (_, nr) in zip(numbers, edges, strict=True)])
+                number = self._introduce(one, targets, one is node)
+        return number
 
-    def _introduce(self, node: Any) -> None:
+    def _introduce(self, node: Any, edges: tuple[tuple[int, int] | None, ...], is_made: bool) -> int:
         number, name = next(self._watch.node_numbers), node.name()
         self.numbers.set(node, number)
-        self._watch.note(("node_created", number, self._kinds[name], node._sequence_nr(), 0, 1))
+        heights = self.numbers.topological
+        height = heights[number] = max([heights.get(edge[0], 0) + 1 for edge in edges if edge is not None], default=0)
+        how: Literal["node_created", "node_known"]
+        how = "node_created" if is_made or self._watch.origin == "new" else "node_known"
+        self._watch.note((how, number, self._kinds[name], node._sequence_nr(), 0, 1))
         if name == ACCUMULATE:
             tensor = self._watch._tensor(node.variable)
             self._watch._emit(ev.AccumulatorMade, number - self._watch.first_node, tensor)
-            self.numbers.topological[number] = 0
-            return
-        edges = tuple([None if to is None else (self.numbers.get(to), nr) for to, nr in node.next_functions])
-        heights = self.numbers.topological
-        height = max((heights.get(edge[0], 0) + 1 for edge in edges if edge is not None), default=0)
-        heights[number] = height
-        self._watch.note(("edges_collected", number, height, edges, ()))
+        else:
+            self._watch.note(("edges_collected", number, height, edges, ()))
+        return number
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
         members = self._members_of(node)
         if not members:
             return
+        arguments = {name: serial for name, serial, _ in sets}
         packed = self._hooks(True) is not None
         self._watch.thread.watched = False
         try:

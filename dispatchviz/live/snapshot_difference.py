@@ -10,9 +10,9 @@ Not here: how it is printed (``difference_text.py``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -29,7 +29,11 @@ BACKENDS = {"CPU": "", "CUDA": "CUDA", "ROCm": "CUDA", "XPU": "XPU"}
 """The backend that a build has besides the CPU; ROCm's kernels are under CUDA's keys."""
 
 
-class KernelChange(NamedTuple):
+KernelChangeKind = Literal["new", "gone", "moved", "other kind", "replaced"]
+"""Moved: to another file; of another kind in the same file; replaced: both differ."""
+
+
+class KernelChange(msgspec.Struct, frozen=True):
     """Under one key. Without ``before`` the kernel is new, without ``after`` it is gone."""
 
     key: str
@@ -37,15 +41,25 @@ class KernelChange(NamedTuple):
     """``boxed torch/_meta_registrations.py``"""
     after: str
 
+    @property
+    def what(self) -> KernelChangeKind:
+        """In a word."""
+        if not self.before or not self.after:
+            return "gone" if self.before else "new"
+        (kind, _, file), (new_kind, _, new_file) = self.before.partition(" "), self.after.partition(" ")
+        if kind == new_kind:
+            return "moved"
+        return "other kind" if file == new_file else "replaced"
 
-class SchemaChange(NamedTuple):
+
+class SchemaChange(msgspec.Struct, frozen=True):
     """Arguments and returns that only one of the two schemas has; both are empty if only their order differs."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
 
 
-class CellChange(NamedTuple):
+class CellChange(msgspec.Struct, frozen=True):
     """What a cell of the dispatch table holds."""
 
     key: str
@@ -54,12 +68,20 @@ class CellChange(NamedTuple):
     after: str
 
 
-class KeyMove(NamedTuple):
+class KeyMove(msgspec.Struct, frozen=True):
     """A key that has another place in the order: the keys right below it."""
 
     key: str
     before: str
     after: str
+
+
+class AliasChange(msgspec.Struct, frozen=True):
+    """The runtime keys that an alias has no longer, and those that are new in it, among keys of both."""
+
+    alias: str
+    gone: tuple[str, ...]
+    new: tuple[str, ...]
 
 
 class OperatorDifference(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -78,8 +100,7 @@ class KeysDifference(msgspec.Struct, frozen=True):
     renamed: tuple[tuple[str, str], ...]
     """A key and the one that is in its place, between the same two keys."""
     moved: tuple[KeyMove, ...]
-    aliases: tuple[KeyMove, ...]
-    """Alias, the runtime keys that it had and has no longer, and the other way round, among keys of both."""
+    aliases: tuple[AliasChange, ...]
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -88,6 +109,8 @@ class Difference(msgspec.Struct, frozen=True):
     before: str
     """Which PyTorch."""
     after: str
+    counts: tuple[int, int]
+    """How many operators they have."""
     keys: KeysDifference
     fallbacks: tuple[KernelChange, ...]
     added: tuple[str, ...]
@@ -116,6 +139,7 @@ def difference(before: Snapshot, after: Snapshot, everything: bool = False) -> D
     return Difference(
         before.title,
         after.title,
+        (len(before.operators), len(after.operators)),
         _keys(before, after),
         tuple(_kernels(before.fallbacks, after.fallbacks, left_out)),
         tuple(name for name in after.by_name if name not in before.by_name),
@@ -123,6 +147,18 @@ def difference(before: Snapshot, after: Snapshot, everything: bool = False) -> D
         {name: found for name, found in compared.items() if found != OperatorDifference()},
         left_out,
         _unsaid(before, after) or _unsaid(after, before),
+    )
+
+
+def of_operators(found: Difference, names: Collection[str]) -> Difference:
+    """The part of it that is of some operators."""
+    return msgspec.structs.replace(
+        found,
+        keys=KeysDifference((), (), (), (), ()),
+        fallbacks=(),
+        added=tuple(name for name in found.added if name in names),
+        removed=tuple(name for name in found.removed if name in names),
+        operators={name: one for name, one in found.operators.items() if name in names},
     )
 
 
@@ -281,12 +317,10 @@ def _moved(before: Sequence[str], after: Sequence[str]) -> Iterator[KeyMove]:
             yield KeyMove(key, _neighbours(first, key)[0], _neighbours(second, key)[0])
 
 
-def _aliases(before: Snapshot, after: Snapshot) -> Iterator[KeyMove]:
+def _aliases(before: Snapshot, after: Snapshot) -> Iterator[AliasChange]:
     both = set(before.keys) & set(after.keys)
     for alias in before.aliases:
-        first, second = (
-            [key for key in snapshot.aliases.get(alias, ()) if key in both] for snapshot in (before, after)
-        )
-        gone, new = [key for key in first if key not in second], [key for key in second if key not in first]
+        first, second = ([k for k in one.aliases.get(alias, ()) if k in both] for one in (before, after))
+        gone, new = (tuple(k for k in keys if k not in other) for keys, other in ((first, second), (second, first)))
         if gone or new:
-            yield KeyMove(alias, ", ".join(gone), ", ".join(new))
+            yield AliasChange(alias, gone, new)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.live.key_numbers import KeyNumbers
 
-Facts = tuple[tuple[int, ...], tuple[int, ...], str, str, int, Any, bool]
-"""Sizes, strides, dtype, device, key set, storage (None: no memory), whether it requires grad."""
+Facts = tuple[tuple[int, ...], tuple[int, ...], int, Any]
+"""Sizes, strides, key set, storage (None: no memory)."""
 
 
 class TensorFacts:
@@ -17,41 +19,32 @@ class TensorFacts:
     def __init__(self, torch: Any, keys: KeyNumbers) -> None:
         self._torch, self._keys = torch, keys
         self._key_set = torch._C._dispatch_keys
-        self._plain = (torch.Tensor, torch.nn.Parameter)
-        self._texts: dict[Any, str] = {}
-        self._python = torch._C.DispatchKey.Python
+        self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def of(self, tensor: Any) -> Facts:
         """All of them."""
-        keys = self._key_set(tensor)
-        ks = self._keys[keys.raw_repr()]
-        if type(tensor) in self._plain and not keys.has(self._python):
-            return self._plain_facts(tensor, ks)
+        ks = self._keys[self._key_set(tensor).raw_repr()]
+        if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
+            try:
+                return tensor.size(), tensor.stride(), ks, tensor.untyped_storage()
+            except (RuntimeError, NotImplementedError):
+                pass
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
-
-    def _plain_facts(self, tensor: Any, ks: int) -> Facts:
-        try:
-            size, stride = tuple(tensor.size()), tensor.stride()
-            storage = None if tensor.device.type == "meta" else tensor.untyped_storage()
-        except (RuntimeError, NotImplementedError):
-            return self._careful_facts(tensor, ks)
-        return size, stride, self._text(tensor.dtype), self._text(tensor.device), ks, storage, tensor.requires_grad
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
         size: tuple[int, ...] = ()
         stride: tuple[int, ...] = ()
         storage = None
-        if not self._key_set(tensor).has(self._python):
+        if not ks & _PYTHON:
             with suppress(RuntimeError, NotImplementedError):
-                size = tuple(tensor.size())
+                size = tensor.size()
             with suppress(RuntimeError, NotImplementedError):
-                stride, storage = tensor.stride(), tensor.untyped_storage()
-        return size, stride, self._text(tensor.dtype), self._text(tensor.device), ks, storage, tensor.requires_grad
+                stride = tensor.stride()
+                storage = None if ks & _WITHOUT_MEMORY else tensor.untyped_storage()
+        return size, stride, ks, storage
 
-    def _text(self, value: Any) -> str:
-        known = self._texts.get(value)
-        if known is None:
-            known = self._texts[value] = str(value)
-        return known
+
+_PYTHON = raw(DispatchKey.Python)
+_WITHOUT_MEMORY = _PYTHON | 1 << BackendComponent.MetaBit - 1

@@ -13,9 +13,12 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
+from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.live.kernel_calls import kernel_calls
 
-MakeStep = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
+Step = Callable[..., Any]
+"""A kernel: takes the key set, then the arguments."""
+MakeStep = Callable[[str, str, Step], Step]
 """Of an operator, a key and what calls the kernel in that cell: the kernel to put in its place."""
 
 K = DispatchKey
@@ -95,7 +98,7 @@ class WatchedCells:
         self.waiting = 0
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
-        with warnings.catch_warnings():
+        with collector_waits(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that kernels are overridden is the point
             for operator, key in cells:
                 if operator not in LEFT_ALONE:

@@ -69,6 +69,37 @@ class WatchedOperator:
         return args
 
 
+class WatchedCell:
+    """A cell with a kernel of ours in front."""
+
+    __slots__ = ("calls_again", "is_autograd", "is_select", "key", "name", "operator", "operators")
+
+    def __init__(self, operators: WatchedOperators, name: str, key: str) -> None:
+        self.operators, self.name, self.key = operators, name, key
+        self.calls_again = key in CALLING_AGAIN
+        self.is_autograd = key[:8] == "Autograd"
+        self.is_select = key == "BackendSelect"
+
+    operator: WatchedOperator
+
+    def __getattr__(self, name: str) -> Any:
+        """The operator, when it is first asked for: of most cells it never is."""
+        if name != "operator":
+            raise AttributeError(name)
+        self.operator = self.operators.of(self.name)
+        return self.operator
+
+
+CALLING_AGAIN = frozenset(
+    (
+        *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
+        *("FuncTorchDynamicLayerBackMode", "Functionalize", "AutocastCPU", "AutocastCUDA", "Python"),
+    )
+)
+"""Kernels there never redispatch: whatever they do is a call. At its own key any kernel calls again, as forward
+formulas do."""
+
+
 class WatchedOperators:
     """The operators of a process, each made when it is first watched."""
 

@@ -48,8 +48,8 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         """A Node that saved one hands it out unchanged. The Node is one of ``div_``, whose cells are not watched
         (``watched_cells.LEFT_ALONE``), and on another thread, which has sequence numbers and a state of its own.
 
-        NB: in inference mode there are no Nodes: there it is a plain tensor of no dimension, which promotes alike unless
-        a number with a fraction meets tensors of no dimension or of integers alone.
+        NB: in inference mode there are no Nodes: there it is a plain tensor of no dimension, which promotes alike
+        unless a number with a fraction meets tensors of no dimension or of integers alone.
         """
         torch = self._torch
         if torch.is_inference_mode_enabled():

@@ -182,7 +182,8 @@ def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
         return Statement("key set: empty", "The set is empty: no argument has a key, or all of them are excluded.")
     name = highest(event.effective).name
     if is_autograd(name):
-        text = f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}".rstrip()
+        wins = f"{name} is the highest key left and wins: {origin(trace, event, winner)}."
+        text = " ".join(filter(None, (wins, grad_note(trace, event))))
         return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))
     first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
     if kept_out := higher_keys_kept_out(trace, event):

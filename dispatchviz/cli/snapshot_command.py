@@ -1,0 +1,54 @@
+"""``dispatchviz snapshot [-o FILE]``."""
+
+from __future__ import annotations
+
+import click
+
+from dispatchviz.cli import completion
+
+
+@click.command("snapshot")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write all of it: .json, or .json.gz to compress it; - is standard output. Only a snapshot is overwritten.",
+)
+def command(output: str | None) -> int:
+    """What the installed PyTorch registers: its operators, kernels, fallbacks and dispatch keys.
+
+    Without -o a summary is printed. The file is JSON with a line for each operator: its schema, and of every kernel the
+    key, the kind and where it is registered, newest first under each key. A kind is unboxed (a C++ function),
+    sym_unboxed (one with SymInt in its signature), boxed (on the stack, as Python's are) or fallthrough.
+
+    This asks the PyTorch 2.6 or later that is installed in the same environment; no program runs on it. dispatchviz
+    diff compares two snapshots, also where there is no PyTorch.
+
+    \b
+    Examples:
+      dispatchviz snapshot
+      dispatchviz snapshot -o pytorch.json
+      dispatchviz snapshot -o pytorch.json.gz
+    """
+    from dispatchviz.live.snapshot import from_installed, snapshot_text, write_snapshot
+    from dispatchviz.live.snapshot_text import summary_lines
+    from dispatchviz.output import STANDARD_OUTPUT, check_snapshot
+    from dispatchviz.render.console import terminal
+    from dispatchviz.terminal_output import print_json_lines
+
+    if output is not None:
+        check_snapshot(output)
+    from dispatchviz.live.installed_registrations import InstalledPyTorch
+
+    snapshot = from_installed(InstalledPyTorch())
+    if output == STANDARD_OUTPUT:
+        print_json_lines(snapshot_text(snapshot).splitlines())
+        return 0
+    console = terminal()
+    if output is not None:
+        write_snapshot(snapshot, output)
+        console.print([f"{output}: {snapshot.title}, {len(snapshot.operators):,} operators"])
+    else:
+        console.print(summary_lines(snapshot, console))
+    return 0

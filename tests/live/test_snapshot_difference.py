@@ -1,0 +1,272 @@
+"""What differs between two snapshots, as a value and as text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli import main
+from dispatchviz.live.difference_text import difference_lines, operator_lines
+from dispatchviz.live.snapshot import Snapshot, write_snapshot
+from dispatchviz.live.snapshot_difference import (
+    AliasChange,
+    CellChange,
+    Difference,
+    KernelChange,
+    KeyMove,
+    SchemaChange,
+    difference,
+)
+from dispatchviz.render.console import Console
+
+from .snapshots import OLD, changed, kernels, operator, with_kernels
+
+VARIABLE_TYPE = "unboxed torch/csrc/autograd/generated/VariableType.cpp"
+
+
+def of(name: str, text: str) -> tuple[KernelChange, ...]:
+    """What differs in an operator's registrations if it has these instead."""
+    found = difference(OLD, with_kernels(OLD, name, text)).operators.get(name)
+    return found.kernels if found else ()
+
+
+def text(found: Difference, every: bool = False) -> str:
+    return "\n".join(difference_lines(found, Console(120, colours=False), every))
+
+
+def test_a_snapshot_differs_in_nothing_from_itself() -> None:
+    found = difference(OLD, OLD)
+    assert found.same
+    assert text(found).splitlines()[1:] == ["Both register the same."]
+
+
+def test_a_line_or_a_part_of_a_generated_file_is_no_difference() -> None:
+    assert not of(
+        "aten::tril",
+        """
+        CPU unboxed build/aten/src/ATen/RegisterCPU.cpp:99
+        Autograd unboxed torch/csrc/autograd/generated/VariableType_4.cpp:1
+        """,
+    )
+
+
+def test_registrations_that_are_new_gone_moved_or_of_another_kind() -> None:
+    changes = of(
+        "aten::tril",
+        """
+        CPU unboxed aten/src/ATen/native/Tril.cpp:11
+        Meta boxed torch/_meta_registrations.py:1
+        Autograd sym_unboxed torch/csrc/autograd/generated/VariableType_1.cpp:31
+        """,
+    )
+    assert changes == (
+        KernelChange("CPU", "unboxed build/aten/src/ATen/RegisterCPU.cpp", "unboxed aten/src/ATen/native/Tril.cpp"),
+        KernelChange("Autograd", VARIABLE_TYPE, f"sym_{VARIABLE_TYPE}"),
+        KernelChange("Meta", "", "boxed torch/_meta_registrations.py"),
+    )
+    assert [change.what for change in changes] == ["moved", "other kind", "new"]
+    assert [change.what for change in of("aten::ldexp", "")] == ["gone"]
+    boxed = "Autograd boxed torch/mine.py:1\nCPU unboxed build/aten/src/ATen/RegisterCPU_1.cpp:11"
+    assert [change.what for change in of("aten::tril", boxed)] == ["replaced"]
+
+
+def test_one_of_two_kernels_under_a_key_is_gone() -> None:
+    rows = OLD.by_name["aten::add.Tensor"].kernels
+    left = "\n".join(f"{row.key} {row.kind} {row.place}" for row in rows if row.kind != "boxed")
+    assert of("aten::add.Tensor", left) == (KernelChange("Meta", "boxed torch/_meta_registrations.py", ""),)
+
+
+def test_a_file_that_one_release_does_not_say_is_not_compared() -> None:
+    rows = [f"{row.key} {row.kind} {row.place}" for row in OLD.by_name["aten::add.Tensor"].kernels]
+    silent = [row.replace("torch/_meta_registrations.py:50", "/dev/null:241") for row in rows]
+    other = with_kernels(OLD, "aten::add.Tensor", "\n".join(silent))
+    for before, after in ((OLD, other), (other, OLD)):
+        found = difference(before, after)
+        assert (found.same, found.unsaid) == (True, 1)
+        assert "Of one kernel that Python registers one of the two does not say the file" in text(found)
+
+
+def test_operators_and_schemas() -> None:
+    new = operator("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor")
+    tril = changed(OLD, operators=(*OLD.operators[:2], new, operator("prims::sum.x(Tensor a) -> Tensor")))
+    found = difference(OLD, tril)
+    assert (found.added, found.removed) == (("prims::sum.x",), ("aten::ldexp",))
+    assert found.operators["aten::tril"].schema == SchemaChange(("int diagonal=0",), ("SymInt diagonal=0",))
+    assert "int diagonal=0 → SymInt diagonal=0: aten::tril" in text(found)
+    assert "4 → 4: 1 new, 1 gone" in text(found)
+
+
+@pytest.mark.parametrize(
+    ("schema", "before", "after"),
+    [
+        ("aten::ldexp(Tensor other, Tensor self) -> Tensor", (), ()),
+        ("aten::tril(Tensor self, int diagonal=0) -> (Tensor, Tensor)", ("-> Tensor",), ("-> (Tensor, Tensor)",)),
+        ("aten::tril(Tensor self) -> Tensor", ("int diagonal=0",), ()),
+    ],
+)
+def test_what_of_a_schema_is_another(schema: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    name = schema.partition("(")[0]
+    operators = [operator(schema) if one.name == name else one for one in OLD.operators]
+    found = difference(OLD, changed(OLD, operators=tuple(operators)))
+    assert found.operators[name].schema == SchemaChange(before, after)
+    assert "Schemas" in text(found)
+
+
+def test_keys_that_are_new_gone_renamed_or_elsewhere() -> None:
+    keys = (
+        "CPU",
+        "XPU",
+        "Meta",
+        "BackendSelect",
+        "Fake",
+        "Python",
+        "AutogradCPU",
+        "AutogradCUDA",
+        "Tracer",
+        "VmapMode",
+    )
+    aliases = {**OLD.aliases, "Autograd": ("AutogradCPU",)}
+    found = difference(OLD, changed(OLD, keys=keys, aliases=aliases)).keys
+    assert (found.added, found.removed, found.renamed) == (("VmapMode",), ("Named",), (("CUDA", "XPU"),))
+    assert found.moved in ((KeyMove("Fake", "Python", "BackendSelect"),), (KeyMove("Python", "BackendSelect", "Fake"),))
+    assert found.aliases == (AliasChange("Autograd", ("AutogradCUDA",), ()),)
+
+
+def test_fallbacks() -> None:
+    found = difference(OLD, changed(OLD, fallbacks=kernels("Tracer fallthrough torch/csrc/autograd/TraceType.cpp:1")))
+    assert [change.what for change in found.fallbacks] == ["gone", "new"]
+    assert "new: Tracer  fallthrough torch/csrc/autograd/TraceType.cpp" in text(found)
+
+
+def test_cells_that_change() -> None:
+    explicit = "build/aten/src/ATen/RegisterCompositeExplicitAutograd_0.cpp:1"
+    found = difference(
+        OLD,
+        with_kernels(
+            OLD, "aten::ldexp", f"CompositeExplicitAutograd unboxed {explicit}\nAutogradCPU fallthrough a.cpp:1"
+        ),
+    )
+    assert found.operators["aten::ldexp"].cells == (
+        CellChange("CPU", "math kernel", "default backend kernel"),
+        CellChange("CUDA", "math kernel", "default backend kernel"),
+        CellChange("AutogradCPU", "math kernel", "fallthrough kernel"),
+        CellChange("AutogradCUDA", "math kernel", "missing"),
+        CellChange("Meta", "math kernel", "default backend kernel"),
+    )
+    assert "1  CPU, CUDA, Meta  math kernel → default backend kernel: aten::ldexp" in text(found)
+
+
+def with_cuda() -> Snapshot:
+    """The same release, built for CUDA."""
+    rows = [f"{row.key} {row.kind} {row.place}" for row in OLD.by_name["aten::tril"].kernels]
+    cuda = with_kernels(OLD, "aten::tril", "\n".join([*rows, "CUDA unboxed build/aten/src/ATen/RegisterCUDA_0.cpp:1"]))
+    return changed(cuda, torch="2.9.0+cu128", build="CUDA 12.8")
+
+
+def test_what_only_one_of_two_builds_can_have_is_compared_if_asked_for() -> None:
+    found = difference(OLD, with_cuda())
+    assert found.same
+    assert found.left_out == ("CUDA", "AutogradCUDA")
+    assert "Not compared are kernels under CUDA" in text(found)
+    assert [change.what for change in difference(OLD, with_cuda(), True).operators["aten::tril"].kernels] == ["new"]
+    assert difference(with_cuda(), with_cuda()).left_out == ()
+
+
+def test_the_same_change_of_many_operators_is_said_once() -> None:
+    many = [operator(f"aten::op{n}(Tensor self) -> Tensor") for n in range(20)]
+    place = "Meta boxed torch/_meta_registrations.py:1\nCPU boxed torch/_meta_registrations.py:1"
+    more = [operator(f"aten::op{n}(Tensor self) -> Tensor", place) for n in range(20)]
+    found = difference(changed(OLD, operators=tuple(many)), changed(OLD, operators=tuple(more)))
+    row = "20  Meta, CPU  boxed torch/_meta_registrations.py: aten::op0, aten::op1, aten::op2, and 17 more"
+    assert row in text(found)
+    assert "aten::op19" not in text(found)
+    assert "aten::op19" in text(found, every=True)
+
+
+def test_one_operator_whole() -> None:
+    after = with_kernels(OLD, "aten::ldexp", "Autograd unboxed torch/csrc/autograd/generated/VariableType_0.cpp:3")
+    console = Console(120, colours=False)
+    lines = list(operator_lines(["aten::ldexp"], OLD, after, difference(OLD, after), console))
+    assert lines == [
+        "PyTorch 2.9.0+cpu, CPU build, release → PyTorch 2.9.0+cpu, CPU build, release",
+        "",
+        "aten::ldexp",
+        "  schema                     aten::ldexp(Tensor self, Tensor other) -> Tensor",
+        "- CompositeImplicitAutograd  unboxed build/aten/src/ATen/RegisterCompositeImplicitAutograd.cpp",
+        "+ Autograd                   unboxed torch/csrc/autograd/generated/VariableType.cpp",
+        "  cells: CPU: math kernel → missing; CUDA: math kernel → missing; AutogradCPU: math kernel → autograd kernel;",
+        "    AutogradCUDA: math kernel → autograd kernel; Meta: math kernel → backend fallback",
+    ]
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Two snapshots that differ in ldexp."""
+    paths = str(tmp_path / "a.json"), str(tmp_path / "b.json.gz")
+    write_snapshot(OLD, paths[0])
+    write_snapshot(with_kernels(OLD, "aten::ldexp", ""), paths[1])
+    return paths
+
+
+def test_diff_knows_snapshots_by_their_content(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", *files]) == 1
+    assert (
+        "CompositeImplicitAutograd  unboxed RegisterCompositeImplicitAutograd.cpp: aten::ldexp"
+        in capsys.readouterr().out
+    )
+    assert main(["diff", files[0], files[0]]) == 0
+
+
+@pytest.mark.parametrize(
+    ("operator", "names"),
+    [
+        ("ldexp", ["aten::ldexp"]),
+        ("torch.add", ["aten::add.Tensor", "aten::add.Scalar"]),
+        ("aten::add", ["aten::add.Tensor", "aten::add.Scalar"]),
+        ("aten.add.Tensor", ["aten::add.Tensor"]),
+        ("torch.ops.aten.add.Scalar", ["aten::add.Scalar"]),
+        ("add.Scalar", ["aten::add.Scalar"]),
+    ],
+)
+def test_one_operator_by_the_names_that_people_use(
+    operator: str, names: list[str], files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *files, "--op", operator]) == ("aten::ldexp" in names)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line in OLD.by_name] == names
+
+
+def test_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", *files, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["operators"]["aten::ldexp"]["kernels"] == [
+        {
+            "key": "CompositeImplicitAutograd",
+            "before": "unboxed build/aten/src/ATen/RegisterCompositeImplicitAutograd.cpp",
+            "after": "",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["A", "examples/forum.py"], "is a snapshot and examples/forum.py is none"),
+        (["A"], "diff compares two snapshots, A and B"),
+        (["A", "B", "--op", "ldxep"], "neither snapshot has an operator ldxep, did you mean aten::ldexp?"),
+        (["A", "B", "--what-if", "6: no_grad"], "with two of them go --all, --op and --json"),
+        (["examples/forum.py", "examples/mlp.py", "--op", "add"], "--op goes with two snapshots"),
+        (["examples/forum.py", "examples/mlp.py", "--json"], "--json goes with two snapshots"),
+    ],
+)
+def test_what_does_not_go_together(
+    arguments: list[str], message: str, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = dict(zip("AB", files, strict=True))
+    assert main(["diff", *(named.get(one, one) for one in arguments)]) == 2
+    assert message in capsys.readouterr().err
