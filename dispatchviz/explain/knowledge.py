@@ -28,21 +28,21 @@ class Known(NamedTuple):
 
 REGISTRATIONS = "from the registrations of this build"
 SETS = "from the key sets of the kernel around and of this one"
-BINDING = "what the Python bindings do is not seen"
-STRUCTURED = "meta and impl functions are called within a kernel, and not seen"
-QUEUE = "the ready queue and its counts are inside the engine, and not seen"
-HOOKS = "that a hook is called is not seen; the lines of the program's own hooks are"
+BINDING = "the Python bindings call the operator without a word"
+STRUCTURED = "a structured kernel calls its meta and impl functions itself"
+QUEUE = "counts and ready queues are inside the engine"
+HOOKS = "of hooks only the lines of the program's own are seen"
 TORCH_DISPATCH = "the Python key is not watched; what a handler calls is seen below it"
 VERSIONS = "a version is read where a Node saves a tensor, and not where it is bumped"
 SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
 FORWARD_AD = "forward mode is not watched; its calls are seen"
 STREAMS = "streams are not watched"
 REGISTERING = "registrations are read when the recording begins"
-BOXING = "the stack on which a boxed kernel finds its arguments is not seen"
+BOXING = "every kernel is called on a stack here, so that nothing is told of others"
 MEMBERS = "members of a Node that change after its making are not watched"
-RELEASED = "what a Node drops, and when it is freed, is not seen"
+RELEASED = "a Node drops what it saved, and is freed, without a word"
 CHANGED = "that an existing tensor changes is not watched"
-TRANSFORMS = "the stack of transforms is not seen; the calls at its keys are"
+TRANSFORMS = "of transforms only the calls at their keys are seen"
 
 
 def _unseen(by: str) -> Known:
@@ -56,7 +56,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.Printed: Known("observed", "standard output"),
     ev.Warned: Known("observed", "Python's warnings"),
     ev.ProgramRaised: Known("observed", "the exception that left the program"),
-    ev.TensorFormatted: _unseen("that a tensor is formatted is not seen; what that calls is"),
+    ev.TensorFormatted: _unseen("of formatting only the calls are seen"),
     ev.BindingEntered: _unseen(BINDING),
     ev.Dispatched: Known(
         "observed",
@@ -85,8 +85,8 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.GradModeChanged: _unseen(SWITCHES),
     ev.InferenceModeChanged: _unseen(SWITCHES),
     ev.AutocastChanged: _unseen(SWITCHES),
-    ev.AutocastCast: _unseen("what autocast casts is seen as a call, and its cache is not"),
-    ev.AutocastCacheCleared: _unseen("the cache of autocast is not seen"),
+    ev.AutocastCast: _unseen("a cast is seen as a call"),
+    ev.AutocastCacheCleared: _unseen("the cache of autocast is inside autocast"),
     ev.StreamChanged: _unseen(STREAMS),
     ev.StreamEventRecorded: _unseen(STREAMS),
     ev.StreamWaited: _unseen(STREAMS),
@@ -109,11 +109,11 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.KeySetChanged: _unseen(CHANGED),
     ev.BatchedTensorMade: _unseen(TRANSFORMS),
     ev.TensorWrapperMade: _unseen(TRANSFORMS),
-    ev.InplaceChecked: _unseen("check_inplace is not seen; what it raises is"),
-    ev.GradSet: _unseen("a .grad that the program assigns is not seen"),
+    ev.InplaceChecked: _unseen("of check_inplace only what it raises is seen"),
+    ev.GradSet: _unseen("nobody tells that .grad is assigned"),
     ev.NodeCreated: Known(
         "observed",
-        "a result's grad_fn and its edges, read when the autograd kernel has returned",
+        "grad_fn of a result and what its edges lead to, when the autograd kernel has returned",
         {"topological_nr": ("derived", "0 when it is made"), "thread": ("unseen", "it is 1 of all")},
     ),
     ev.EdgesCollected: Known(
@@ -130,14 +130,14 @@ KNOWN: Mapping[type[ev.Event], Known] = {
         "_saved_ attributes of the Node",
         {"tensor": ("derived", "from the name: an argument's or result"), "is_output": ("derived", "from the name")},
     ),
-    ev.VariableNotSaved: _unseen("why a member is empty is not seen"),
+    ev.VariableNotSaved: _unseen("nobody tells why a member is empty"),
     ev.SavedTensorHookRan: _unseen(HOOKS),
     ev.AccumulatorMade: Known("observed", "the AccumulateGrad and its variable, when an edge first leads there"),
     ev.HistorySet: Known("observed", "grad_fn of the result, when the autograd kernel has returned"),
     ev.HistoryRebased: Known("observed", "grad_fn of the result, when the autograd kernel has returned"),
-    ev.FunctionEntered: _unseen("Function.apply is not seen; the lines of forward are"),
-    ev.FunctionOutput: _unseen("Function.apply is not seen; the lines of forward are"),
-    ev.NoNodeMade: _unseen("why no Node was made is not seen"),
+    ev.FunctionEntered: _unseen("of Function.apply only the lines of forward are seen"),
+    ev.FunctionOutput: _unseen("of Function.apply only the lines of forward are seen"),
+    ev.NoNodeMade: _unseen("nobody tells why no Node was made"),
     ev.NodeDeleted: _unseen(RELEASED),
     ev.DualLevelEntered: _unseen(FORWARD_AD),
     ev.DualLevelLeft: _unseen(FORWARD_AD),
@@ -164,16 +164,16 @@ KNOWN: Mapping[type[ev.Event], Known] = {
             "thread": ("derived", "from its first gradient"),
         },
     ),
-    ev.FormulaSkipped: _unseen("which formulas a Node leaves out is not seen"),
+    ev.FormulaSkipped: _unseen("a Node leaves out formulas without a word"),
     ev.NodeFinished: _unseen("what a Node returns is seen as what the next one receives"),
     ev.HookRan: _unseen(HOOKS),
     ev.AnomalyFound: _unseen("what anomaly mode finds is seen as a warning"),
     ev.GradientReduced: _unseen("a sum to an input's size is seen as a call"),
-    ev.GradientBuffered: _unseen("the input buffers are not seen; a sum in one is seen as a call between Nodes"),
+    ev.GradientBuffered: _unseen("of input buffers only the sums are seen, as calls between Nodes"),
     ev.GradientAccumulated: Known(
         "derived", "from .grad before and after the AccumulateGrad", {"gradient": ("observed", "by the pre hook")}
     ),
-    ev.GradientCaptured: _unseen("what grad() takes out of an input buffer is not seen"),
+    ev.GradientCaptured: _unseen("what grad() returns is taken out of the input buffers"),
     ev.VariablesReleased: _unseen(RELEASED),
     ev.FinalCallbackQueued: _unseen(QUEUE),
     ev.FinalCallbackCalled: _unseen(QUEUE),
@@ -181,7 +181,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.OperatorDefined: _unseen(REGISTERING),
     ev.KernelRegistered: _unseen(REGISTERING),
     ev.CellsRecomputed: _unseen(REGISTERING),
-    ev.ErrorRaised: _unseen("where an error is raised is not seen; that it leaves the program is"),
+    ev.ErrorRaised: _unseen("of errors only those that leave the program are seen"),
     ev.Unknown: _unseen("another version of dispatchviz wrote it"),
     ev.ResultHashed: _unseen("no hashes are taken"),
     ev.NumbersRecorded: _unseen("no numbers are taken"),
@@ -202,6 +202,14 @@ def is_unseen(header: Header, kind: type[ev.Event]) -> bool:
 def how_known(trace: Trace, event: ev.AnyEvent) -> str:
     """``observed: by whom; mask derived: from what``. Empty of the model, which says itself what it does."""
     return said(KNOWN[type(event)]) if is_live(trace.header) else ""
+
+
+def how_known_in_short(trace: Trace, event: ev.AnyEvent) -> str:
+    """``observed``, ``derived: from what``."""
+    known = KNOWN[type(event)]
+    if not is_live(trace.header):
+        return ""
+    return known.how if known.how == "observed" else f"{known.how}: {known.by}"
 
 
 def said(known: Known) -> str:

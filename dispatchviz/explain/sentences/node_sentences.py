@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.knowledge import is_unseen
 from dispatchviz.explain.sentences.english import counted, ordinal
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
@@ -32,8 +33,16 @@ def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     special = _special(trace, event, name)
     if special is not None:
         return special
+    if is_unseen(trace.header, ev.FunctionEntered) and not _has_result(trace, event.node):
+        return Statement("known Node", f"The Node {name} is first seen here: a Node leads to it{_number(event)}.")
     text = f"{_cause(trace, event)} is recorded as a Node: {name}{_number(event)}."
     return Statement("Node made", text), *_order(event)
+
+
+def _has_result(trace: Trace, node: int) -> bool:
+    """Whether a call was seen to give its result the Node."""
+    events = history(trace).events
+    return bool(events.of_node(node, ev.HistorySet) or events.of_node(node, ev.HistoryRebased))
 
 
 def _number(event: ev.NodeCreated) -> str:

@@ -14,7 +14,7 @@ from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
-from dispatchviz.explain.knowledge import how_known
+from dispatchviz.explain.knowledge import how_known, how_known_in_short
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.sentences.rules.event_rules import Rule
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
@@ -89,7 +89,7 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
         return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
     event = cursor.trace[cursor.at]
     behind = rule(event)
-    parts = (how_known(cursor.trace, event), behind.function, behind.file, behind.text)
+    parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)
     source = " · ".join(part for part in parts if part)
     room = height - len(needed)
     return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed

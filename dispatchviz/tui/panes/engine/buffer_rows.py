@@ -127,8 +127,14 @@ def leaf_rows(trace: Trace, at: int) -> Iterator[Line]:
         return
     found = accumulation(trace, event)
     case = f"  {ACCUMULATE_GRAD}" if is_live(trace.header) else f"  case {found.case} of {ACCUMULATE_GRAD}"
-    yield line((f"{tensor_name(trace, event.tensor, at)}.grad ", "title"), (event.how, "bold"), (case, "dim"), goto=event.seq, about=TensorThing(event.tensor),
-               indent=2)  # fmt: skip
+    yield line(
+        (f"{tensor_name(trace, event.tensor, at)}.grad ", "title"),
+        (event.how, "bold"),
+        (case, "dim"),
+        goto=event.seq,
+        about=TensorThing(event.tensor),
+        indent=2,
+    )
     yield line((f"  {found.effect}", "dim"), indent=2)
     if is_live(trace.header):
         return
