@@ -111,11 +111,7 @@ c = torch.ones(2, dtype=torch.complex64).conj()
 d = c * 2
 print(d)
 """,
-}
-"""By name."""
-
-WATCHED = (
-    """
+    "dispatch mode": """
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 class Log(TorchDispatchMode):
@@ -126,5 +122,16 @@ with Log():
     y = x * 2
 y.sum().backward()
 """,
-)
-PROGRAMS["dispatch mode"] = WATCHED[0]
+    "names": """
+import warnings
+import torch
+x = torch.ones(2)
+with warnings.catch_warnings():
+    warnings.simplefilter("always")
+    warnings.warn("nothing to worry about")
+print(x.shape)
+del x
+x = None
+""",
+}
+"""By name."""

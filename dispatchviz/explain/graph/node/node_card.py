@@ -196,6 +196,8 @@ def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
 def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
     """``task_should_compute_output`` of an edge to a Node; None outside of a backward, or before it is known."""
     backward = backward_around(trace, at)
+    if is_unseen(trace.header, ev.ExecInfoPopulated):
+        return None
     if backward is None or (backward.event.inputs and backward.exec_info_at(at) is None):
         return None
     return target is not None and (backward.needs(target) or bool(backward.captures(target)))
