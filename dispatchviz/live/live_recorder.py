@@ -25,9 +25,10 @@ from dispatchviz.live.tensor_numbers import WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import WrappedNumbers
-from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import Arrival
     from dispatchviz.live.live_notes import EmitLive, Sets
 
 
@@ -68,6 +69,8 @@ class LiveRecorder(ProgramRecorder):
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
         self.thread = _Thread()
+        self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
+        """By code object and instruction of the user's: from where its function was called, and the note of that."""
         self._announces: dict[int, int] = {}
         """By ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
@@ -224,11 +227,24 @@ class LiveRecorder(ProgramRecorder):
                 self.note(("called_from_line", code, frame.f_lasti))
                 return
             if announced != OTHER:
-                self.note(self._arrival(frame))
+                self._arrives_anew(frame, announced)
                 return
             if is_base(frame, self.base):
                 return
             frame = frame.f_back
+
+    def _arrives_anew(self, frame: FrameType, announced: int) -> None:
+        """From another frame than last time, or one that does not say when it goes on to another line."""
+        place = id(frame.f_code), frame.f_lasti
+        known = self._arrivals.get(place)
+        if announced == USERS and known is not None and same_way(frame, known[0]):
+            self._top, self._top_code = id(frame), frame.f_code
+            self._entered.clear()
+            self.note(known[1])
+            return
+        note = self._arrival(frame)
+        self._arrivals[place] = self._found_way, note
+        self.note(note)
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)
