@@ -87,7 +87,8 @@ def test_fields_that_are_not_seen_have_one_value(traces: dict[str, Trace]) -> No
             if how == "unseen":
                 values[type(event), field].add(getattr(event, field))
 
-    assert values and all(len(found) == 1 for found in values.values()), values
+    assert values
+    assert all(len(found) == 1 for found in values.values()), values
 
 
 @pytest.mark.parametrize(("name", "failed"), [("founding", 0), ("error in backward", 1)])

@@ -11,6 +11,7 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
+from dispatchviz.explain.knowledge import is_unseen
 from dispatchviz.explain.predictions.prediction import LONGEST, Kind, Prediction, prediction
 from dispatchviz.explain.sentences import ready_queue_sentences
 from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
@@ -101,7 +102,7 @@ def _so_far(number: int) -> str:
 def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     """Asked before the engine takes a Node out of the ready queue."""
     backward = backward_around(trace, event.seq)
-    if backward is None or plain_node(event.name) == "GraphRoot":
+    if backward is None or plain_node(event.name) == "GraphRoot" or is_unseen(trace.header, ev.NodeQueued):
         return None
     queue = queue_at(trace, event)
     if queue.has(queue_device(event.device), 0, event.sequence_nr):

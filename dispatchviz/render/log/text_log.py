@@ -90,7 +90,7 @@ def text_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width:
 def log_rows(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> Iterator[LogRow]:
     """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
-    return itertools.chain(_head(trace), _printed(trace, events, reasons, begin, width))
+    return itertools.chain(_head(trace, not wanted.chooses), _printed(trace, events, reasons, begin, width))
 
 
 Events = Iterator[tuple[ev.AnyEvent, int]]
@@ -162,10 +162,11 @@ class _Threads:
         return f"({where}goes on, in another thread than above)"
 
 
-def _head(trace: Trace) -> Iterator[LogRow]:
+def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
     header = trace.header
     yield LogRow(f"{header.program} on {engine_text(header)}")
-    yield from _observed(header)
+    if whole:
+        yield from _observed(header)
     if trace.notice:
         yield LogRow(f"note: {trace.notice}")
 
