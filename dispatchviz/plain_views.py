@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.knowledge import engine_text
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title

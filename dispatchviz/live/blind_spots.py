@@ -1,5 +1,5 @@
 """What cannot be seen of an installed PyTorch, a sentence each; which events that leaves out is in
-``explain/knowledge.py``.
+``explain/sentences/rules/knowledge.py``.
 """
 
 from __future__ import annotations

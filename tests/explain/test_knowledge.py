@@ -9,7 +9,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header
-from dispatchviz.explain.knowledge import KNOWN, build_of, engine_text, is_unseen, said, unseen
+from dispatchviz.explain.sentences.rules.knowledge import KNOWN, build_of, engine_text, is_unseen, said, unseen
 
 KINDS = get_args(ev.AnyEvent)
 

@@ -13,7 +13,7 @@ import pytest
 from dispatchviz import Trace, program
 from dispatchviz.core.record import events as ev
 from dispatchviz.engines import engine_named
-from dispatchviz.explain.knowledge import KNOWN
+from dispatchviz.explain.sentences.rules.knowledge import KNOWN
 from dispatchviz.plain_views import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
 from dispatchviz.render.log.text_log import text_log
 from tests.live.live_programs import PROGRAMS

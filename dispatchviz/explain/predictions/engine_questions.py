@@ -11,11 +11,11 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
-from dispatchviz.explain.knowledge import is_unseen
 from dispatchviz.explain.predictions.prediction import LONGEST, Kind, Prediction, prediction
 from dispatchviz.explain.sentences import ready_queue_sentences
 from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.explain.trace_index.trace_index import index
 

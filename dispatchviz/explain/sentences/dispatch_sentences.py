@@ -14,11 +14,11 @@ from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_ou
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
 from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, shown
-from dispatchviz.explain.knowledge import is_unseen
 from dispatchviz.explain.locations.pytorch_locations import debug_file
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
 from dispatchviz.explain.sentences.english import capital, counted, hexed, listed
 from dispatchviz.explain.sentences.event_groups import DispatchEvent
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name

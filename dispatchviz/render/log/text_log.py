@@ -17,8 +17,8 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
-from dispatchviz.explain.knowledge import engine_text, is_live
 from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.explain.sentences.step_labels import LABELS, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
@@ -173,7 +173,7 @@ def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
 
 def _observed(header: Header) -> Iterator[LogRow]:
     """The build, and what cannot be seen of it; nothing of the model."""
-    if is_live(header):
+    if header.build:
         yield LogRow(f"build: {header.build}")
     if header.blind_spots:
         yield LogRow("not seen:")

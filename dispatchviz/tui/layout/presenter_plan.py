@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from dispatchviz.core.record.trace_file import Header
-from dispatchviz.explain.knowledge import engine_text, is_live
+from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
 from dispatchviz.tui.layout.pane_layout import STACKED_BELOW, STEPS, Box
 from dispatchviz.tui.text.line_fitting import fit, path_end
 from dispatchviz.tui.text.styled_line import Line, line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.explain.knowledge import engine_text, is_live
 from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.bars.thread_state_text import short
