@@ -17,6 +17,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
@@ -25,7 +26,7 @@ from dispatchviz.explain.things.uses import uses
 from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
-from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
+from dispatchviz.tui.panes.bars.why_bar import known_lines, message_lines, rule_lines
 from dispatchviz.tui.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.screens.thing_rows import question_rows
@@ -109,7 +110,7 @@ def print_step(trace: Trace, at: int, pager: bool = True) -> None:
 
 def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
     event = trace[at]
-    place = f"step {at} of {len(trace) - 1} in {trace.header.program}, cuda: {trace.header.cuda}"
+    place = f"step {at} of {len(trace) - 1} in {trace.header.program} on {engine_text(trace.header)}"
     yield from wrap(line(place), width)
     yield from wrap(line((f"{sign(event)} {label(trace, at)}", "bold"), indent=2), width)
     titles = {WHY: "Why", **{_name(module): pane for pane, module in PANES.values()}}
@@ -140,7 +141,12 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
 
 def _why(trace: Trace, at: int) -> list[Line]:
     event, sentence = trace[at], why_here(trace, at)
-    return [line((sentence, "bold")), *message_lines(event, sentence), *rule_lines(rule(event))]
+    return [
+        line((sentence, "bold")),
+        *message_lines(event, sentence),
+        *rule_lines(rule(event)),
+        *known_lines(trace, event),
+    ]
 
 
 def _registration(trace: Trace, at: int, width: int) -> Iterable[Line]:

@@ -19,13 +19,17 @@ def python_tensors_may_have_objects(torch: Any) -> Iterator[None]:
         alias.__class__ = cls
         return alias
 
-    def make_subclass(cls: Any, data: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+    def made(cls: Any, data: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
             detached = data.detach()
         if requires_grad and not (detached.is_floating_point() or detached.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         detached.__class__ = cls
         return detached.requires_grad_(requires_grad)
+
+    def make_subclass(*args: Any, **kwargs: Any) -> Any:
+        """``torch._dynamo`` compares the signature with that of its own, and any with this one."""
+        return made(*args, **kwargs)
 
     torch.Tensor._make_subclass = staticmethod(make_subclass)
     torch.Tensor.as_subclass = as_subclass

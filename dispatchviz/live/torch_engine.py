@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
+from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
@@ -49,7 +50,13 @@ class TorchEngine:
 
     def header(self, looking: bool) -> Mapping[str, Any]:
         """What a trace's header says of it."""
-        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": cuda_text(self.torch)}
+        return {
+            "engine": self.name,
+            "pytorch": str(self.torch.__version__),
+            "cuda": cuda_text(self.torch),
+            "build": self.about(),
+            "blind_spots": blind_spots(self.torch),
+        }
 
     def about(self) -> str:
         """Release and build, in words."""

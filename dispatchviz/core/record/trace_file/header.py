@@ -28,7 +28,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pytorch: str = "2.13.0"
     """The release whose rules apply."""
     cuda: str
-    """``CuPy`` or ``emulated on NumPy (reason)``."""
+    """What stands behind it: ``CuPy`` or ``emulated on NumPy (reason)``; of an installed PyTorch a GPU's name or ``none
+    (CPU build)``."""
+    build: str = ""
+    """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""
+    blind_spots: tuple[str, ...] = ()
+    """What cannot be seen of that PyTorch, a sentence each."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
