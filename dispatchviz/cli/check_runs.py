@@ -16,7 +16,7 @@ import msgspec
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.checked_run import CheckedRequest
 from dispatchviz.core.record import events as ev
-from dispatchviz.engines import EngineName
+from dispatchviz.recording import EngineName
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, checked_traces, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
@@ -82,7 +82,11 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
     told: int | None = None if shows else subprocess.PIPE
     sys.stdout.flush()
     process = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=sys.__stderr__ if shows else subprocess.DEVNULL, stderr=told, check=False
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
+        stderr=told,
+        check=False,
     )
     if not os.path.exists(request.save):
         last = (process.stderr or b"").decode("utf-8", "backslashreplace").strip().splitlines()

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from dispatchviz.cli.script_run import run_script
-from dispatchviz.engines import EngineName
+from dispatchviz.recording import EngineName
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_source import Code, Module, Script
 from dispatchviz.terminal_output import complain

@@ -33,6 +33,7 @@ class NodeWatch:
             self._c.is_grad_enabled if hasattr(self._c, "is_grad_enabled") else watch.torch.is_grad_enabled
         )
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
+        self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[str, ...]] = {}
@@ -107,7 +108,7 @@ class NodeWatch:
         if not members:
             return
         arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None
+        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
         self._watch.thread.watched = False
         try:
             for name in members:
@@ -115,6 +116,10 @@ class NodeWatch:
                     self._member(node, number, name, arguments, results)
         finally:
             self._watch.thread.watched = True
+
+    def _is_python(self, tensor: Any) -> bool:
+        """To get such a tensor back from its Node calls its class."""
+        return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
     def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
         try:

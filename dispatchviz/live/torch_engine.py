@@ -69,7 +69,7 @@ class TorchEngine:
         watch.operators.read(InstalledPyTorch())
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
-            python_tensors_may_have_objects(self.torch),
+            python_tensors_may_have_objects(self.torch, watch.cells),
             registrations_followed(self.torch, watch),
             transforms_followed(watch.cells),
             formatting_followed(self.torch, watch),
