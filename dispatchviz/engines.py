@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal, Protocol
+from typing import Any, Protocol
 
-from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.import_hook import torch_is_the_model
 from dispatchviz.process.children import model_on_the_path
 from dispatchviz.process_state import clean_process_state
 from dispatchviz.program_recorder import ProgramRecorder
-
-EngineName = Literal["model", "torch"]
+from dispatchviz.recording import EngineName, model_header
 
 
 class Engine(Protocol):
     """What a program runs on."""
 
-    name: str
-    children: Callable[[], AbstractContextManager[None]]
-    """Inside, processes that the program begins run on the same."""
+    @property
+    def name(self) -> EngineName:
+        """What ``--engine`` takes."""
 
     def prepare(self) -> None:
         """What is loaded before a program runs, and is no part of it."""
@@ -35,18 +33,20 @@ class Engine(Protocol):
     def imports(self) -> AbstractContextManager[None]:
         """Inside, ``import torch`` means it."""
 
+    def children(self) -> AbstractContextManager[None]:
+        """Inside, processes that the program begins run on the same."""
+
     def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
         """Inside, what happens is told to the recorder."""
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def header(self, looking: bool) -> Mapping[str, Any]:
         """What a trace's header says of it; without ``looking`` no GPU is looked for."""
 
 
 class ModelEngine:
     """The model of PyTorch."""
 
-    name = "model"
-    children = staticmethod(model_on_the_path)
+    name: EngineName = "model"
 
     def prepare(self) -> None:
         """Makes the operators."""
@@ -64,22 +64,25 @@ class ModelEngine:
         """``import torch`` means the model."""
         return torch_is_the_model()
 
+    def children(self) -> AbstractContextManager[None]:
+        """New processes find the model."""
+        return model_on_the_path()
+
     def watching(self, watch: ProgramRecorder) -> AbstractContextManager[None]:
         """The machine tells the active recorder."""
         return nullcontext()
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def header(self, looking: bool) -> Mapping[str, Any]:
         """What stands behind ``cuda``."""
-        choice = cuda_choice()
-        return {"cuda": str(state_under(choice)) if looking else cuda_without_looking(choice)}
+        return model_header(looking)
 
 
-MODEL = ModelEngine()
+MODEL: Engine = ModelEngine()
 
 
-def engine_named(name: str) -> Engine:
+def engine_named(name: EngineName) -> Engine:
     """By what ``--engine`` takes. DispatchvizError if there is no PyTorch that can be watched."""
-    if name == MODEL.name:
+    if name == "model":
         return MODEL
     from dispatchviz.live.torch_engine import TorchEngine
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sys import _getframe
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dispatchviz.call_sites import is_users, shown_file
+from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, read_limit
@@ -24,13 +25,21 @@ from dispatchviz.core.record.trace_file.reader import opened
 from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
-from dispatchviz.engines import MODEL
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
-About = Callable[[bool], Mapping[str, str]]
+EngineName = Literal["model", "torch"]
+"""What a program runs on."""
+
+About = Callable[[bool], Mapping[str, Any]]
 """What a header says of what the program runs on; asked whether a GPU may be looked for."""
+
+
+def model_header(looking: bool) -> Mapping[str, str]:
+    """Of the model: what stands behind ``cuda``."""
+    choice = cuda_choice()
+    return {"cuda": str(state_under(choice)) if looking else cuda_without_looking(choice)}
 
 
 class Recording(Trace):
@@ -46,9 +55,11 @@ class Recording(Trace):
         source: ProgramRecorder,
         arguments: Sequence[str] = (),
         only: Only | None = None,
-        about: About = MODEL.header,
+        about: About | None = None,
     ) -> None:
-        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about)
+        vars(self).update(
+            _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
+        )
 
     if TYPE_CHECKING:
         _program: str
@@ -153,7 +164,7 @@ class Recording(Trace):
 
 
 def _header(
-    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, str], only: Only | None
+    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, Any], only: Only | None
 ) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(
@@ -174,9 +185,11 @@ def record(
     limit: int | str | None = None,
     hashes: bool = False,
     values: int = 0,
+    engine: EngineName = "model",
 ) -> Iterator[Trace]:
     """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
 
+    ``engine="torch"`` records what runs on the installed PyTorch instead, 2.6 or later, unmodified.
     ``program`` is its name in headers; without it that is the file that the ``with`` is in. ``only`` keeps what it
     selects, in the end: ``{"op": "add", "line": "3-7", "module": "net", "step": [1, 2]}``, as ``--only`` does.
     ``save`` is a file that the trace goes to while the block runs, of the kind that its suffix asks for, so that a
@@ -189,16 +202,15 @@ def record(
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
     recording is already running: recordings do not nest; DispatchvizError if ``only`` or ``limit`` means nothing, or
-    the file cannot be written.
+    the file cannot be written, or there is no PyTorch for ``engine``.
     """
     caller = _getframe(2)  # past contextlib's __enter__
-    source = ProgramRecorder()
-    source.finds_callers, source.hashes, source.numbers = True, hashes, values
+    source, watching, about = _listening(engine, hashes, values)
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)
-    trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept)
-    with _in_file(trace, save, limit):
+    trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept, about=about)
+    with _in_file(trace, save, limit), watching:
         recorder.start(source)
         try:
             yield trace
@@ -210,6 +222,24 @@ def record(
         finally:
             recorder.stop(source)
             trace.finish()
+
+
+def _listening(
+    engine: EngineName, hashes: bool, values: int
+) -> tuple[ProgramRecorder, AbstractContextManager[None], About]:
+    """What records, what tells it inside the block, and what a header says of that."""
+    if engine == "model":
+        source = ProgramRecorder()
+        source.finds_callers, source.hashes, source.numbers = True, hashes, values
+        return source, nullcontext(), model_header
+    from dispatchviz.live.torch_engine import TorchEngine
+
+    if hashes or values:
+        raise DispatchvizError("hashes and values are of the model, leave them out with engine='torch'")
+    torch = TorchEngine()
+    watch = torch.recorder()
+    watch.origin = "known before"
+    return watch, torch.watching(watch), torch.header
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from dispatchviz.cli import completion, options
 from dispatchviz.program_source import name_of
 
 if TYPE_CHECKING:
-    from dispatchviz.engines import EngineName
     from dispatchviz.program_source import Script
+    from dispatchviz.recording import EngineName
     from dispatchviz.trace import Trace
 
 

@@ -9,8 +9,8 @@ import click
 from dispatchviz.cli import options
 
 if TYPE_CHECKING:
-    from dispatchviz.engines import EngineName
     from dispatchviz.program_source import Script
+    from dispatchviz.recording import EngineName
 
 
 @click.command("run", cls=options.Program)

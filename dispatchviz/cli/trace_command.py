@@ -10,8 +10,8 @@ from dispatchviz.cli import options
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import Trace
-    from dispatchviz.engines import EngineName
     from dispatchviz.program_source import Script
+    from dispatchviz.recording import EngineName
 
 
 @click.command("trace", cls=options.Program)

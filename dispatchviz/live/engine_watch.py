@@ -117,15 +117,21 @@ class EngineWatch:
         return started
 
     def _started(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
-        watch = self._watch
-        self.close()
-        received = tuple([None if one is None else watch._tensor(one) for one in gradients])
-        place = next((one.device for one in gradients if one is not None), None)
-        device = "cpu" if place is None else str(place)
-        thread = f"pt_autograd_{place.index}" if place is not None and place.type == "cuda" else "caller"
-        own = number - watch.first_node
-        watch._emit_span(ev.NodeStarted, own, name, sequence_nr, received, None, device, thread, "", 0, 0)
-        evaluation = watch.thread.evaluation = Evaluation(number)
+        watch, thread = self._watch, self._watch.thread
+        if thread.evaluation is not None:
+            self.close()
+        known = watch.live_tensors.get
+        received: list[int | None] = []
+        place = None
+        for gradient in gradients:
+            if gradient is None:
+                received.append(None)
+            else:
+                place = place or gradient.device
+                serial = known(gradient)
+                received.append(serial if serial >= 0 else watch.serial(gradient))
+        watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
+        evaluation = thread.evaluation = Evaluation(number)
         if leaf is not None and gradients[0] is not None:
             evaluation.leaf, evaluation.before = leaf, leaf.grad
             evaluation.gradient, evaluation.address = received[0] or 0, _address(gradients[0])
@@ -143,7 +149,8 @@ class EngineWatch:
         watch, leaf = self._watch, evaluation.leaf
         result = leaf.grad
         how, why = _method(evaluation, result)
-        fields = watch._tensor(leaf), evaluation.gradient, watch._tensor(result), how, why
+        gradient = evaluation.gradient - watch.first_tensor
+        fields = watch._tensor(leaf), gradient, watch._tensor(result), how, why
         watch._emit(ev.GradientAccumulated, *fields)
 
     def _edge(self, tensor: Any) -> Edge | None:

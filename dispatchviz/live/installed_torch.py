@@ -109,3 +109,12 @@ def accelerator(torch: Any) -> str:
         if found := getattr(torch.version, attribute, None):
             return f"{name} {found}"
     return "CPU"
+
+
+def cuda_text(torch: Any) -> str:
+    """What stands behind ``cuda``: the GPU's name, or why there is none."""
+    if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
+        return f"none ({accelerator(torch)} build)"
+    if not torch.cuda.is_available():
+        return f"none ({accelerator(torch)} build without a GPU)"
+    return f"{torch.cuda.get_device_name(0)} ({accelerator(torch)})"

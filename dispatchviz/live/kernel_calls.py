@@ -33,42 +33,37 @@ class KernelObjects:
 
 
 class LiftedKernels:
-    """Calls a kernel by a redispatch, while ours is out of the way."""
+    """Calls a kernel by a redispatch, while ours are out of the way: that in the cell, and of an operator with a
+    CompositeImplicitAutograd kernel all, since that one is not for Autograd keys where a backend has a kernel."""
 
     def __init__(self, c: Any) -> None:
         self._c = c
-        self._put: dict[tuple[str, str], tuple[Any, Call]] = {}
-        """Of each cell the library that keeps our kernel in it, and that kernel."""
+        self._put: dict[str, dict[str, tuple[Any, Call]]] = {}
+        """Of each operator, by key, the library that keeps our kernel in the cell, and that kernel."""
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
         """What calls the kernel that is behind ours in a cell."""
-        name, _, overload = operator.partition(".")
-        cell = operator, key
-        redispatch = self._redispatch(name, overload)
+        redispatch: Call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
+        composite = self._c._dispatch_has_kernel_for_dispatch_key(operator, "CompositeImplicitAutograd")
 
         def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            before = self._put.pop(cell, None)
-            if before is None:
-                return redispatch(keys, *args, **kwargs)
-            step = before[1]
-            del before  # with its library our kernel leaves the cell
+            put = self._put.get(operator, {})
+            lifted = {one: step for one, (_, step) in put.items() if composite or one == key}
+            for one in lifted:
+                del put[one]  # with its library our kernel leaves the cell
             try:
                 return redispatch(keys, *args, **kwargs)
             finally:
-                self.put(operator, key, step, None)
+                for one, step in lifted.items():
+                    self.put(operator, one, step, None)
 
         return call
-
-    def _redispatch(self, name: str, overload: str) -> Call:
-        handle = self._c._dispatch_find_schema_or_throw(name, overload)
-        call: Call = handle.redispatch_boxed
-        return lambda keys, *args, **kwargs: call(keys, *args, **kwargs)
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell by a library of its own."""
         own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
         own.impl(operator, key, step, True)
-        self._put[operator, key] = own, step
+        self._put.setdefault(operator, {})[key] = own, step
 
     def forget(self) -> None:
         """All kernels are out of their cells."""

@@ -104,6 +104,17 @@ class LiveEventBuilder(ProgramEventBuilder):
     def _on_thread(self) -> list[Open]:
         return self._running.setdefault(self.thread, [])
 
+    # -- the engine ---------------------------------------------------------------------------------------------------
+
+    def live_node_started(
+        self, node: int, name: str, sequence_nr: int, gradients: tuple[int | None, ...], place: Any
+    ) -> None:
+        """A Node is about to be evaluated; ``place`` is the device of its first gradient."""
+        device = "cpu" if place is None else _text(place)
+        thread = f"pt_autograd_{place.index}" if device.startswith("cuda") else "caller"
+        fields = name, sequence_nr, self._tensors(gradients), None, device, thread, "", 0, 0
+        self._span(ev.NodeStarted, self.nodes[node], *fields)
+
     # -- tensors ------------------------------------------------------------------------------------------------------
 
     def tensor_met(

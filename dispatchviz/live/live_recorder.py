@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from sys import _getframe
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
@@ -25,10 +25,11 @@ from dispatchviz.live.tensor_numbers import WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import WrappedNumbers
-from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
-Sets = tuple[tuple[str, int, int], ...]
-"""Of each tensor argument: parameter, serial number, key set as the installed release numbers it."""
+if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import Arrival
+    from dispatchviz.live.live_notes import EmitLive, Sets
 
 
 class _Thread(threading.local):
@@ -49,6 +50,8 @@ class _Thread(threading.local):
 class LiveRecorder(ProgramRecorder):
     """Numbers the objects of a real PyTorch; ``torch`` is the installed one."""
 
+    note: EmitLive
+
     def __init__(self, torch: Any) -> None:
         c = torch._C
         self.keys = KeyNumbers(c)
@@ -56,6 +59,7 @@ class LiveRecorder(ProgramRecorder):
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
+        self._known = self.live_tensors.known
         self.live_storages = WeakNumbers()
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(
@@ -65,6 +69,10 @@ class LiveRecorder(ProgramRecorder):
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
         self.thread = _Thread()
+        self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
+        """By code object and instruction of the user's: from where its function was called, and the note of that."""
+        self._announces: dict[int, int] = {}
+        """By ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
         self._current_node = c._current_autograd_node
@@ -98,10 +106,11 @@ class LiveRecorder(ProgramRecorder):
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
 
-    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "") -> int:
+    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True) -> int:
         """Numbers a tensor that is met for the first time."""
         number = next(self.tensor_numbers)
-        self.live_tensors.set(tensor, number)
+        if kept:
+            self.live_tensors.set(tensor, number)
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
@@ -131,10 +140,11 @@ class LiveRecorder(ProgramRecorder):
                 open_cells.append(cell)
                 thread.sets.append(thread.sets[-1])
                 return
+        elif thread.depth:
+            if thread.evaluation is not None and self._current_node() is None:
+                self.engine.close()
         else:
-            self._outermost()
-            if thread.numbers:
-                thread.numbers = {}
+            self.arrives()
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
         sets = self._sets(cell, args, kwargs)
@@ -143,29 +153,30 @@ class LiveRecorder(ProgramRecorder):
         thread.sets.append(sets)
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
-        known, key_set, texts = self.live_tensors.get, self._key_set, self.wrapped.texts
+        """The tensors among the arguments, with their key sets."""
+        known, key_set, texts = self._known, self._key_set, self.wrapped.texts
         sets = []
         for name, tensor in cell.operator.given(args, kwargs):
-            number = self._wrapped_number(tensor) if id(tensor) in texts else known(tensor)
-            if number < 0:
+            one = known.get(id(tensor))
+            if one is not None and one[0]() is tensor:
+                number = one[1]
+            elif id(tensor) in texts:
+                number = self._wrapped_number(tensor)
+            else:
                 number = self._introduced(tensor, self.origin)
             sets.append((name, number, key_set(tensor).raw_repr()))
         return tuple(sets)
 
     def _wrapped_number(self, tensor: Any) -> int:
         """Of each outermost call a tensor of its own: ours is kept for the next time."""
-        numbers = self.thread.numbers
-        number = numbers.get(id(tensor), -1)
+        thread = self.thread
+        if not thread.open:
+            thread.numbers = {}
+        number = thread.numbers.get(id(tensor), -1)
         if number < 0:
-            number = numbers[id(tensor)] = self._introduced(tensor, "new", self.wrapped.texts[id(tensor)])
+            texts = self.wrapped.texts
+            number = thread.numbers[id(tensor)] = self._introduced(tensor, "new", texts[id(tensor)], False)
         return number
-
-    def _outermost(self) -> None:
-        """A kernel that no other one calls: of a line of the program's, of a Node, of the engine between Nodes."""
-        if not self.thread.depth:
-            self.arrives()
-        elif self.thread.evaluation is not None and self._current_node() is None:
-            self.engine.close()
 
     def kernel_returned(self, cell: WatchedCell, result: Any, /) -> None:
         """It came back."""
@@ -197,7 +208,7 @@ class LiveRecorder(ProgramRecorder):
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
-    def arrives(self, frames: int = 6, /) -> None:
+    def arrives(self, frames: int = 5, /) -> None:
         """The program's line calls something: the first kernel in it is about to run, or the engine.
 
         So many frames are of this package.
@@ -207,17 +218,46 @@ class LiveRecorder(ProgramRecorder):
         if self.names.seen_again:
             self.names.see_again()
         frame: FrameType | None = _getframe(frames)
-        while frame is not None and not is_users(frame.f_code):
+        while frame is not None:
+            code = frame.f_code
+            announced = self._announces.get(id(code))
+            if announced is None:
+                announced = self._announces[id(code)] = self._announcing(code)
+            if announced == ANNOUNCED and self._top == id(frame):
+                self.note(("called_from_line", code, frame.f_lasti))
+                return
+            if announced != OTHER:
+                self._arrives_anew(frame, announced)
+                return
             if is_base(frame, self.base):
                 return
             frame = frame.f_back
-        if frame is not None:
-            self.note(self._arrival(frame))
+
+    def _arrives_anew(self, frame: FrameType, announced: int) -> None:
+        """From another frame than last time, or one that does not say when it goes on to another line."""
+        place = id(frame.f_code), frame.f_lasti
+        known = self._arrivals.get(place)
+        if announced == USERS and known is not None and same_way(frame, known[0]):
+            self._top, self._top_code = id(frame), frame.f_code
+            self._entered.clear()
+            self.note(known[1])
+            return
+        note = self._arrival(frame)
+        self._arrivals[place] = self._found_way, note
+        self.note(note)
+
+    def _announcing(self, code: CodeType) -> int:
+        self._codes.append(code)
+        return OTHER if not is_users(code) else ANNOUNCED if code.co_filename in self.announced else USERS
+
+
+OTHER, USERS, ANNOUNCED = 0, 1, 2
+"""Whose code a frame runs, and whether it announces its lines."""
 
 
 def _tensors_of(result: Any, kind: type) -> list[Any]:
     if isinstance(result, (tuple, list)):
-        found = []
+        found: list[Any] = []
         for part in result:
             found += [part] if isinstance(part, kind) else _tensors_of(part, kind)
         return found

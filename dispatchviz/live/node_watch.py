@@ -8,14 +8,15 @@ Node saved while hooks pack it).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
 
 if TYPE_CHECKING:
-    from dispatchviz.live.live_recorder import LiveRecorder, Sets
+    from dispatchviz.live.live_notes import Sets
+    from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_operators import WatchedCell
 
 Known = Mapping[str, tuple[int, Any]]
@@ -75,17 +76,18 @@ class NodeWatch:
                 continue
             waiting.pop()
             if one is node or get(one) < 0:
-                number = self._introduce(
-                    one, tuple([(n, nr) if n >= 0 else None for n, (_, nr) in zip(numbers, edges, strict=True)])
-                )
+                targets = tuple([(n, nr) if n >= 0 else None for n, (_, nr) in zip(numbers, edges, strict=True)])
+                number = self._introduce(one, targets, one is node)
         return number
 
-    def _introduce(self, node: Any, edges: tuple[tuple[int, int] | None, ...]) -> int:
+    def _introduce(self, node: Any, edges: tuple[tuple[int, int] | None, ...], is_made: bool) -> int:
         number, name = next(self._watch.node_numbers), node.name()
         self.numbers.set(node, number)
         heights = self.numbers.topological
         height = heights[number] = max([heights.get(edge[0], 0) + 1 for edge in edges if edge is not None], default=0)
-        self._watch.note(("node_created", number, self._kinds[name], node._sequence_nr(), 0, 1))
+        how: Literal["node_created", "node_known"]
+        how = "node_created" if is_made or self._watch.origin == "new" else "node_known"
+        self._watch.note((how, number, self._kinds[name], node._sequence_nr(), 0, 1))
         if name == ACCUMULATE:
             tensor = self._watch._tensor(node.variable)
             self._watch._emit(ev.AccumulatorMade, number - self._watch.first_node, tensor)

@@ -16,23 +16,25 @@ class WeakNumbers:
     """Numbers of objects by identity, as long as they live."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self.known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """By ``id``; of an object that is gone until it is looked through."""
         self._many = MANY
 
     def get(self, thing: object) -> int:
         """Its number; -1 if it has none."""
-        known = self._known.get(id(thing))
+        known = self.known.get(id(thing))
         return known[1] if known is not None and known[0]() is thing else -1
 
     def set(self, thing: object, number: int) -> None:
         """Numbers it."""
-        if len(self._known) > self._many:
+        if len(self.known) > self._many:
             self._forget_gone()
-        self._known[id(thing)] = weakref.ref(thing), number
+        self.known[id(thing)] = weakref.ref(thing), number
 
     def _forget_gone(self) -> None:
-        self._known = {key: known for key, known in self._known.items() if known[0]() is not None}
-        self._many = max(MANY, 2 * len(self._known))
+        for key in [key for key, known in list(self.known.items()) if known[0]() is None]:
+            del self.known[key]
+        self._many = max(MANY, 2 * len(self.known))
 
 
 class NodeNumbers:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.installed_torch import accelerator, build_text, installed_torch
+from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
 from dispatchviz.live.watched_registrations import registrations_followed
@@ -16,17 +16,16 @@ from dispatchviz.live.watched_transforms import transforms_followed
 
 if TYPE_CHECKING:
     from dispatchviz.program_recorder import ProgramRecorder
+    from dispatchviz.recording import EngineName
 
 
 class TorchEngine:
     """The installed PyTorch. InstalledTorchError if there is none, or none that can be watched."""
 
-    name = "torch"
+    name: EngineName = "torch"
 
     def __init__(self) -> None:
         self.torch = installed_torch()
-        self.children: Callable[[], AbstractContextManager[None]] = nullcontext
-        """Processes that a program begins find the installed PyTorch as they would."""
 
     def prepare(self) -> None:
         """It is imported by now."""
@@ -43,9 +42,13 @@ class TorchEngine:
         """``import torch`` means what it means."""
         return nullcontext()
 
-    def header(self, looking: bool = True) -> Mapping[str, str]:
+    def children(self) -> AbstractContextManager[None]:
+        """Processes that a program begins find the installed PyTorch as they would."""
+        return nullcontext()
+
+    def header(self, looking: bool) -> Mapping[str, Any]:
         """What a trace's header says of it."""
-        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": accelerator(self.torch)}
+        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": cuda_text(self.torch)}
 
     def about(self) -> str:
         """Release and build, in words."""

@@ -96,8 +96,8 @@ CALLING_AGAIN = frozenset(
         *("FuncTorchDynamicLayerBackMode", "Functionalize", "AutocastCPU", "AutocastCUDA", "Python"),
     )
 )
-"""Kernels there never redispatch: whatever they do is a call. At its own key any kernel calls again, as forward formulas
-do."""
+"""Kernels there never redispatch: whatever they do is a call. At its own key any kernel calls again, as forward
+formulas do."""
 
 
 class WatchedOperators:

@@ -1,0 +1,53 @@
+"""The notes of a recording of a real PyTorch, besides the model's (``core/record/note_types.py``): raw facts, of which
+``live_events.py`` makes the same events. Each name is a method there, with the same facts in the same order.
+
+Key sets of kernels are as the installed release numbers them; tensors and Nodes are serial numbers of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from dispatchviz.core.record.events import TensorOrigin
+from dispatchviz.core.record.note_types import Note
+from dispatchviz.live.live_events import NodeKind
+from dispatchviz.live.watched_operators import WatchedCell
+
+Sets = tuple[tuple[str, int, int], ...]
+"""Of each tensor argument: parameter, serial number, key set."""
+
+KernelCalled = tuple[Literal["kernel_called"], WatchedCell, int, int, int, Sets]
+"""A kernel begins that a call selected: its cell, its key set, the thread's included and excluded set, those of the
+arguments."""
+KernelRedispatched = tuple[Literal["kernel_redispatched"], WatchedCell, int, int, int]
+"""A kernel begins that a redispatch selected: its cell, its key set, the thread's included and excluded set."""
+KernelReturnedOne = tuple[Literal["kernel_returned_one"], int]
+"""A kernel returned a tensor."""
+KernelReturned = tuple[Literal["kernel_returned"], tuple[int, ...]]
+"""A kernel returned several tensors, or none."""
+KernelFailed = tuple[Literal["kernel_failed"]]
+"""A kernel raised."""
+TensorMet = tuple[
+    Literal["tensor_met"], int, TensorOrigin, tuple[int, ...], tuple[int, ...], Any, Any, int, int, bool, str
+]
+"""A tensor: number, how it was met, size, stride, dtype, device, key set in our numbers, storage (-1: none), whether it
+requires grad, the number that it wraps as a text (empty: none)."""
+LiveNodeCreated = tuple[Literal["node_created", "node_known"], int, NodeKind, int, int, int]
+"""A Node, made now or before the recording: number, kind, sequence number, topological number, thread."""
+LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, tuple[int | None, ...], Any]
+"""A Node is about to be evaluated: number, name, sequence number, gradients, the device of the first."""
+
+LiveNote = (
+    Note
+    | KernelCalled
+    | KernelRedispatched
+    | KernelReturnedOne
+    | KernelReturned
+    | KernelFailed
+    | TensorMet
+    | LiveNodeCreated
+    | LiveNodeStarted
+)
+EmitLive = Callable[[LiveNote], None]
+"""Appends one note to a recording."""
