@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
 
 from dispatchviz.cli.script_run import run_script
-from dispatchviz.recording import EngineName
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_source import Code, Module, Script
+from dispatchviz.recording import EngineName
 from dispatchviz.terminal_output import complain
 
 
@@ -32,7 +33,8 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     @property
     def script(self) -> Script:
         """The program."""
-        return {"file": str, "code": Code, "module": Module}[self.kind](self.program)
+        kinds: dict[str, Callable[[str], Script]] = {"file": str, "code": Code, "module": Module}
+        return kinds[self.kind](self.program)
 
 
 def main() -> int:

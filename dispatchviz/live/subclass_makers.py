@@ -54,7 +54,7 @@ def _is_plain(tensor: Any, cls: Any, data: Any) -> bool:
     return (
         isinstance(cls, type)
         and issubclass(cls, tensor)
-        and cls.__torch_dispatch__ == plain
+        and getattr(cls, "__torch_dispatch__", None) == plain
         and isinstance(data, tensor)
         and type(data).__torch_dispatch__ == plain
     )
