@@ -25,7 +25,7 @@ from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
-from dispatchviz.live.wrapped_numbers import WrappedNumbers
+from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ class LiveRecorder(ProgramRecorder):
             return function()
         finally:
             thread.watched = before
+
+    def guarded(self, function: Callable[[], Any], /) -> Any:
+        """The result of a function that tells; None if it fails, which ends the recording."""
+        return function()
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
@@ -290,7 +294,7 @@ def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
             if type(error) is NotImplementedError:
                 plainly(error, watch.cells)
             raise
-        if operator.one_tensor and type(result) in _NUMBERS:
+        if operator.one_tensor and type(result) in KINDS:
             result = wrapped(result)
         if told:
             returned(cell, result)
@@ -321,6 +325,3 @@ def make_python_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step
         return result
 
     return step
-
-
-_NUMBERS = frozenset((bool, int, float, complex))

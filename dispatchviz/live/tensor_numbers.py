@@ -46,7 +46,7 @@ class NodeNumbers:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], int] = {}
-        self._accumulators = WeakNumbers()
+        self.accumulators = WeakNumbers()
         self.topological: dict[int, int] = {}
         """By number, of Nodes met."""
 
@@ -54,14 +54,14 @@ class NodeNumbers:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            return self._accumulators.get(leaf)
+            return self.accumulators.get(leaf)
         return self._known.get((name, node._sequence_nr()), -1)
 
     def set(self, node: Any, number: int) -> None:
         """Numbers it."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            self._accumulators.set(leaf, number)
+            self.accumulators.set(leaf, number)
         else:
             self._known[name, node._sequence_nr()] = number
 
