@@ -21,7 +21,7 @@ from dispatchviz.live.key_numbers import KeyNumbers
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.tensor_facts import TensorFacts
-from dispatchviz.live.tensor_numbers import WeakNumbers
+from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import WrappedNumbers
@@ -60,7 +60,7 @@ class LiveRecorder(ProgramRecorder):
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
-        self.live_storages = WeakNumbers()
+        self.live_storages = StorageNumbers()
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(
             c, lambda name, key, call: make_step(self, WatchedCell(self.operators, name, key), call)
@@ -114,17 +114,17 @@ class LiveRecorder(ProgramRecorder):
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
-        on = -1 if storage is None else self._storage_number(storage)
+        on = -1 if storage is None else self._storage_number(storage, tensor)
         self.note(
             ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
         )
         return number
 
-    def _storage_number(self, storage: Any) -> int:
-        number = self.live_storages.get(storage)
+    def _storage_number(self, address: int, tensor: Any) -> int:
+        number = self.live_storages.get(address, tensor)
         if number < 0:
             number = next(self.storage_numbers)
-            self.live_storages.set(storage, number)
+            self.live_storages.set(address, tensor, number)
         return number
 
     # -- kernels ------------------------------------------------------------------------------------------------------
