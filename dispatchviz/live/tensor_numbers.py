@@ -38,16 +38,17 @@ class WeakNumbers:
 
 
 class StorageNumbers:
-    """Numbers of storages by where they begin, as long as a tensor lives that was met there."""
+    """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
+    no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
         self._many = MANY
 
-    def get(self, address: int, tensor: object) -> int:
+    def get(self, address: int, tensor: object, made: bool) -> int:
         """The number of a tensor's storage; -1 if it has none."""
         known = self._known.get(address)
-        if known is None or not address or all(one() is None for one in known[1]):
+        if known is None or not address or (made and all(one() is None for one in known[1])):
             return -1
         known[1].append(weakref.ref(tensor))
         if not len(known[1]) & 63:
