@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
 from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
@@ -24,7 +27,7 @@ from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
 from dispatchviz.tui.panes.bars.why_bar import known_lines, message_lines, rule_lines
-from dispatchviz.tui.panes.calls_pane import whole_rows
+from dispatchviz.tui.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
@@ -85,6 +88,19 @@ def print_stack(trace: Trace, step: int, fold: bool, pager: bool = True) -> None
     """Prints the whole call chain of a step, folded by role or not."""
     width = _width()
     _print((part for row in whole_rows(trace, step, width, fold) for part in wrap(row, width)), pager)
+
+
+def print_backtrace(frames: Sequence[Frame], heading: str, shown: ShownFrames, pager: bool = True) -> None:
+    """Prints the stack of a real process, outermost first, below a heading if there is one."""
+    width = _width()
+    above = [line((heading, "title"))] if heading else []
+    groups = {"all": {}, "fewer": OUTSIDE, "folded": GROUPS | OUTSIDE}[shown]
+    rows = [*above, *listed_rows(folded(frames, groups), (), width)]
+    _print((part for row in rows for part in wrap(row, width)), pager)
+
+
+ShownFrames = Literal["all", "fewer", "folded"]
+"""Of a real stack: every frame; what is not PyTorch's as one row; what is the same in every call, too."""
 
 
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:

@@ -18,6 +18,7 @@ COMMANDS = {
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
     "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
     "snapshot": "What the installed PyTorch registers, as a file that diff compares.",
+    "stack": "The real C++ stack of one call, from an installed PyTorch; a pasted backtrace read.",
     "check-log": "Mark homework: whether saved traces are as a file expects.",
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
     "help": "The help of a command, with examples.",
@@ -40,6 +41,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
   dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
   dispatchviz snapshot -o FILE.json                  what the installed PyTorch registers; diff compares two
+  dispatchviz stack add examples/chains/add.py       the real C++ stack of a call, of an installed PyTorch, by gdb
   dispatchviz doctor                                 what works on this machine
 
 A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.
