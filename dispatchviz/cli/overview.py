@@ -12,6 +12,7 @@ COMMANDS = {
     "lesson": "Guided lessons: see what happens, guess first; new makes one, check runs them.",
     "serve": "Screens for the browsers of a room: lessons, programs, traces that you name.",
     "diff": "Compare two runs: where they part first, and why; or two snapshots of PyTorch.",
+    "check": "Run SCRIPT on the model and on the installed PyTorch: did PyTorch do the same?",
     "export": "Write a picture or a trace file, by its suffix.",
     "table": "The dispatch table of an operator.",
     "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
@@ -34,6 +35,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
   dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
   dispatchviz diff examples/no_grad.py OTHER.py      where two runs part first, and why; --classics for one script
+  dispatchviz check examples/mlp.py                  whether the PyTorch installed here does what the model does
   dispatchviz open TRACE                             a trace that was saved with --save
   dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
   dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it

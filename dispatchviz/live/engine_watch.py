@@ -96,7 +96,7 @@ class EngineWatch:
                 watch.nodes.met(node)
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges if edge is not None])
         wanted = [self._edge(one) for one in inputs or ()]
-        asked = tuple([(watch.nodes.met(e[0]) - watch.first_node, e[1]) for e in wanted if e is not None])
+        asked = tuple([(watch.nodes.known(e[0]) - watch.first_node, e[1]) for e in wanted if e is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
         received = tuple([None if one is None else watch._tensor(one) for one in gradients])
         accumulate = bool(kwargs.get("accumulate_grad", False))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.live.registration import UNKNOWN_FILE, registrations_in
+
 Call = Callable[..., Any]
 """Takes the key set, then the arguments."""
 
@@ -24,9 +26,17 @@ class KernelObjects:
         call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
         return call
 
+    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
+        """Whether Python registered the kernel that is in a cell now."""
+        kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
+        return ".py:" in repr(kernel)
+
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell, as long as the library lives."""
         library.impl(operator, key, step, True)
+
+    def lift(self, operator: str) -> None:
+        """Its library is gone."""
 
     def forget(self) -> None:
         """All kernels are out of their cells."""
@@ -59,11 +69,21 @@ class LiftedKernels:
 
         return call
 
+    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
+        """Whether Python registered the newest kernel of a key."""
+        rows = (row for row in registrations_in(self._c._dispatch_dump(operator)) if row.key == key)
+        newest = next(rows, None)
+        return newest is not None and (".py:" in newest.place or newest.place.startswith(UNKNOWN_FILE))
+
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell by a library of its own."""
         own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
         own.impl(operator, key, step, True)
         self._put.setdefault(operator, {})[key] = own, step
+
+    def lift(self, operator: str) -> None:
+        """The kernels of an operator leave their cells."""
+        self._put.pop(operator, None)
 
     def forget(self) -> None:
         """All kernels are out of their cells."""

@@ -20,6 +20,7 @@ from dispatchviz.live.engine_watch import EngineWatch, Evaluation
 from dispatchviz.live.key_numbers import KeyNumbers
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
+from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
@@ -62,9 +63,7 @@ class LiveRecorder(ProgramRecorder):
         self._known = self.live_tensors.known
         self.live_storages = WeakNumbers()
         self.operators = WatchedOperators(c)
-        self.cells = WatchedCells(
-            c, lambda name, key, call: make_step(self, WatchedCell(self.operators, name, key), call)
-        )
+        self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
@@ -79,6 +78,11 @@ class LiveRecorder(ProgramRecorder):
         self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._key_set = c._dispatch_keys
         self._tensor_class = torch.Tensor
+
+    def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
+        """The kernel of ours for a cell."""
+        cell = WatchedCell(self.operators, operator, key)
+        return make_python_step(self, cell, call) if is_python else make_step(self, cell, call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """The result of a function of ours whose kernels are not told."""
@@ -143,6 +147,7 @@ class LiveRecorder(ProgramRecorder):
         elif thread.depth:
             if thread.evaluation is not None and self._current_node() is None:
                 self.engine.close()
+            self.arrives()
         else:
             self.arrives()
         if cell.is_select and "meta" in str(kwargs.get("device")):
@@ -279,12 +284,38 @@ def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
             entered(cell, keys, args, kwargs)
         try:
             result = call(keys, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             if told:
                 failed(cell)
+            if type(error) is NotImplementedError:
+                plainly(error, watch.cells)
             raise
         if operator.one_tensor and type(result) in _NUMBERS:
             result = wrapped(result)
+        if told:
+            returned(cell, result)
+        return result
+
+    return step
+
+
+def make_python_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
+    """The same before a function of Python's, which is handed numbers as they are."""
+    wrapped, thread = watch.wrapped.of, watch.thread
+    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
+
+    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        told = recorder.active is watch and thread.watched
+        if told:
+            entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs)
+        try:
+            result = call(keys, *args, **kwargs)
+        except BaseException as error:
+            if told:
+                failed(cell)
+            if type(error) is NotImplementedError:
+                plainly(error, watch.cells)
+            raise
         if told:
             returned(cell, result)
         return result

@@ -33,6 +33,7 @@ class NodeWatch:
             self._c.is_grad_enabled if hasattr(self._c, "is_grad_enabled") else watch.torch.is_grad_enabled
         )
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
+        self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[str, ...]] = {}
@@ -61,6 +62,11 @@ class NodeWatch:
                 self._watch._emit(ev.HistoryRebased, *fields)
             else:
                 self._watch.note(("history_set", serial, number, tensor.output_nr))
+
+    def known(self, node: Any) -> int:
+        """The number of a Node, which it gets now if it has none."""
+        number = self.numbers.get(node)
+        return number if number >= 0 else self.met(node)
 
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
@@ -102,7 +108,7 @@ class NodeWatch:
         if not members:
             return
         arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None
+        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
         self._watch.thread.watched = False
         try:
             for name in members:
@@ -110,6 +116,10 @@ class NodeWatch:
                     self._member(node, number, name, arguments, results)
         finally:
             self._watch.thread.watched = True
+
+    def _is_python(self, tensor: Any) -> bool:
+        """To get such a tensor back from its Node calls its class."""
+        return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
     def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
         try:
@@ -137,6 +147,7 @@ class NodeWatch:
             serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
         if serial < 0:
             serial = self._watch.live_tensors.get(value)
+            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results]
         if serial < 0:
             self._watch._emit(ev.AttributeSaved, node, name, f"a tensor of sizes {tuple(value.size())}")
         else:
@@ -153,4 +164,6 @@ class NodeWatch:
 
 
 def _text(value: Any) -> str:
+    if type(value) is int and value >= 1 << 63:
+        value -= 1 << 64  # Python is given a negative SymInt so
     return str(value) if not isinstance(value, list) else str(tuple(value))

@@ -4,36 +4,66 @@ kernel returned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dispatchviz.live.watched_cells import WatchedCells
 
 
 @contextmanager
-def python_tensors_may_have_objects(torch: Any) -> Iterator[None]:
-    """Inside the block ``_make_subclass`` and ``as_subclass`` take such tensors too, and do what they always do."""
+def python_tensors_may_have_objects(torch: Any, cells: WatchedCells) -> Iterator[None]:
+    """Inside the block ``_make_subclass`` and ``as_subclass`` take such tensors too, and do what they always do.
+
+    Of a class with a ``__torch_dispatch__`` the tensor gets the Python key, which only they can give: what they call is
+    then not watched.
+    """
+    tensor, c = torch.Tensor, torch._C
+    make, convert = tensor._make_subclass, tensor.as_subclass
 
     def as_subclass(self: Any, cls: Any) -> Any:
-        with torch._C.DisableTorchFunctionSubclass():
+        if not _is_plain(tensor, cls, self):
+            return _unseen(cells, ["aten::alias"], lambda: convert(self, cls))
+        with c.DisableTorchFunctionSubclass():
             alias = torch.ops.aten.alias.default(self)
         alias.__class__ = cls
         return alias
 
-    def made(cls: Any, data: Any, require_grad: bool = False, **kwargs: Any) -> Any:
-        with torch._C.DisableTorchFunctionSubclass():
+    def make_subclass(cls: Any, data: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        if kwargs or not _is_plain(tensor, cls, data):
+            return _unseen(cells, ["aten::detach"], lambda: make(cls, data, requires_grad, **kwargs))
+        with c.DisableTorchFunctionSubclass():
             detached = data.detach()
-        if require_grad and not (detached.is_floating_point() or detached.is_complex()):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            if requires_grad and not (detached.is_floating_point() or detached.is_complex()):
+                raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            detached.requires_grad_(requires_grad)
         detached.__class__ = cls
-        return detached.requires_grad_(require_grad)
+        return detached
 
-    def make_subclass(*args: Any, **kwargs: Any) -> Any:
-        """``torch._dynamo`` compares the signature with that of its own, and any with this one."""
-        return made(*args, **kwargs)
-
-    torch.Tensor._make_subclass = staticmethod(make_subclass)
-    torch.Tensor.as_subclass = as_subclass
+    tensor._make_subclass, tensor.as_subclass = staticmethod(make_subclass), as_subclass
     try:
         yield
     finally:
-        del torch.Tensor._make_subclass, torch.Tensor.as_subclass  # the base class has the originals
+        del tensor._make_subclass, tensor.as_subclass  # the base class has the originals
+
+
+def _is_plain(tensor: Any, cls: Any, data: Any) -> bool:
+    """Whether a Python class is all that the tensor needs."""
+    plain = tensor.__torch_dispatch__
+    return (
+        isinstance(cls, type)
+        and issubclass(cls, tensor)
+        and getattr(cls, "__torch_dispatch__", None) == plain
+        and isinstance(data, tensor)
+        and type(data).__torch_dispatch__ == plain
+    )
+
+
+def _unseen(cells: WatchedCells, operators: Sequence[str], call: Callable[[], Any]) -> Any:
+    """The result of a call while the operators are not watched."""
+    cells.lift(operators)
+    try:
+        return call()
+    finally:
+        cells.put_again(operators)

@@ -12,6 +12,7 @@ from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
+from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
 from dispatchviz.live.watched_transforms import transforms_followed
 
@@ -68,9 +69,10 @@ class TorchEngine:
         watch.operators.read(InstalledPyTorch())
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
-            python_tensors_may_have_objects(self.torch),
+            python_tensors_may_have_objects(self.torch, watch.cells),
             registrations_followed(self.torch, watch),
             transforms_followed(watch.cells),
+            formatting_followed(self.torch, watch),
             watch.engine.watching(),
         ):
             watch.cells.put()

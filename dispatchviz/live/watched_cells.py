@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.live.kernel_calls import kernel_calls
+from dispatchviz.live.python_kernels import PythonKernels, caller
 
 Step = Callable[..., Any]
 """A kernel: takes the key set, then the arguments."""
-MakeStep = Callable[[str, str, Step], Step]
-"""Of an operator, a key and what calls the kernel in that cell: the kernel to put in its place."""
+MakeStep = Callable[[str, str, Step, bool], Step]
+"""Of an operator, a key, what calls the kernel in that cell, and whether that is Python's: the kernel to put in its
+place."""
 
 K = DispatchKey
 _TRANSFORMS = (
@@ -43,6 +46,7 @@ ON_DEMAND = (
 OF_BACKENDS = (K.CPU, K.CUDA)
 """Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
 BY_REGISTRATION = (
+    K.FuncTorchVmapMode,
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
@@ -51,18 +55,26 @@ BY_REGISTRATION = (
 """Keys of which those cells are watched that have a kernel registered under the key itself."""
 LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
 """Wrapped numbers are made with it."""
-WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
-"""Operators that kernels call and that no tensor gives a key."""
+WITHOUT_TENSORS = {
+    "aten::_nnpack_available": "CompositeImplicitAutograd",
+    "profiler::_record_function_enter_new": "CompositeExplicitAutograd",
+    "profiler::_record_function_exit._RecordFunction": "CompositeExplicitAutograd",
+}
+"""Operators that kernels and optimizers call and that no tensor gives a key, with the alias of their kernel: a
+registration for Undefined itself would be one for CompositeImplicitAutograd."""
 
 
 class WatchedCells:
     """Our kernels in the cells of one process, until they are taken out."""
 
-    def __init__(self, c: Any, make_step: MakeStep) -> None:
-        self._c = c
+    def __init__(self, torch: Any, make_step: MakeStep) -> None:
+        c = self._c = torch._C
+        self.python = PythonKernels(torch)
         self._make_step = make_step
         self._calls = kernel_calls(c)
+        self._autograd = c._dispatch_key_parse("Autograd")
         self._libraries: dict[str, Any] = {}
+        """What keeps our kernels in the cells of an operator."""
         self._keys: dict[str, Any] = {}
         """Keys whose cells are watched."""
         self.waiting = 0
@@ -74,7 +86,7 @@ class WatchedCells:
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        self._put([*self._cells_of(keys), *WITHOUT_TENSORS])
+        self._put([*self._cells_of(keys), *((name, "Undefined") for name in WITHOUT_TENSORS)])
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
@@ -85,8 +97,22 @@ class WatchedCells:
                 self.waiting &= ~bits
                 self._put(list(self._cells_of([key.name for key in keys if key.name not in self._keys])))
 
+    def lift(self, operators: Iterable[str]) -> None:
+        """Out of the cells of operators, for ``put_again``."""
+        for operator in operators:
+            self._libraries.pop(operator, None)
+            self._calls.lift(operator)
+
+    def table(self, operator: str) -> str:
+        """``_dispatch_dump_table`` as it is without us."""
+        self.lift((operator,))
+        try:
+            return str(self._c._dispatch_dump_table(operator))
+        finally:
+            self.put_again((operator,))
+
     def put_again(self, operators: Iterable[str]) -> None:
-        """Into those of operators whose registrations have changed: what was there is behind ours."""
+        """Into those of operators whose registrations have changed."""
         cells = [(operator, key) for operator in operators for key in self._keys]
         self._put([(operator, key) for operator, key in cells if self._holds_kernel(operator, key)])
 
@@ -96,26 +122,53 @@ class WatchedCells:
         self._calls.forget()
         self._keys.clear()
         self.waiting = 0
+        with self._overriding():
+            self.python.restore()
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
-        with collector_waits(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that kernels are overridden is the point
+        with collector_waits(), self._overriding():
             for operator, key in cells:
                 if operator not in LEFT_ALONE:
                     self._put_one(operator, key)
 
+    @contextmanager
+    def _overriding(self) -> Iterator[None]:
+        """PyTorch warns of the first kernel that is overridden: let that be one of the program's."""
+        before = self._c._get_warnAlways()
+        self._c._set_warnAlways(True)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that kernels are overridden is the point
+                yield
+        finally:
+            self._c._set_warnAlways(before)
+
     def _put_one(self, operator: str, key: str) -> None:
-        call = self._calls.of(operator, key, self._key(key))
-        step = self._make_step(operator, key, call)
-        self._calls.put(operator, key, step, self._library(operator.partition("::")[0]))
+        parsed = self._key(key)
+        call, is_python = self._calls.of(operator, key, parsed), self._is_python(operator, key, parsed)
+        if is_python:
+            found = self.python.find(operator, key)
+            if found is None:
+                return
+            self.python.put[operator, key] = found
+            call = caller(found)
+        step = self._make_step(operator, key, call, is_python)
+        under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
+        self._calls.put(operator, under, step, self._library(operator))
+
+    def _is_python(self, operator: str, key: str, parsed: Any) -> bool:
+        """Whether Python registered the kernel under this key."""
+        direct = self._c._dispatch_has_kernel_for_dispatch_key(operator, key)
+        return bool(direct) and self._calls.is_python(operator, key, parsed)
 
     def _key(self, key: str) -> Any:
         return self._keys.get(key) or self._c._dispatch_key_parse(key)
 
-    def _library(self, namespace: str) -> Any:
-        if namespace not in self._libraries:
-            self._libraries[namespace] = self._c._dispatch_library("FRAGMENT", namespace, "", __file__, 0)
-        return self._libraries[namespace]
+    def _library(self, operator: str) -> Any:
+        if operator not in self._libraries:
+            namespace = operator.partition("::")[0]
+            self._libraries[operator] = self._c._dispatch_library("FRAGMENT", namespace, "", __file__, 0)
+        return self._libraries[operator]
 
     def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         names = sorted(self._c._dispatch_get_all_op_names())
@@ -136,12 +189,15 @@ class WatchedCells:
         direct = c._dispatch_has_kernel_for_dispatch_key(operator, key)
         if direct and c._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, self._keys[key]):
             return False
-        if key in _BY_REGISTRATION:
+        if direct or key in _BY_REGISTRATION:
             return bool(direct)
-        return bool(direct or c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
+        if key.startswith("Autograd") and c._dispatch_has_kernel_for_dispatch_key(operator, "Autograd"):
+            return not c._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, self._autograd)
+        return bool(c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
 
 
-_BY_REGISTRATION = frozenset(key.name for key in BY_REGISTRATION)
+_BY_REGISTRATION = frozenset(key.name for key in (*BY_REGISTRATION, K.FuncTorchVmapMode))
+"""The last one's backend fallback is a fallthrough."""
 
 MANY = 500
 """A backend has kernels for so many operators at least; a CPU build has some 20 for CUDA."""

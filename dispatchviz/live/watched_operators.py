@@ -9,8 +9,10 @@ from typing import Any
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
+from dispatchviz.live.registration import Registration
 from dispatchviz.live.wrapped_numbers import NUMBERS
 
 _TENSOR = ("Tensor", "Optional[Tensor]")
@@ -106,12 +108,37 @@ class WatchedOperators:
     def __init__(self, c: Any) -> None:
         self._c = c
         self._made: dict[str, WatchedOperator] = {}
+        self._build: InstalledPyTorch | None = None
         self._registry: Registry | None = None
 
     def read(self, build: InstalledPyTorch) -> None:
         """Reads all registrations, before any cell is watched."""
         build.read_all()
-        self._registry = build.registry()
+        self._build, self._registry = build, build.registry()
+
+    # -- registrations that change ------------------------------------------------------------------------------------
+
+    def forget(self, name: str) -> None:
+        """The registrations of an operator have changed: they are read now, while no kernel of ours is among them."""
+        assert self._build is not None
+        self._made.pop(name, None)
+        self._build.forget(name)
+
+    def is_defined(self, name: str) -> bool:
+        """Whether there is such an operator."""
+        return self._registry is not None and name in self._registry.operators
+
+    def registered(self, name: str) -> Iterator[Registration]:
+        """Its kernels, as they were read."""
+        assert self._build is not None
+        return self._build.registered(name)
+
+    def definition(self, name: str) -> tuple[str, int, int]:
+        """Its schema as PyTorch prints it; how many cells fallbacks fill, and how many its kernels."""
+        assert self._build is not None
+        table = self._find(name).table
+        fallbacks = sum(cell.reason == FALLBACK for cell in table)
+        return self._build.definition(name).schema, fallbacks, sum(c.kernel is not None for c in table) - fallbacks
 
     def of(self, name: str) -> WatchedOperator:
         """By full name."""
@@ -122,8 +149,9 @@ class WatchedOperators:
         return known
 
     def _find(self, name: str) -> OperatorEntry:
+        """Its schema may have types that ours have not."""
         assert self._registry is not None
-        return self._registry.find(name)
+        return self._registry.operators[name]
 
 
 _PLAIN = frozenset(NUMBERS)

@@ -1,16 +1,173 @@
-"""Operators and kernels that a program registers while it is watched: their cells are watched from then on."""
+"""Operators and kernels that a program registers while it is watched: their cells are watched from then on.
+
+Our kernels of an operator are out of its cells while its registrations change, so PyTorch says of them what it always
+says, and are put in front of what is there then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
 from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
+    from dispatchviz.live.registration import Registration
+
+Rows = list["Registration"]
+Function = Callable[..., Any]
 
 
 @contextmanager
 def registrations_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
     """Inside the block."""
-    yield
+    follower = _Follower(torch, watch)
+    library, module, ops = torch.library.Library, torch._C._DispatchModule, torch._ops._Ops
+    replaced: list[tuple[Any, str, Function]] = [
+        (library, "define", follower.define),
+        (library, "impl", follower.impl),
+        (library, "_impl_with_aoti_compile", follower.impl_compiled),
+        (library, "fallback", follower.fallback),
+        (module, "reset", follower.reset),
+        (ops, "load_library", follower.load),
+    ]
+    before = [(owner, name, vars(owner)[name], new) for owner, name, new in replaced if name in vars(owner)]
+    for owner, name, original, new in before:
+        setattr(owner, name, _instead_of(original, new))
+    try:
+        yield
+    finally:
+        for owner, name, original, _ in before:
+            setattr(owner, name, original)
+
+
+def _instead_of(original: Function, new: Function) -> Function:
+    @wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return new(original, *args, **kwargs)
+
+    return function
+
+
+class _Follower:
+    """Stands where Python registers."""
+
+    def __init__(self, torch: Any, watch: LiveRecorder) -> None:
+        self._c, self._watch = torch._C, watch
+        self._of_library: dict[int, set[str]] = {}
+        """Operators of a library, by the ``id`` of its C++ object."""
+
+    def define(self, original: Function, library: Any, schema: Any, *args: Any, **kwargs: Any) -> Any:
+        """``Library.define``"""
+        name = str(schema).partition("(")[0].strip()
+        with self._changed(self._operators(library, name)):
+            return original(library, schema, *args, **kwargs)
+
+    def impl(
+        self, original: Function, library: Any, name: Any, fn: Any, dispatch_key: Any = "", *args: Any, **kwargs: Any
+    ) -> Any:
+        """``Library.impl``"""
+        operators = self._operators(library, name)
+        with self._changed(operators):
+            result = original(library, name, fn, dispatch_key, *args, **kwargs)
+            with_keys = bool(kwargs.get("with_keyset", False))
+            for operator in operators:
+                self._watch.cells.python.registered(operator, str(dispatch_key or library.dispatch_key), fn, with_keys)
+            return result
+
+    def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        """``Library._impl_with_aoti_compile``"""
+        with self._changed(self._operators(library, name)):
+            return original(library, name, *args, **kwargs)
+
+    def fallback(self, original: Function, library: Any, *args: Any, **kwargs: Any) -> Any:
+        """``Library.fallback``. NB: it is not read, and the cells that it fills are not watched."""
+        if recorder.active is self._watch:
+            self._watch.settle()
+        return original(library, *args, **kwargs)
+
+    def reset(self, original: Function, module: Any) -> Any:
+        """A library goes, and its kernels with it."""
+        names = self._of_library.pop(id(module), set())
+        for name in names:
+            self._watch.cells.python.gone(name)
+        with self._changed(names):
+            return original(module)
+
+    def load(self, original: Function, ops: Any, *args: Any, **kwargs: Any) -> Any:
+        """``torch.ops.load_library``. NB: kernels that a file registers for operators that were there are not seen."""
+        before = self._names()
+        try:
+            return original(ops, *args, **kwargs)
+        finally:
+            with self._changed(self._names() - before):
+                pass
+
+    def _names(self) -> set[str]:
+        return set(self._c._dispatch_get_all_op_names())
+
+    def _operators(self, library: Any, named: Any) -> tuple[str, ...]:
+        """The full name of an operator; it is one of the library's from now on."""
+        schema = getattr(named, "_schema", None)
+        name = str(named) if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
+        full = name if "::" in name else f"{library.ns}::{name}"
+        try:
+            self._c._dispatch_dump(full)
+        except RuntimeError:  # it is no name
+            return ()
+        self._of_library.setdefault(id(library.m), set()).add(full)
+        return (full,)
+
+    @contextmanager
+    def _changed(self, names: Iterable[str]) -> Iterator[None]:
+        """Inside the block the registrations of operators change."""
+        watch, names = self._watch, sorted(names)
+        if names and recorder.active is watch:
+            watch.settle()  # earlier notes are of the cells as they were
+        before = {name: self._known(name) for name in names}
+        watch.cells.lift(names)
+        try:
+            yield
+        finally:
+            for name in names:
+                watch.operators.forget(name)
+                if recorder.active is watch:
+                    self._tell(name, before[name])
+            watch.cells.put_again([name for name in names if watch.operators.is_defined(name)])
+
+    def _known(self, name: str) -> tuple[bool, Rows]:
+        """Whether it is defined, and its kernels."""
+        operators = self._watch.operators
+        return operators.is_defined(name), list(operators.registered(name))
+
+    def _tell(self, name: str, before: tuple[bool, Rows]) -> None:
+        """The events of what has changed."""
+        watch, (was_defined, rows_before) = self._watch, before
+        is_defined, rows = self._known(name)
+        if is_defined and not was_defined:
+            watch._emit(ev.OperatorDefined, name, *watch.operators.definition(name))
+        added, removed = _more(rows, rows_before), _more(rows_before, rows)
+        for row, is_removed in [*((row, False) for row in added), *((row, True) for row in removed)]:
+            watch._emit(ev.KernelRegistered, name, row.key, _name(row), is_removed)
+
+
+def _name(row: Registration) -> str:
+    """Of its function nothing is known."""
+    return FALLTHROUGH if row.kind == "fallthrough" else row.place
+
+
+def _more(now: Rows, before: Rows) -> Rows:
+    """Those that were not there before."""
+    rest = before.copy()
+    found = []
+    for row in now:
+        with suppress(ValueError):
+            rest.remove(row)
+            continue
+        found.append(row)
+    return found

@@ -39,21 +39,15 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
                 self.clear()
                 self.texts.clear()
             known = self._made(number)
-            if not self._torch.is_inference_mode_enabled():
-                self[key] = known
-                self.texts[id(known)] = key[1]
+            self[key] = known
+            self.texts[id(known)] = key[1]
         return known
 
     def _made(self, number: complex) -> Any:
         """A Node that saved one hands it out unchanged. The Node is one of ``div_``, whose cells are not watched
-        (``watched_cells.LEFT_ALONE``), and on another thread, which has sequence numbers and a state of its own.
-
-        NB: in inference mode there are no Nodes: there it is a plain tensor of no dimension, which promotes alike
-        unless a number with a fraction meets tensors of no dimension or of integers alone.
+        (``watched_cells.LEFT_ALONE``), and on another thread, which has sequence numbers and a state of its own: it is
+        never in inference mode, where there are no Nodes.
         """
-        torch = self._torch
-        if torch.is_inference_mode_enabled():
-            return self._unwatched(lambda: self._plain(number))
         return on_another_thread(lambda: self._unwatched(lambda: self._saved(number)))
 
     def _saved(self, number: complex) -> Any:

@@ -165,6 +165,8 @@ class _Threads:
 def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
     header = trace.header
     yield LogRow(f"{header.program} on {engine_text(header)}")
+    if header.checked:
+        yield LogRow(f"checked against {header.checked}")
     if whole:
         yield from _observed(header)
     if trace.notice:

@@ -44,6 +44,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The process's place among those of a distributed program (the environment's ``RANK``)."""
     remarks: tuple[str, ...] = ()
     """What is not in the trace though it was run, a sentence each: a forked process, steps beyond a limit."""
+    checked: str | msgspec.UnsetType = msgspec.UNSET
+    """What ``dispatchviz check`` found: with which PyTorch, when, the number of differences; without it that was not
+    asked."""
     sources: Mapping[str, str] = MappingProxyType({})
     """File name to text."""
 

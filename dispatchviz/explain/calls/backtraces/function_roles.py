@@ -36,8 +36,8 @@ METHOD = ("method_vectorcall", "TypeError_to_NotImplemented_")
 
 _INTERPRETER = re.compile(
     r"_?Py[A-Z_]\w*|py(?:main|run|_)\w*|cfunction_\w+|method_vectorcall\w*|run_(?:mod|eval)\w*|vectorcall_\w+"
-    r"|(?:slot|wrap|builtin|object|type|func(?:tion)?|gen|partial|property|descr|classmethod|context)_\w+|_?call_trampoline"
-    r"|binary_op1|wrap_\w+|do_call_core|call_function|trace_call_function|_start|__libc_start_\w+|main"
+    r"|(?:slot|wrap|builtin|object|type|func(?:tion)?|gen|partial|property|descr|classmethod|context)_\w+"
+    r"|_?call_trampoline|binary_op1|wrap_\w+|do_call_core|call_function|trace_call_function|_start|__libc_start_\w+|main"
 )
 _PYTORCHS = ("at::", "c10::", "torch::", "caffe2::", "THP")
 _LIBRARIES = ("libtorch", "libc10", "_C.")

@@ -1,0 +1,30 @@
+"""Errors that PyTorch raises while it is watched, with the text that they have otherwise: where no kernel is found, it
+lists those that there are, and ours among them.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from dispatchviz.live import watched_cells
+
+if TYPE_CHECKING:
+    from dispatchviz.live.watched_cells import WatchedCells
+
+_OPERATOR = re.compile(r"Could not run '([^']+)'")
+_OURS = re.compile(rf"(?m)^(\w+): registered at {re.escape(watched_cells.__file__)}:0 \[kernel\]$")
+_ROW = re.compile(r"(?m)^(\w+): .*$")
+
+
+def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
+    """Takes our kernels out of the text of an error."""
+    text = error.args[0] if error.args else None
+    if not isinstance(text, str) or not _OURS.search(text):
+        return
+    operator = _OPERATOR.search(text)
+    if operator is not None:
+        with suppress(RuntimeError):
+            rows = {row[1]: row[0] for row in _ROW.finditer(cells.table(operator[1]))}
+            error.args = (_OURS.sub(lambda ours: rows.get(ours[1], ours[0]), text), *error.args[1:])

@@ -1,0 +1,17 @@
+"""What programs print of a graph: Nodes along the edges, with their sequence numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def walk(tensor: Any) -> None:
+    """Prints each Node that can be reached once, in preorder."""
+    waiting, seen = [(tensor.grad_fn, 0)], set()
+    while waiting:
+        node, depth = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        print(depth * " ", node.name(), node._sequence_nr(), [n for _, n in node.next_functions], sorted(node.metadata))
+        waiting += [(to, depth + 1) for to, _ in reversed(node.next_functions)]
