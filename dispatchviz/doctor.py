@@ -12,6 +12,7 @@ import sys
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
 from dispatchviz.explain.cells.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.live.installed_torch import OLDEST, WANTED, release
 from dispatchviz.tui.terminal.support import can_run
 
 Facts = dict[str, str | bool | None]
@@ -47,7 +48,7 @@ def examine() -> dict[str, Facts]:
         "terminal": _terminal(),
         "libraries": {name: version(name) or "missing: install dispatchviz again" for name in LIBRARIES},
         "optional": {
-            "torch": version("torch") or "not installed (not needed)",
+            "torch": _torch(),
             "pyarrow": version("pyarrow") or "not installed: pip install 'dispatchviz[parquet]'",
         },
     }
@@ -59,6 +60,16 @@ def version(distribution: str) -> str | None:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def _torch() -> str:
+    """Whether a PyTorch that can be watched is installed."""
+    found = version("torch")
+    if found is None:
+        return "not installed (not needed; with it --engine torch records a real PyTorch)"
+    if release(found) < OLDEST:
+        return f"{found}: --engine torch needs {WANTED}"
+    return f"{found}: --engine torch records it"
 
 
 def _cuda() -> Facts:

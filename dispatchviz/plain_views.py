@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
@@ -22,8 +26,8 @@ from dispatchviz.explain.things.uses import uses
 from dispatchviz.render.console import STYLES, painted, shows_colours
 from dispatchviz.render.log.printed_log import is_paged, print_log
 from dispatchviz.terminal_output import print_paged, print_painted
-from dispatchviz.tui.panes.bars.why_bar import message_lines, rule_lines
-from dispatchviz.tui.panes.calls_pane import whole_rows
+from dispatchviz.tui.panes.bars.why_bar import known_lines, message_lines, rule_lines
+from dispatchviz.tui.panes.calls_pane import listed_rows, whole_rows
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.screens.thing_rows import question_rows
 from dispatchviz.tui.session import Session
@@ -86,6 +90,19 @@ def print_stack(trace: Trace, step: int, fold: bool, pager: bool = True) -> None
     _print((part for row in whole_rows(trace, step, width, fold) for part in wrap(row, width)), pager)
 
 
+def print_backtrace(frames: Sequence[Frame], heading: str, shown: ShownFrames, pager: bool = True) -> None:
+    """Prints the stack of a real process, outermost first, below a heading if there is one."""
+    width = _width()
+    above = [line((heading, "title"))] if heading else []
+    groups = {"all": {}, "fewer": OUTSIDE, "folded": GROUPS | OUTSIDE}[shown]
+    rows = [*above, *listed_rows(folded(frames, groups), (), width)]
+    _print((part for row in rows for part in wrap(row, width)), pager)
+
+
+ShownFrames = Literal["all", "fewer", "folded"]
+"""Of a real stack: every frame; what is not PyTorch's as one row; what is the same in every call, too."""
+
+
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:
     """Prints the whole step: where it is, the sentence and all panes."""
     _print(_step(trace, at, _width()), pager)
@@ -93,7 +110,7 @@ def print_step(trace: Trace, at: int, pager: bool = True) -> None:
 
 def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
     event = trace[at]
-    place = f"step {at} of {len(trace) - 1} in {trace.header.program}, cuda: {trace.header.cuda}"
+    place = f"step {at} of {len(trace) - 1} in {trace.header.program} on {engine_text(trace.header)}"
     yield from wrap(line(place), width)
     yield from wrap(line((f"{sign(event)} {label(trace, at)}", "bold"), indent=2), width)
     titles = {WHY: "Why", **{_name(module): pane for pane, module in PANES.values()}}
@@ -124,7 +141,12 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
 
 def _why(trace: Trace, at: int) -> list[Line]:
     event, sentence = trace[at], why_here(trace, at)
-    return [line((sentence, "bold")), *message_lines(event, sentence), *rule_lines(rule(event))]
+    return [
+        line((sentence, "bold")),
+        *message_lines(event, sentence),
+        *rule_lines(rule(event)),
+        *known_lines(trace, event),
+    ]
 
 
 def _registration(trace: Trace, at: int, width: int) -> Iterable[Line]:

@@ -233,7 +233,7 @@ class ProgramRecorder(Recorder):
                 passed[id(frame)] = id(frame.f_code)
             frame = frame.f_back
         if frame is not None and kind == _USERS:
-            if self._found != (id(frame), frame.f_lasti) or not _same_way(frame, self._found_way):
+            if self._found != (id(frame), frame.f_lasti) or not same_way(frame, self._found_way):
                 self._resumed(frame)
                 self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
             entered.update(passed)
@@ -281,7 +281,7 @@ class ProgramRecorder(Recorder):
         if (
             site is not None
             and site.plan is plan
-            and (self._top == id(frame) if site.way is None else _same_way(frame, site.way))
+            and (self._top == id(frame) if site.way is None else same_way(frame, site.way))
             and (
                 args[0]._number == site.first and args[1]._number == site.second
                 if len(args) == 2
@@ -313,7 +313,7 @@ class ProgramRecorder(Recorder):
         self._last_error = None
         if site.way is None:
             self.note(self._arrival(frame))
-        elif site.arrival is not None and _same_way(frame, site.way):
+        elif site.arrival is not None and same_way(frame, site.way):
             self._top, self._top_code = id(frame), frame.f_code
             self._entered.clear()
             self._found, self._found_way = (id(frame), frame.f_lasti), site.way
@@ -430,7 +430,7 @@ def scope_of(code: CodeType) -> str:
     return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
 
 
-def _same_way(frame: FrameType, way: Way) -> bool:
+def same_way(frame: FrameType, way: Way) -> bool:
     """Whether the function that runs in a frame was called in the same way."""
     caller: Any = frame
     try:

@@ -16,7 +16,7 @@ from textwrap import dedent
 
 import pytest
 
-from dispatchviz import program, recording
+from dispatchviz import engines, program, recording
 from dispatchviz.core.record import events as ev
 from dispatchviz.import_hook import torch_is_the_model
 from dispatchviz.process_state import clean_process_state
@@ -188,7 +188,7 @@ EVERY_WAY_BACK = {
 def _asked() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(program, "ProgramRecorder", Watching)
+        patch.setattr(engines, "ProgramRecorder", Watching)
         patch.setattr(recording, "ProgramRecorder", Watching)
         yield
 

@@ -182,7 +182,7 @@ module = click.option(
 )
 
 
-class Program(LogCommand):
+class OfProgram(click.Command):
     """A command that ends in ``SCRIPT [ARGS...]``, ``-c CODE [ARGS...]`` or ``-m MODULE [ARGS...]``: options of ours
     come before the program, all after it is its own."""
 
@@ -201,6 +201,10 @@ class Program(LogCommand):
         """Of what is the script's own nothing is known but that it may name files."""
         own = bool(ctx.params.get("source"))
         return [CompletionItem(incomplete, "file")] if own else super().shell_complete(ctx, incomplete)
+
+
+class Program(OfProgram, LogCommand):
+    """The same of a command that prints a log."""
 
 
 def split_at_program(command: click.Command, args: list[str]) -> tuple[list[str], Code | Module | None, list[str]]:

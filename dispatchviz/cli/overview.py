@@ -12,12 +12,14 @@ COMMANDS = {
     "lesson": "Guided lessons: see what happens, guess first; new makes one, check runs them.",
     "serve": "Screens for the browsers of a room: lessons, programs, traces that you name.",
     "diff": "Compare two runs: where they part first, and why; or two snapshots of PyTorch.",
+    "check": "Run SCRIPT on the model and on the installed PyTorch: did PyTorch do the same?",
     "export": "Write a picture or a trace file, by its suffix.",
     "table": "The dispatch table of an operator.",
     "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
     "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
     "snapshot": "What the installed PyTorch registers, as a file that diff compares.",
+    "stack": "The real C++ stack of one call, from an installed PyTorch; a pasted backtrace read.",
     "check-log": "Mark homework: whether saved traces are as a file expects.",
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
     "help": "The help of a command, with examples.",
@@ -33,6 +35,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
   dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
   dispatchviz diff examples/no_grad.py OTHER.py      where two runs part first, and why; --classics for one script
+  dispatchviz check examples/mlp.py                  whether the PyTorch installed here does what the model does
   dispatchviz open TRACE                             a trace that was saved with --save
   dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
   dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it
@@ -40,6 +43,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
   dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
   dispatchviz snapshot -o FILE.json                  what the installed PyTorch registers; diff compares two
+  dispatchviz stack add examples/chains/add.py       the real C++ stack of a call, of an installed PyTorch, by gdb
   dispatchviz doctor                                 what works on this machine
 
 A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.

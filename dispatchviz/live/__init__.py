@@ -1,1 +1,1 @@
-"""An installed PyTorch: what it registers, and how that differs from another one."""
+"""An installed PyTorch: what it registers, how that differs from another one, its own stack in a debugger."""

@@ -177,7 +177,7 @@ class EngineWatch:
         if isinstance(wanted, self._torch.Tensor) and (known := accumulators.get(wanted)) >= 0:
             return known - first, 0
         edge = self._edge(wanted)
-        return None if edge is None else (self._watch.nodes.met(edge[0]) - first, edge[1])
+        return None if edge is None else (self._watch.nodes.known(edge[0]) - first, edge[1])
 
     def _edge(self, tensor: Any) -> Edge | None:
         """The gradient edge of a tensor; uses no sequence number of this thread."""

@@ -8,7 +8,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.live.derived_guards import guard_name
+from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.user_lines import ProgramEventBuilder
 
 if TYPE_CHECKING:

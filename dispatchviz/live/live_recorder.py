@@ -22,13 +22,14 @@ from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
-from dispatchviz.live.tensor_numbers import WeakNumbers
+from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
-from dispatchviz.program_recorder import ProgramRecorder
+from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import Arrival
     from dispatchviz.live.live_notes import EmitLive, Sets
 
 
@@ -60,13 +61,15 @@ class LiveRecorder(ProgramRecorder):
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
-        self.live_storages = WeakNumbers()
+        self.live_storages = StorageNumbers()
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
         self.thread = _Thread()
+        self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
+        """By code object and instruction of the user's: from where its function was called, and the note of that."""
         self._announces: dict[int, int] = {}
         """By ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
@@ -121,25 +124,25 @@ class LiveRecorder(ProgramRecorder):
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
 
-    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True) -> int:
-        """Numbers a tensor that is met for the first time."""
+    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True, made: bool = False) -> int:
+        """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
         if kept:
             self.live_tensors.set(tensor, number)
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
-        on = -1 if storage is None else self._storage_number(storage)
+        on = -1 if storage is None else self._storage_number(storage, tensor, made)
         self.note(
             ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
         )
         return number
 
-    def _storage_number(self, storage: Any) -> int:
-        number = self.live_storages.get(storage)
+    def _storage_number(self, address: int, tensor: Any, made: bool) -> int:
+        number = self.live_storages.get(address, tensor, made)
         if number < 0:
             number = next(self.storage_numbers)
-            self.live_storages.set(storage, number)
+            self.live_storages.set(address, tensor, number)
         return number
 
     # -- kernels ------------------------------------------------------------------------------------------------------
@@ -158,6 +161,7 @@ class LiveRecorder(ProgramRecorder):
         elif thread.depth:
             if thread.evaluation is not None and self._current_node() is None:
                 self.engine.close()
+            self.arrives()
         else:
             self.arrives()
         if cell.is_select and "meta" in str(kwargs.get("device")):
@@ -200,7 +204,7 @@ class LiveRecorder(ProgramRecorder):
         if isinstance(result, self._tensor_class):
             number = self.live_tensors.get(result)
             if number < 0:
-                number = self._introduced(result, "new")
+                number = self._introduced(result, "new", made=True)
             if cell.is_autograd:
                 self.nodes.look_at((result,), cell, sets)
             self.note(("kernel_returned_one", number))
@@ -210,7 +214,7 @@ class LiveRecorder(ProgramRecorder):
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> None:
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
-        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new") for one in tensors]
+        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", made=True) for one in tensors]
         if cell.is_autograd:
             self.nodes.look_at(tensors, cell, sets)
         self.note(("kernel_returned", tuple(serials)))
@@ -242,11 +246,24 @@ class LiveRecorder(ProgramRecorder):
                 self.note(("called_from_line", code, frame.f_lasti))
                 return
             if announced != OTHER:
-                self.note(self._arrival(frame))
+                self._arrives_anew(frame, announced)
                 return
             if is_base(frame, self.base):
                 return
             frame = frame.f_back
+
+    def _arrives_anew(self, frame: FrameType, announced: int) -> None:
+        """From another frame than last time, or one that does not say when it goes on to another line."""
+        place = id(frame.f_code), frame.f_lasti
+        known = self._arrivals.get(place)
+        if announced == USERS and known is not None and same_way(frame, known[0]):
+            self._top, self._top_code = id(frame), frame.f_code
+            self._entered.clear()
+            self.note(known[1])
+            return
+        note = self._arrival(frame)
+        self._arrivals[place] = self._found_way, note
+        self.note(note)
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)

@@ -63,6 +63,11 @@ class NodeWatch:
             else:
                 self._watch.note(("history_set", serial, number, tensor.output_nr))
 
+    def known(self, node: Any) -> int:
+        """The number of a Node, which it gets now if it has none."""
+        number = self.numbers.get(node)
+        return number if number >= 0 else self.met(node)
+
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
         get = self.numbers.get
@@ -142,6 +147,7 @@ class NodeWatch:
             serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
         if serial < 0:
             serial = self._watch.live_tensors.get(value)
+            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results]
         if serial < 0:
             self._watch._emit(ev.AttributeSaved, node, name, f"a tensor of sizes {tuple(value.size())}")
         else:
@@ -158,4 +164,6 @@ class NodeWatch:
 
 
 def _text(value: Any) -> str:
+    if type(value) is int and value >= 1 << 63:
+        value -= 1 << 64  # Python is given a negative SymInt so
     return str(value) if not isinstance(value, list) else str(tuple(value))

@@ -37,6 +37,32 @@ class WeakNumbers:
         self._many = max(MANY, 2 * len(self.known))
 
 
+class StorageNumbers:
+    """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
+    no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
+        self._many = MANY
+
+    def get(self, address: int, tensor: object, made: bool) -> int:
+        """The number of a tensor's storage; -1 if it has none."""
+        known = self._known.get(address)
+        if known is None or not address or (made and all(one() is None for one in known[1])):
+            return -1
+        known[1].append(weakref.ref(tensor))
+        if not len(known[1]) & 63:
+            known[1][:] = [one for one in known[1] if one() is not None]
+        return known[0]
+
+    def set(self, address: int, tensor: object, number: int) -> None:
+        """Numbers it."""
+        if len(self._known) > self._many:
+            self._known = {at: known for at, known in self._known.items() if any(one() is not None for one in known[1])}
+            self._many = max(MANY, 2 * len(self._known))
+        self._known[address] = number, [weakref.ref(tensor)]
+
+
 class NodeNumbers:
     """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
     sequence number, which its thread gives once, and an AccumulateGrad by its leaf.

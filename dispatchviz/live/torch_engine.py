@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
+from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.compiled_regions import compiler_unwatched
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
+from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
 from dispatchviz.live.watched_transforms import originals_again, transforms_followed
 
@@ -50,7 +52,13 @@ class TorchEngine:
 
     def header(self, looking: bool) -> Mapping[str, Any]:
         """What a trace's header says of it."""
-        return {"engine": self.name, "pytorch": str(self.torch.__version__), "cuda": cuda_text(self.torch)}
+        return {
+            "engine": self.name,
+            "pytorch": str(self.torch.__version__),
+            "cuda": cuda_text(self.torch),
+            "build": self.about(),
+            "blind_spots": blind_spots(self.torch),
+        }
 
     def about(self) -> str:
         """Release and build, in words."""
@@ -67,6 +75,7 @@ class TorchEngine:
             registrations_followed(self.torch, watch),
             transforms_followed(watch.cells) as transforms,
             compiler_unwatched(watch, lambda: originals_again(transforms)),
+            formatting_followed(self.torch, watch),
             watch.engine.watching(),
             our_frames_hidden(watch.base),
         ):

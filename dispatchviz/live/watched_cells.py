@@ -54,8 +54,14 @@ BY_REGISTRATION = (
 """Keys of which those cells are watched that have a kernel registered under the key itself."""
 LEFT_ALONE = frozenset({"aten::div_.Tensor_mode"})
 """Wrapped numbers are made with it."""
-WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
-"""Operators that kernels call and that no tensor gives a key."""
+WITHOUT_TENSORS = {
+    "aten::_nnpack_available": "CompositeImplicitAutograd",
+    "profiler::_record_function_enter_new": "CompositeExplicitAutograd",
+    "profiler::_record_function_exit._RecordFunction": "CompositeExplicitAutograd",
+}
+"""Operators that kernels and optimizers call and that no tensor gives a key, with the alias of their kernel: a
+registration for Undefined itself would be one for CompositeImplicitAutograd."""
+_WITHOUT_TENSORS = [(name, "Undefined") for name in WITHOUT_TENSORS]
 
 
 class WatchedCells:
@@ -80,7 +86,7 @@ class WatchedCells:
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        self._put([*self._cells_of(keys), *WITHOUT_TENSORS])
+        self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
@@ -128,7 +134,7 @@ class WatchedCells:
             yield
         finally:
             if keys:
-                self._put([*self._cells_of(keys), *WITHOUT_TENSORS])
+                self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
                 self.waiting = waiting
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
@@ -159,7 +165,8 @@ class WatchedCells:
             self.python.put[operator, key] = found
             call = caller(found)
         step = self._make_step(operator, key, call, is_python)
-        self._calls.put(operator, key, step, self._library(operator))
+        under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
+        self._calls.put(operator, under, step, self._library(operator))
 
     def _is_python(self, operator: str, key: str, parsed: Any) -> bool:
         """Whether Python registered the kernel under this key."""

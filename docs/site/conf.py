@@ -64,6 +64,7 @@ PARTS = {
         "call_chains",
         "backtraces",
         "differences",
+        "explanation/real-pytorch",
         "gpu",
     ],
     "Contributing": ["../CONTRIBUTING", "architecture", "../CHANGELOG"],

@@ -14,7 +14,12 @@ from benchmarks.__main__ import benchmarks
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-ALL = ["dispatch", "engine", "growth", "log", "opening", "operators", "pictures", "saving", "start", "trace", "tui"]
+OF_PYTORCH = ["live"]
+"""Of an installed PyTorch alone."""
+ALL = [
+    *("dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "saving", "start", "trace"),
+    "tui",
+]
 
 
 def test_each_module_that_measures_is_found() -> None:
@@ -34,7 +39,7 @@ def runs(name: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", benchmarks())
+@pytest.mark.parametrize("name", sorted({*benchmarks()} - {*OF_PYTORCH}))
 def test_it_runs(name: str) -> None:
     output = runs(name)
     assert output.count("\n") > 3
@@ -47,6 +52,12 @@ def test_it_runs(name: str) -> None:
 @pytest.mark.parametrize("name", ["dispatch", "engine", "operators"])
 def test_it_runs_beside_pytorch(name: str) -> None:
     assert "of PyTorch under DebugMode" in runs(name)
+
+
+@pytest.mark.torch
+def test_a_real_pytorch_is_watched() -> None:
+    rows = [line.split("  ")[0] for line in runs("live").splitlines()]
+    assert {"as it is", "DebugMode", "cells watched, not recorded", "recorded", "afterwards"} <= {*rows}
 
 
 def test_a_missed_bar_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:

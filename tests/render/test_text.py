@@ -48,5 +48,12 @@ def test_what_is_wrong_with_a_file_is_said_at_the_top() -> None:
 
 
 def test_a_real_PyTorch_is_called_so() -> None:
-    trace = Trace(Header(cuda="CuPy", program="a.py", engine="torch"), [])
-    assert list(text_log(trace)) == ["a.py on PyTorch 2.13.0, cuda: CuPy"]
+    about = "PyTorch 2.13.0, CPU build, release"
+    header = Header(cuda="none", program="a.py", engine="torch", build=about, blind_spots=("The ready queue.",))
+    trace = Trace(header, [])
+    assert list(text_log(trace)) == [
+        "a.py on PyTorch 2.13.0 (installed, observed), cuda: none",
+        "build: PyTorch 2.13.0, CPU build, release",
+        "not seen:",
+        "  The ready queue.",
+    ]

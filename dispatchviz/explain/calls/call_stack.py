@@ -29,6 +29,8 @@ class Frame:
     """What it is for: ``your code``, ``binding``, ``autograd kernel``; empty if it has no name."""
     note: str = field(default="", compare=False)
     """What it does besides calling the next one, and is no frame while that runs."""
+    library: str = field(default="", compare=False)
+    """Of a frame of a real process the library that it is in: ``libtorch_cpu.so``."""
 
     @property
     def written(self) -> str:
@@ -51,6 +53,12 @@ FOLDERS = ("aten/src/", "torch/csrc/", "c10/")
 
 NODES_OWN, CALLS_PYTHON = "Node", "calls Python"
 """The roles of a Node's own function, and of what calls a hook."""
+
+INTERPRETER = "Python"
+"""The role of the interpreter's own functions, which a real process has on its stack."""
+
+OTHER, UNNAMED = "not PyTorch's", "no name"
+"""The roles of what is neither the interpreter's nor PyTorch's, and of what no symbol tells of."""
 
 NATIVE = "native function"
 """The role of what a generated wrapper calls."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from dispatchviz.explain.calls.call_stack import Frame
+from dispatchviz.explain.calls.call_stack import INTERPRETER, OTHER, UNNAMED, Frame
 
-GROUPS: Mapping[str, str] = {
+GROUPS: dict[str, str] = {
     "handle": "dispatcher",
     "dispatcher": "dispatcher",
     "kernel function": "dispatcher",
@@ -18,15 +19,14 @@ GROUPS: Mapping[str, str] = {
 }
 """Roles to what is said of several in a row."""
 
+OUTSIDE: dict[str, str] = {role: role for role in (INTERPRETER, OTHER, UNNAMED)}
+"""The same of what is not PyTorch's: a real process has it on its stack."""
 
-def folded(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+
+def folded(frames: Sequence[Frame], groups: Mapping[str, str] = GROUPS) -> tuple[Frame, ...]:
     """The frames with each such row as one, which has their notes; the last frame, where the program is, stays."""
-    runs = groupby(frames[:-1], _group)
+    runs = groupby(frames[:-1], lambda frame: groups.get(frame.role, ""))
     return (*(frame for group, run in runs for frame in _fold(group, list(run))), *frames[-1:])
-
-
-def _group(frame: Frame) -> str:
-    return GROUPS.get(frame.role, "")
 
 
 def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
@@ -34,9 +34,12 @@ def _fold(group: str, run: list[Frame]) -> Iterator[Frame]:
         yield from run
         return
     title = f"{len(run)} frames, {_short(run[0])} to {_short(run[-1])}"
-    yield Frame(title, "", run[0].seq, group, "; ".join(frame.note for frame in run if frame.note))
+    note = "; ".join(dict.fromkeys(part for frame in run for part in frame.note.split("; ") if part))
+    yield Frame(title, "", run[0].seq, group, note, run[0].library)
 
 
 def _short(frame: Frame) -> str:
-    """``Dispatcher::call`` of ``c10::Dispatcher::call``."""
-    return "::".join(frame.title.split("::")[-2:])
+    """``Dispatcher::call`` of ``c10::Dispatcher::call``; the number of a debugger stays before it."""
+    number = re.match(r"(?:#\d+ )?", frame.title)
+    start = number.end() if number is not None else 0
+    return frame.title[:start] + "::".join(frame.title[start:].split("::")[-2:])

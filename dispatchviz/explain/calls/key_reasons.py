@@ -18,6 +18,7 @@ from dispatchviz.explain.keys.key_text import (
 )
 from dispatchviz.explain.sentences import functorch_sentences
 from dispatchviz.explain.sentences.english import capital, listed
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around, excluder, includer, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
@@ -198,6 +199,8 @@ def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
         return ""
     needed = [tensor for tensor in tensors if known.grad_needed(tensor, computed.seq)]
     others = [tensor for tensor in tensors if tensor not in needed]
+    if is_unseen(trace.header, ev.RequiresGradSet) and others:
+        return ""
     if not needed:
         nobody = (
             "none of them requires"

@@ -8,9 +8,10 @@ from functools import lru_cache
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_operators
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.computed_table import Row, table_card
 from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.sentences.rules.knowledge import build_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
 REGISTRATIONS_LOOKED_AT = 2_000
@@ -36,7 +37,7 @@ def operator_cells(trace: Trace, at: int) -> OperatorCells | None:
     chosen = within(trace, call.seq, ev.KernelSelected) if call is not None else None
     if chosen is None:
         return None
-    rows = cells_of(chosen.operator, chosen_build())
+    rows = cells_of(chosen.operator, build_of(trace.header))
     return OperatorCells(chosen.operator, chosen, rows, _registered(trace, chosen))
 
 

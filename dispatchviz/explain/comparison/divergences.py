@@ -84,10 +84,11 @@ class Comparison:
         return not self.divergences and self.numbers is None
 
 
-def compare(first: Trace, second: Trace) -> Comparison:
-    """Compares two runs, in time that grows with their length."""
+def compare(first: Trace, second: Trace, exact: bool = False) -> Comparison:
+    """Compares two runs, in time that grows with their length. ``exact``: all fields count, and which tensors and
+    Nodes they name."""
     hashed = all(len(trace.steps_of(ev.ResultHashed)) > 0 for trace in (first, second))
-    gathered, alignment = _Gathered(first, second), Alignment(RunTree(first), RunTree(second))
+    gathered, alignment = _Gathered(first, second), Alignment(RunTree(first, exact), RunTree(second, exact))
     for difference in alignment.differences():
         if hashed or difference.sort != "numbers":
             gathered.add(difference)

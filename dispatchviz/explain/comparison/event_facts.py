@@ -114,6 +114,16 @@ def way(kind: type[ev.Event]) -> Facts:
 
 
 @cache
+def everything(kind: type[ev.Event]) -> Facts:
+    """All fields of an event of a kind, numbers that only count among them: of traces that count alike."""
+    return _constant if kind in TEXT else _facts_as_they_are(tuple(kind.__annotations__))
+
+
+def _facts_as_they_are(names: tuple[str, ...]) -> Facts:
+    return attrgetter(*names) if names else _constant
+
+
+@cache
 def values(kind: type[ev.Event]) -> Facts | None:
     """Which values were passed or came out; None for a kind that tells of none."""
     names = [name for name in _fields(kind) if (kind, name) in VALUES]

@@ -18,7 +18,7 @@ import numpy as np
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.comparison.event_facts import TEXT, Facts, pairing, values, way
+from dispatchviz.explain.comparison.event_facts import TEXT, Facts, everything, pairing, values, way
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
 
 ROOT = -1
@@ -33,8 +33,10 @@ NOTHING = 0
 class RunTree:
     """One run; the trace is asked for its events once, in order."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, exact: bool = False) -> None:
+        """``exact``: all fields of an event count."""
         self.trace = trace
+        self._exact = exact
         self.parents = _parents(trace)
         """What each event is within, here."""
         self.pairs, self.ways, self.wholes = array("q"), array("q"), array("q")
@@ -45,7 +47,7 @@ class RunTree:
         texts: dict[tuple[str, int, str], int] = {}
         for event in trace.events:
             kind = type(event)
-            code, pair, did, had = kinds.get(kind) or kinds.setdefault(kind, _readers(kind))
+            code, pair, did, had = kinds.get(kind) or kinds.setdefault(kind, _readers(kind, self._exact))
             if kind is ev.SourceLine:
                 text = _text(trace, event, texts)  # type: ignore[arg-type]
                 self.pairs.append(text)
@@ -93,11 +95,11 @@ class RunTree:
         return self.ways[seq] != NOTHING
 
 
-def _readers(kind: type[ev.Event]) -> tuple[int, Facts, Facts, Facts | None]:
-    had = values(kind)
+def _readers(kind: type[ev.Event], exact: bool) -> tuple[int, Facts, Facts, Facts | None]:
+    had = None if exact else values(kind)
     if kind in (ev.NameBound, ev.Printed):
         had = _said
-    return hash(kind.__name__), pairing(kind), way(kind), had
+    return hash(kind.__name__), pairing(kind), everything(kind) if exact else way(kind), had
 
 
 def _said(event: ev.NameBound | ev.Printed) -> str:

@@ -148,6 +148,10 @@ class Backwards:
         """The steps at which they started."""
         return list(self.events.of_kind(ev.BackwardStarted))
 
+    def around(self, at: int) -> Backward | None:
+        """The innermost one that a step is within."""
+        return next(filter(None, map(self.get, self._starts_within(at))), None)
+
     def last(self) -> Backward | None:
         """The one that started last."""
         return next(filter(None, map(self.get, reversed(self.starts))), None)

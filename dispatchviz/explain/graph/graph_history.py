@@ -21,6 +21,7 @@ from dispatchviz.explain.graph.backwards import Backward, Backwards
 from dispatchviz.explain.graph.node_events import NodeEvents
 from dispatchviz.explain.graph.node_structures import NodeStructures
 from dispatchviz.explain.graph.nodes_by_age import NodesByAge
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
@@ -28,6 +29,7 @@ from dispatchviz.explain.trace_index.trace_index import Index, index
 class Mark(Enum):
     """What happens to a Node without an event of its own."""
 
+    DONE = "it has run, and that it returned is not seen"
     FAILED = "an exception has left it while it ran"
     LEFT = "an exception has left the backward before it ran"
     PRUNED = "the backward that goes through its graph does not need it"
@@ -69,6 +71,7 @@ class GraphHistory:
         """Of the backward that was asked for last, which is nearly always the next one, too."""
         self._counting: tuple[int, list[Backward]] = -1, []
         self._started, self._finished = map(trace.columns.code, (ev.NodeStarted, ev.NodeFinished))
+        self._ends_unseen = is_unseen(trace.header, ev.NodeFinished)
         self._looked_at = 0
         """How many of them."""
 
@@ -219,7 +222,12 @@ class GraphHistory:
         if latest and columns.kinds[start := latest[-1]] == self._started and columns.ends[start] < at:
             inside = (step for step in latest if columns.kinds[step] == self._finished)
             if not any(columns.parents[step] == start for step in inside):
-                yield columns.ends[start] + 1, Mark.FAILED
+                yield columns.ends[start] + 1, Mark.DONE if self._went_on(start) else Mark.FAILED
+
+    def _went_on(self, start: int) -> bool:
+        """Whether the engine went on after a Node, where that the Node returned is not seen."""
+        backward = self.backwards.around(start) if self._ends_unseen else None
+        return backward is not None and (bool(backward.finished) or backward.starts[-1] != start)
 
     # -- backwards of which not all Nodes run -------------------------------------------------------------------------
 

@@ -166,6 +166,8 @@ class _Life:
         """Takes in the next entry."""
         if isinstance(event, Awaits):
             self._state, self._left, self._started = State.WAITING, event.gradients, None
+        elif event is Mark.DONE:
+            self._state = State.DONE
         elif event is Mark.FAILED:
             self._state = State.FAILED
         elif event is Mark.LEFT:

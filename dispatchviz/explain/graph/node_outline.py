@@ -41,7 +41,7 @@ STATES = {
 }
 """How far the engine is with a Node after an event of a kind, as a rule."""
 
-MARKED: dict[object, State] = {Mark.PRUNED: State.PRUNED, Mark.FAILED: State.FAILED}
+MARKED: dict[object, State] = {Mark.PRUNED: State.PRUNED, Mark.DONE: State.DONE, Mark.FAILED: State.FAILED}
 
 
 class Outlines:

@@ -13,6 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.tensor_geometry import key_set_of
 from dispatchviz.explain.moment.tensor_numbers import numbers_of
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.trace_index import Index, index
 
@@ -134,6 +135,8 @@ def version_of(trace: Trace, tensor: int, at: int) -> int | None:
     """
     known = index(trace)
     made = known.tensors.get(tensor)
+    if is_unseen(trace.header, ev.VersionBumped):
+        return None
     if made is None or made.storage < 0 or len(known.about_storage(made.storage, ev.TensorCreated)) > MOST_MATES:
         return None
     mates = list(dict.fromkeys((*_came_onto(trace, made.storage, at), tensor)))

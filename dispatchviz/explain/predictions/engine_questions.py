@@ -15,6 +15,7 @@ from dispatchviz.explain.predictions.prediction import LONGEST, Kind, Prediction
 from dispatchviz.explain.sentences import ready_queue_sentences
 from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node
 from dispatchviz.explain.trace_index.trace_index import index
 
@@ -101,7 +102,7 @@ def _so_far(number: int) -> str:
 def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     """Asked before the engine takes a Node out of the ready queue."""
     backward = backward_around(trace, event.seq)
-    if backward is None or plain_node(event.name) == "GraphRoot":
+    if backward is None or plain_node(event.name) == "GraphRoot" or is_unseen(trace.header, ev.NodeQueued):
         return None
     queue = queue_at(trace, event)
     if queue.has(queue_device(event.device), 0, event.sequence_nr):

@@ -18,6 +18,7 @@ from dispatchviz.explain.locations.pytorch_locations import debug_file
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
 from dispatchviz.explain.sentences.english import capital, counted, hexed, listed
 from dispatchviz.explain.sentences.event_groups import DispatchEvent
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -181,7 +182,8 @@ def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
         return Statement("key set: empty", "The set is empty: no argument has a key, or all of them are excluded.")
     name = highest(event.effective).name
     if is_autograd(name):
-        text = f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
+        wins = f"{name} is the highest key left and wins: {origin(trace, event, winner)}."
+        text = " ".join(filter(None, (wins, grad_note(trace, event))))
         return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))
     first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
     if kept_out := higher_keys_kept_out(trace, event):
@@ -197,6 +199,8 @@ def _argument_keys(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
 def _requiring_grad(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]:
     """Which of them require grad."""
     needed = index(trace).grad_needed
+    if is_unseen(trace.header, ev.RequiresGradSet):
+        return ()
     return tuple(RequiresGrad(tensor, needed(tensor, event.seq)) for _, tensor, _ in event.arguments)
 
 

@@ -18,6 +18,7 @@ from dispatchviz.explain.sentences.engine_claims import edge_text, pass_number, 
 from dispatchviz.explain.sentences.english import capital, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import EngineEvent
 from dispatchviz.explain.sentences.requested_gradients import requested_inputs
+from dispatchviz.explain.sentences.rules.knowledge import is_live
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -121,6 +122,8 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
 
 def _complete(trace: Trace, event: ev.BackwardFinished) -> Statements:
     backward = backward_around(trace, event.seq)
+    if is_live(trace.header):
+        return Statement("backward complete", "The engine returns: this backward pass is complete.")
     if backward is not None and not backward.event.accumulate:
         text = "No Node of this graph task is queued or running any more: grad() gives the caller what was captured."
         return Statement("grad complete", text)

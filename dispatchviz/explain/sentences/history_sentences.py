@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import History
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
@@ -34,6 +35,8 @@ def why_rebased(trace: Trace, event: ev.HistoryRebased) -> Statement:
 def _in_place(trace: Trace, event: ev.HistoryRebased) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (_claim(trace, event),)
     changed, now = f"{name} was changed in place, so its history", f"its grad_fn is now {_node(trace, event)}"
+    if is_unseen(trace.header, ev.RequiresGradSet):
+        return Statement("history rebased", f"{name} was changed in place: {now}{_behind(trace, event)}.", claims)
     if not index(trace).grad_needed(event.tensor, event.seq - 1):
         return Statement("history begins in place", f"{changed} begins here: {now}, and it requires grad.", claims)
     return Statement("history rebased", f"{changed} is rebased: {now}{_behind(trace, event)}.", claims)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.english import counted, ordinal
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name, tensor_names
@@ -31,8 +33,16 @@ def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     special = _special(trace, event, name)
     if special is not None:
         return special
+    if is_unseen(trace.header, ev.FunctionEntered) and not _has_result(trace, event.node):
+        return Statement("known Node", f"The Node {name} is first seen here: a Node leads to it{_number(event)}.")
     text = f"{_cause(trace, event)} is recorded as a Node: {name}{_number(event)}."
     return Statement("Node made", text), *_order(event)
+
+
+def _has_result(trace: Trace, node: int) -> bool:
+    """Whether a call was seen to give its result the Node."""
+    events = history(trace).events
+    return bool(events.of_node(node, ev.HistorySet) or events.of_node(node, ev.HistoryRebased))
 
 
 def _number(event: ev.NodeCreated) -> str:
@@ -111,7 +121,7 @@ def _cause(trace: Trace, event: ev.NodeCreated) -> str:
         return "The call"
     known = index(trace)
     needed = [tensor for _, tensor, _ in computed.arguments if known.grad_needed(tensor, event.seq)]
-    if not needed:
+    if not needed or is_unseen(trace.header, ev.RequiresGradSet):
         return f"The call of {call.operator}"
     who = tensor_names(trace, needed, event.seq)
     require = "require" if len(set(needed)) > 1 else "requires"
@@ -184,7 +194,7 @@ def _why_empty(trace: Trace, event: ev.EdgesCollected, tensor: int | None) -> st
     name = tensor_name(trace, tensor, event.seq)
     if index(trace).grad_needed(tensor, event.seq):
         return f", because {name} itself has neither a grad_fn nor the flag: only its base requires grad"
-    return f", because {name} does not require grad"
+    return "" if is_unseen(trace.header, ev.RequiresGradSet) else f", because {name} does not require grad"
 
 
 def _claim(trace: Trace, event: ev.EdgesCollected) -> NodeEdges:

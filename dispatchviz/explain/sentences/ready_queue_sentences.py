@@ -14,6 +14,7 @@ from dispatchviz.explain.graph.queued_nodes import Queue, QueuedNode, queue_at, 
 from dispatchviz.explain.sentences.engine_claims import runs
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, RunsBefore
 from dispatchviz.explain.sentences.statement import LaterClaims, Statement
 from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
@@ -134,6 +135,8 @@ def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     """Why this Node runs before the other ready ones."""
     queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
+    if is_unseen(trace.header, ev.NodeQueued):
+        return Statement("Node runs, no other waits", f"{text}. Which others were ready is not seen.", claims)
     if not queue.number(device):
         said = f"{text}: no other Node is ready in the queue of {device}."
         return Statement("Node runs, no other waits", said, claims)

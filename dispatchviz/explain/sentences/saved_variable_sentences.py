@@ -8,6 +8,7 @@ from math import prod
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.english import ordinal
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import NodeKeeps, SavedBytes
 from dispatchviz.explain.sentences.statement import Statement, Statements
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -25,6 +26,8 @@ def why_saved(trace: Trace, event: ev.VariableSaved) -> Statements:
     node = node_title(trace, event.node, event.seq)
     if event.tensor is None:
         text = f"{node} would save {event.name}, but the tensor is undefined here."
+        if is_unseen(trace.header, ev.VariableNotSaved):
+            text = f"{node} has no tensor in its member {event.name}."
         return Statement("undefined tensor saved", text, (NodeKeeps(event.node, event.name, None),))
     what = "its own result" if event.is_output else _tensor(trace, event.tensor, event.seq)
     if event.packed:

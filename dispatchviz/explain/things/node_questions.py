@@ -12,6 +12,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by
 from dispatchviz.explain.things.keepers import freed_at, is_freed, keepers, losses, unknown_tensors
@@ -41,7 +42,7 @@ def node_questions(trace: Trace, node: int, at: int) -> list[Question]:
         _of_steps(trace, node, at, "When does the engine run it?", (ev.NodeStarted, ev.NodeSkipped, ev.NodeFinished),
                   "it does not run in this recording", gradients=True),
         _kept(trace, node, at),
-        Question("When is it freed?", tuple(_end(trace, node, at)), none="not in this recording"),
+        Question("When is it freed?", tuple(_end(trace, node, at)), none=_no_end(trace)),
     ]  # fmt: skip
 
 
@@ -146,6 +147,10 @@ def _kept(trace: Trace, node: int, at: int) -> Question:
     kept = list(keepers(trace, node, at))
     answers, more = _cut(kept)
     return Question(KEPT, (*answers, *_cut(list(losses(trace, node, at)))[0]), more, _unknown(trace, node, at))
+
+
+def _no_end(trace: Trace) -> str:
+    return "that is not seen" if is_unseen(trace.header, ev.NodeDeleted) else "not in this recording"
 
 
 def _unknown(trace: Trace, node: int, at: int) -> str:

@@ -15,6 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.tensor_card import tensor_card
 from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
 from dispatchviz.explain.things.calls_around import by, maker, plain, without_call
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
@@ -76,7 +77,8 @@ def _changed(trace: Trace, tensor: int, at: int) -> Question:
     if made is not None and not made.key_set & raw(DispatchKey.ADInplaceOrView) and not steps:
         none = "it has no version counter: writes in place are not counted"
     else:
-        none = "no write in place is recorded"
+        unknown = is_unseen(trace.header, ev.VersionBumped)
+        none = "writes in place are seen as calls alone" if unknown else "no write in place is recorded"
     told = nearest(steps, at)
     answers = (answer for step in told if (answer := _change(trace, tensor, step, at)) is not None)
     return Question("Who changed it?", tuple(answers), len(steps) - len(told), none)

@@ -18,11 +18,14 @@ SHOWN = 12
 """So many further divergences are shown unless all are asked for."""
 
 
-def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
-    """The comparison of two runs that are called ``in plain.py`` and ``in no_grad.py``."""
+def diff_lines(
+    found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False, numbers: bool = True
+) -> Iterator[str]:
+    """The comparison of two runs that are called ``in plain.py`` and ``in no_grad.py``; ``numbers``: says whether they
+    were compared."""
     first, second = Run(found.first, wheres[0]), Run(found.second, wheres[1])
     if found.same:
-        yield from console.wrapped(sameness(found), 0)
+        yield from console.wrapped(sameness(found), 0) if numbers else ()
     elif found.numbers is not None and found.numbers_first:
         yield from _numbers(first, second, found, console)
         yield from _ways(first, second, found, console, every)
@@ -33,7 +36,7 @@ def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, eve
             yield from _numbers(first, second, found, console)
     yield from _output(first, second, found, console)
     yield from _ends(first, second, found, console)
-    if not found.same and not found.hashed:
+    if numbers and not found.same and not found.hashed:
         yield ""
         yield from console.wrapped(
             "The numbers were not compared: a trace has hashes of results if it is recorded with --hashes.", 0

@@ -15,9 +15,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.errors.version_counters import invalidated_by
 from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.explain.sentences.step_labels import LABELS, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
@@ -89,7 +90,7 @@ def text_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width:
 def log_rows(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> Iterator[LogRow]:
     """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
-    return itertools.chain(_head(trace), _printed(trace, events, reasons, begin, width))
+    return itertools.chain(_head(trace, not wanted.chooses), _printed(trace, events, reasons, begin, width))
 
 
 Events = Iterator[tuple[ev.AnyEvent, int]]
@@ -161,12 +162,25 @@ class _Threads:
         return f"({where}goes on, in another thread than above)"
 
 
-def _head(trace: Trace) -> Iterator[LogRow]:
+def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
     header = trace.header
-    engine = f"the model of PyTorch {header.pytorch}" if header.engine == "model" else f"PyTorch {header.pytorch}"
-    yield LogRow(f"{header.program} on {engine}, cuda: {header.cuda}")
+    yield LogRow(f"{header.program} on {engine_text(header)}")
+    if header.checked:
+        yield LogRow(f"checked against {header.checked}")
+    if whole:
+        yield from _observed(header)
     if trace.notice:
         yield LogRow(f"note: {trace.notice}")
+
+
+def _observed(header: Header) -> Iterator[LogRow]:
+    """The build, and what cannot be seen of it; nothing of the model."""
+    if header.build:
+        yield LogRow(f"build: {header.build}")
+    if header.blind_spots:
+        yield LogRow("not seen:")
+        for spot in header.blind_spots:
+            yield LogRow(f"  {spot}")
 
 
 class _Call:

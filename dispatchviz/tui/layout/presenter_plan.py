@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from dispatchviz.core.record.trace_file import Header
+from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
 from dispatchviz.tui.layout.pane_layout import STACKED_BELOW, STEPS, Box
 from dispatchviz.tui.text.line_fitting import fit, path_end
 from dispatchviz.tui.text.styled_line import Line, line
@@ -32,7 +33,8 @@ def second_pane(order: Sequence[int], says_nothing: Callable[[int], bool]) -> in
 
 def presenter_header(header: Header, position: str, width: int) -> Line:
     """Which program, what cuda is, which step."""
-    end = line(("cuda: ", "dim"), header.cuda, f"   {position}")
+    engine = (("on ", "dim"), engine_text(header)) if is_live(header) else (("cuda: ", "dim"), header.cuda)
+    end = line(*engine, f"   {position}")
     name = path_end(PurePath(header.program).name, max(width - 2 * MARGIN - end.width - 3, 8))
     return fit(line(" " * MARGIN, (name, "bold"), "   ", *end.spans), width)
 

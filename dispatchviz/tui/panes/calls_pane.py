@@ -49,13 +49,20 @@ def whole_rows(trace: Trace, at: int, width: int, fold: bool = False, exact: boo
     """
     frames = whole_stack(trace, at)
     below = called_below(trace, at, frames)
-    shown = folded(frames) if fold else frames
+    return listed_rows(folded(frames) if fold else frames, below, width, exact)
+
+
+def listed_rows(shown: Sequence[Frame], below: Sequence[Frame], width: int, exact: bool = True) -> list[Line]:
+    """The same of any stack; frames that know their library stand below its name, where that changes."""
     if not shown:
         return [NOTHING]
     roles = _roles((*shown, *below), width)
-    found = []
+    found, library = list[Line](), ""
     for depth, frame in enumerate((*shown, *below)):
         sign = HERE if depth == len(shown) - 1 else BELOW if depth >= len(shown) else AROUND
+        if frame.library and frame.library != library:
+            library = frame.library
+            found.append(line((f"in {library}", "dim")))
         row = _frame(frame, roles, sign, True)
         found += [*_with_file(frame, row, _column(roles), width, exact), *_notes(frame, roles)]
     return found

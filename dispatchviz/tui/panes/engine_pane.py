@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine_state import EngineState, engine_state
 from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.sentences.rules.knowledge import is_live, unseen
 from dispatchviz.tui.panes.engine.buffer_rows import leaf_rows, waiting_rows
 from dispatchviz.tui.panes.engine.nested_rows import callbacks_section, nested_section, streams_section
 from dispatchviz.tui.panes.engine.queue_rows import queue_rows
@@ -57,6 +58,13 @@ def rows_as(trace: Trace, at: int, whole: bool) -> list[Line]:
     state = engine_state(trace, at)
     if state is None:
         return [not_yet(trace, at, ev.BackwardStarted, "No backward pass runs here")]
+    if is_live(trace.header):
+        return [
+            _live_head(state),
+            *running_rows(trace, state.running, at, False),
+            *leaf_rows(trace, at),
+            *unseen_rows(),
+        ]
     subject = subject_of(trace, at)
     parts = list(_parts(trace, state, at, subject, whole))
     if not whole:
@@ -94,6 +102,22 @@ def _parts(
 
 def _lines(section: Section | None) -> Iterable[Line]:
     return () if section is None else section_lines(section)
+
+
+def _live_head(state: EngineState) -> Line:
+    """Of an installed PyTorch: how many Nodes there are to run is not seen."""
+    started = state.started
+    kind = "backward" if started.accumulate else "grad"
+    depth = f", depth {started.depth}" if started.depth else ""
+    keeps = "keeps the graph" if started.keep_graph else "frees the graph"
+    ran = f"{state.ran} Node{'' if state.ran == 1 else 's'} started"
+    return line((kind, "bold"), (f"{depth}  {ran}  {keeps}", "dim"), key="ran", value=ran, goto=started.seq, cut=True)
+
+
+def unseen_rows() -> list[Line]:
+    """What the model has here, and an installed PyTorch does not show."""
+    kinds = (ev.NodeQueued, ev.GradientBuffered, ev.FormulaSkipped, ev.NodeFinished)
+    return [line((unseen(kind), "dim")) for kind in kinds]
 
 
 def _head(state: EngineState) -> Line:

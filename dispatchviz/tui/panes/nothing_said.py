@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.tui.layout.pane_layout import (
     CELL,
@@ -65,6 +66,8 @@ def _no_tensor(trace: Trace, at: int) -> Line | None:
 
 
 def _not_structured(trace: Trace, at: int) -> Line | None:
+    if is_unseen(trace.header, ev.MetaEntered):
+        return line(("not seen in a release build", "dim"))
     if structured_call(trace, at) is not None:
         return None
     return _next(trace, at, ev.MetaEntered, "no structured kernel here")
@@ -73,6 +76,8 @@ def _not_structured(trace: Trace, at: int) -> Line | None:
 def _plain_thread(trace: Trace, at: int) -> Line | None:
     if not thread_state(trace, at).is_plain:
         return None
+    if is_unseen(trace.header, ev.GradModeChanged):
+        return line(("no guard was derived; switches are not seen", "dim"))
     return line(("grad mode on, no guards, no modes", "dim"))
 
 

@@ -15,6 +15,7 @@ from dispatchviz.explain.codegen.structured_classes import OUTPUTS, Family, Stru
 from dispatchviz.explain.locations.native_calls import native_calls
 from dispatchviz.explain.locations.native_files import structured_file
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen, unseen
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.tui.panes.next_event import not_yet
@@ -32,6 +33,8 @@ VARIANTS = {
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The parts in the order in which they run, or when there will be some."""
     call = structured_call(trace, at)
+    if is_unseen(trace.header, ev.MetaEntered):
+        return [line((unseen(ev.MetaEntered), "dim"))]
     if call is None:
         return [not_yet(trace, at, ev.MetaEntered, "No structured kernel runs here")]
     made = class_of_call(trace, call)

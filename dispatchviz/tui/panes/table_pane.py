@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Row
+from dispatchviz.explain.sentences.rules.knowledge import build_of, is_live
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.next_event import not_yet
@@ -24,6 +25,8 @@ SIGNS: dict[str, Span] = {
 
 LEGEND = "● runs here   ○ PyTorch's alone   ↷ skipped   ! only raises   · empty"
 
+LIVE_LEGEND = "● ○ a kernel   ↷ skipped   ! only raises   · empty"
+
 HISTORY = "registration"
 """The action that shows how a table was filled."""
 
@@ -36,16 +39,22 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     cells = operator_cells(trace, at)
     if cells is None:
         return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is in no dispatch")]
-    return [*_head(cells), *_cells(cells)]
+    return [*_head(cells, trace.header), *_cells(cells)]
 
 
-def _head(cells: OperatorCells) -> list[Line]:
+def _head(cells: OperatorCells, header: Header) -> list[Line]:
     title = line((cells.operator, "bold"), (f"  {len(cells.rows)} cells" if cells.rows else "", "dim"))
     if not cells.rows:
         said = "The program made this operator: of its table the trace has the cells of its calls."
         return [title, line((f"{said} {key_of(HISTORY).first} plays its registrations.", "dim"))]
     registered = [_registered(*each) for each in cells.registered]
-    return [title, line((LEGEND, "dim"), cut=True), *registered]
+    legend = [LIVE_LEGEND, live_table(header)] if is_live(header) else [LEGEND]
+    return [title, *(line((text, "dim"), cut=True) for text in legend), *registered]
+
+
+def live_table(header: Header) -> str:
+    """Whose table stands here, of an installed PyTorch."""
+    return f"▶ is the installed build's own; other cells as PyTorch 2.13.0 ({build_of(header)}) fills them"
 
 
 def _registered(key: str, kernel: str, seq: int) -> Line:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.keys.key_text import keys_text
-from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, thread_state
+from dispatchviz.explain.moment.thread_state import Autocast, Guard, Switch, ThreadState, thread_state
 from dispatchviz.explain.sentences.english import counted, plain_dtype
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen, unseen
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.tui.text.styled_line import Line, line
 
 NAME = 11
@@ -16,6 +19,8 @@ NAME = 11
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The state after this step."""
     state = thread_state(trace, at)
+    if is_unseen(trace.header, ev.GradModeChanged):
+        return _live_rows(trace, state, at)
     return [
         _switch("grad mode", state.grad, "Nodes are recorded", "no Nodes are recorded"),
         *([_inference(state.inference)] if state.inference.on else []),
@@ -25,6 +30,18 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
         *_guards(state.guards),
         _set("included", state.included),
         _set("excluded", state.excluded),
+    ]
+
+
+def _live_rows(trace: Trace, state: ThreadState, at: int) -> list[Line]:
+    """Of an installed PyTorch, whose switches are not seen: the sets as of the call around, the guards derived."""
+    calls = at_or_around(trace, at, ev.Dispatched) is not None
+    sets = [_set("included", state.included), _set("excluded", state.excluded)]
+    none = line((f"{'guards':<{NAME}}", "dim"), ("none is derived", ""))
+    return [
+        line((f"{'switches':<{NAME}}", "dim"), (unseen(ev.GradModeChanged), "dim"), indent=NAME),
+        *(_guards(state.guards) if state.guards else [none]),
+        *(sets if calls else [line((f"{'key sets':<{NAME}}", "dim"), ("read at each call", "dim"))]),
     ]
 
 

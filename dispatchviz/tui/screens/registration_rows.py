@@ -12,6 +12,7 @@ from dispatchviz.explain.cells.registration.lit_table import LitTable, lit_table
 from dispatchviz.explain.cells.registration.program_registrations import history_here, operator_here
 from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
 from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
+from dispatchviz.explain.sentences.rules.knowledge import is_live
 from dispatchviz.render.cards.registration_step_text import held, step_lines
 from dispatchviz.render.cards.registration_text import history_lines
 from dispatchviz.tui.text.marked_console import MarkedConsole, spans
@@ -34,6 +35,9 @@ def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
     if history is None:
         yield line(f"{refusal(trace, at)}.")
         return
+    if is_live(trace.header):
+        said = "as released; what the installed build registers is in the steps of this trace"
+        yield line((f"Registrations of PyTorch 2.13.0, {history.build} build, {said}.", "dim"))
     for text in history_lines(history, (), False, MarkedConsole(width)):
         yield line(*spans(text), indent=8)
 

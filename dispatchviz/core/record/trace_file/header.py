@@ -28,7 +28,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pytorch: str = "2.13.0"
     """The release whose rules apply."""
     cuda: str
-    """``CuPy`` or ``emulated on NumPy (reason)``."""
+    """What stands behind it: ``CuPy`` or ``emulated on NumPy (reason)``; of an installed PyTorch a GPU's name or ``none
+    (CPU build)``."""
+    build: str = ""
+    """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""
+    blind_spots: tuple[str, ...] = ()
+    """What cannot be seen of that PyTorch, a sentence each."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
@@ -39,6 +44,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The process's place among those of a distributed program (the environment's ``RANK``)."""
     remarks: tuple[str, ...] = ()
     """What is not in the trace though it was run, a sentence each: a forked process, steps beyond a limit."""
+    checked: str | msgspec.UnsetType = msgspec.UNSET
+    """What ``dispatchviz check`` found: with which PyTorch, when, the number of differences; without it that was not
+    asked."""
     sources: Mapping[str, str] = MappingProxyType({})
     """File name to text."""
 

@@ -11,7 +11,7 @@ from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_operators, pytorch_registry
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_registry
 from dispatchviz.explain.cells.registration.registration_history import ORDER, RegistrationHistory
 from dispatchviz.explain.cells.registration.registration_steps import play
 from dispatchviz.explain.cells.registration.registrations import (
@@ -23,6 +23,7 @@ from dispatchviz.explain.cells.registration.registrations import (
     pytorch_registrations_of,
 )
 from dispatchviz.explain.codegen.operator_at_step import operator_at
+from dispatchviz.explain.sentences.rules.knowledge import build_of
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 
@@ -60,7 +61,7 @@ def history_at(trace: Trace, operator: str, at: int) -> RegistrationHistory | No
     own = tuple(program_registrations(trace, operator, at))
     if operator not in pytorch_operators() and not any(each.what != FALLBACK for each in own):
         return None
-    return _history(operator, chosen_build(), own)
+    return _history(operator, build_of(trace.header), own)
 
 
 @lru_cache(maxsize=8)

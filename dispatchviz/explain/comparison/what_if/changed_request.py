@@ -14,6 +14,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
+from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
 from dispatchviz.shipped_examples import located
 
 
@@ -51,6 +52,8 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
     DispatchvizError if the program is not there to be run, or is another one by now.
     """
     header = trace.header
+    if is_live(header):
+        raise DispatchvizError(f"a changed program runs on the model, and this trace is of {engine_text(header)}")
     kind, program, text = _program(trace, run_arguments)
     if header.remarks:
         raise DispatchvizError(f"the trace has only a part of the run ({header.remarks[0]}): nothing to compare with")

@@ -20,6 +20,7 @@ from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
 from dispatchviz.explain.graph.node.node_parents import has_parent
 from dispatchviz.explain.graph.node.node_state import node_state
 from dispatchviz.explain.sentences.english import counted, listed, plain_dtype, shaped
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.keepers import freed_at
 from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -67,6 +68,9 @@ def node_card(trace: Trace, number: int, at: int) -> list[Section]:
     ]
 
 
+NOT_SEEN = "not seen in a release build"
+
+
 def _told(table: tuple[members.Member, ...]) -> Iterator[Fact]:
     return (Fact(member.name, "", member.purpose) for member in table)
 
@@ -81,7 +85,8 @@ def _owned(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     yield Fact("name", node.name, "that of its class; PyTorch has no NoNamesGuard around the call any more")
     end = freed_at(trace, node.number)
     if end is None or end.seq > at:
-        yield _shown("release_resources", "not called yet")
+        told = not is_unseen(trace.header, ev.NodeDeleted)
+        yield _shown("release_resources", "not called yet" if told else NOT_SEEN)
     else:
         along = "" if end.by is None else f", with {node_title(trace, end.by, at)}"
         about = None if end.by is None else NodeThing(end.by)
@@ -191,6 +196,8 @@ def _computes(trace: Trace, edge: GraphEdge, at: int) -> tuple[str, str]:
 def needs_edge(trace: Trace, target: int | None, at: int) -> bool | None:
     """``task_should_compute_output`` of an edge to a Node; None outside of a backward, or before it is known."""
     backward = backward_around(trace, at)
+    if is_unseen(trace.header, ev.ExecInfoPopulated):
+        return None
     if backward is None or (backward.event.inputs and backward.exec_info_at(at) is None):
         return None
     return target is not None and (backward.needs(target) or bool(backward.captures(target)))
@@ -250,7 +257,8 @@ def _hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     for kind, member, purpose in HOOK_KINDS:
         own = [hook for hook in there if hook.kind == kind]
         names = listed([_hook(trace, hook, at) for hook in own])
-        yield Fact(member, names or "none recorded", purpose, goto=own[0].seq if own else None)
+        none = NOT_SEEN if is_unseen(trace.header, ev.HookRegistered) else "none recorded"
+        yield Fact(member, names or none, purpose, goto=own[0].seq if own else None)
     yield from _told(members.HOOKS)
 
 
@@ -263,6 +271,8 @@ def _anomaly(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     stored = [event for event in events.of_node(node.number, ev.StackStored) if event.seq <= at]
     parents = [event for event in events.of_node(node.number, ev.ParentAssigned) if event.seq <= at]
     kept = "traceback_" if stored else "no stack recorded"
+    if is_unseen(trace.header, ev.StackStored):
+        kept = NOT_SEEN
     goto = stored[-1].seq if stored else None
     yield Fact("AnomalyMetadata", kept, "filled if anomaly mode is on when the Node is made", goto)
     for event in parents:

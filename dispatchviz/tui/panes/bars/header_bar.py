@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.events import BackwardStarted
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.bars.thread_state_text import short
@@ -23,7 +24,7 @@ LONGEST_STATE = 40
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
     """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
     header, notice = cursor.trace.header, cut_text(cursor.trace.notice)
-    name, cuda = header.program[-LONGEST:], ((" cuda: ", "dim"), (cut_text(header.cuda), ""))
+    name, cuda = header.program[-LONGEST:], _engine(header)
     position, filtered = _position(cursor), _filter(cursor)
     joined = line(" ", (name, "bold"), *position, " ", *filtered, *cuda)
     if joined.width < width:
@@ -32,6 +33,13 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
         program = path_end(name, width - 2 - line(*position).width)
         rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
     return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
+
+
+def _engine(header: Header) -> tuple[Span, ...]:
+    """What ``cuda`` is in the model; which PyTorch was observed."""
+    if is_live(header):
+        return (" on ", "dim"), (cut_text(engine_text(header)), "")
+    return (" cuda: ", "dim"), (cut_text(header.cuda), "")
 
 
 def _position(cursor: Cursor) -> tuple[Span, ...]:

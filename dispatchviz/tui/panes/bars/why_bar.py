@@ -16,6 +16,7 @@ from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.sentences.rules.event_rules import Rule
+from dispatchviz.explain.sentences.rules.knowledge import how_known, how_known_in_short
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
@@ -86,8 +87,10 @@ def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> lis
         more = f" … {key_of('whole').first}: all of it"
         last = fit(needed[height - 1], width - 1 - len(more))
         return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
-    behind = rule(cursor.trace[cursor.at])
-    source = " · ".join(part for part in (behind.function, behind.file, behind.text) if part)
+    event = cursor.trace[cursor.at]
+    behind = rule(event)
+    parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)
+    source = " · ".join(part for part in parts if part)
     room = height - len(needed)
     return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed
 
@@ -112,3 +115,9 @@ def rule_lines(behind: Rule) -> list[Line]:
     """The rule, with PyTorch's function and file, a row each."""
     named = (("function", behind.function), ("file", behind.file), ("rule", behind.text))
     return [line((f"{name:<10}", "dim"), text, indent=10) for name, text in named if text]
+
+
+def known_lines(trace: Trace, event: AnyEvent) -> list[Line]:
+    """How the step is known, of an installed PyTorch."""
+    known = how_known(trace, event)
+    return [line((f"{'known':<10}", "dim"), known, indent=10)] if known else []

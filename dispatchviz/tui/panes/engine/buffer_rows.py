@@ -13,6 +13,7 @@ from dispatchviz.explain.graph.engine.buffer_conditions import INPUT_BUFFER, buf
 from dispatchviz.explain.graph.engine.exec_info import topological_nr
 from dispatchviz.explain.graph.engine_state import EngineState, left_of
 from dispatchviz.explain.graph.graph_history import backward_around
+from dispatchviz.explain.sentences.rules.knowledge import is_live
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.tui.panes.engine.condition_rows import condition_rows
@@ -125,10 +126,18 @@ def leaf_rows(trace: Trace, at: int) -> Iterator[Line]:
     if event is None:
         return
     found = accumulation(trace, event)
-    yield line((f"{tensor_name(trace, event.tensor, at)}.grad ", "title"), (event.how, "bold"),
-               (f"  case {found.case} of {ACCUMULATE_GRAD}", "dim"), goto=event.seq, about=TensorThing(event.tensor),
-               indent=2)  # fmt: skip
+    case = f"  {ACCUMULATE_GRAD}" if is_live(trace.header) else f"  case {found.case} of {ACCUMULATE_GRAD}"
+    yield line(
+        (f"{tensor_name(trace, event.tensor, at)}.grad ", "title"),
+        (event.how, "bold"),
+        (case, "dim"),
+        goto=event.seq,
+        about=TensorThing(event.tensor),
+        indent=2,
+    )
     yield line((f"  {found.effect}", "dim"), indent=2)
+    if is_live(trace.header):
+        return
     yield from condition_rows(found.conditions, 2)
 
 

@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.engine.needed_edges import NeededEdge, needed_edges
 from dispatchviz.explain.locations.pytorch_locations import apply_function
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.thing import NodeThing
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.tui.panes.engine.section import MANY, more
@@ -24,6 +25,8 @@ def running_rows(trace: Trace, node: ev.NodeStarted | None, at: int, whole: bool
     thread = "the calling thread" if node.thread == "caller" else node.thread
     yield line(("▶ runs     ", "focus"), (title, "bold"), (f"  {node.device}, on {thread}", "dim"), key="runs",
                value=title, goto=node.seq, about=NodeThing(node.node), cut=True)  # fmt: skip
+    if is_unseen(trace.header, ev.FormulaSkipped):
+        return
     edges = needed_edges(trace, node, at)
     shown = edges if whole else [edge for edge in edges if edge.why == "should_execute() is false"]
     if shown and whole:

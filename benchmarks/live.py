@@ -1,0 +1,99 @@
+"""Watching a real PyTorch: 1,000 adds and their backward, beside what PyTorch itself has for watching.
+
+    python -m benchmarks.live [--quick]
+
+Needs an installed PyTorch. All in one process, processor time, the best of several; ratios to the program as it is and
+to ``DebugMode``, which records operators without key sets, Nodes or lines. Also how long it takes to put kernels in the
+cells, and what is left when they are out again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from dispatchviz.core.seam import recorder
+from dispatchviz.engines import engine_named
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.live.live_recorder import LiveRecorder
+
+ADDS = 1000
+REPEATS = 1 if "--quick" in sys.argv else 5
+
+Watching = Callable[[], AbstractContextManager[Any]]
+
+
+def program(torch: Any) -> None:
+    """Adds in a row, and their backward."""
+    x = torch.ones(2, 2, requires_grad=True)
+    z = x
+    for _ in range(ADDS):
+        z = z + x
+    z.sum().backward()
+
+
+def best(torch: Any, watching: Watching) -> float:
+    """Milliseconds of processor time."""
+    times = []
+    for _ in range(REPEATS):
+        with watching():
+            begin = time.process_time()
+            program(torch)
+            times.append(time.process_time() - begin)
+    return min(times) * 1000
+
+
+@contextlib.contextmanager
+def recorded(watch: LiveRecorder) -> Iterator[None]:
+    """Recorded, the cells being watched already; what was noted is forgotten."""
+    recorder.start(watch)
+    try:
+        yield
+    finally:
+        recorder.stop(watch)
+        watch.notes.clear()
+
+
+def others(torch: Any) -> dict[str, Watching]:
+    """What PyTorch has, by name."""
+    from torch.testing._internal.logging_tensor import capture_logs_with_logging_tensor_mode
+    from torch.utils._debug_mode import DebugMode
+
+    return {
+        "torch.profiler": torch.profiler.profile,
+        "LoggingTensorMode": capture_logs_with_logging_tensor_mode,
+        "DebugMode": DebugMode,
+    }
+
+
+def main() -> int:
+    """Prints a row each. Without a PyTorch it says so."""
+    try:
+        engine: Any = engine_named("torch")
+    except DispatchvizError as error:
+        print(error)
+        return 0
+    torch = engine.torch
+    program(torch)
+    rows = {"as it is": best(torch, nullcontext)}
+    rows |= {name: best(torch, watching) for name, watching in others(torch).items()}
+    watch = engine.recorder()
+    begin = time.process_time()
+    with engine.watching(watch):
+        put = time.process_time() - begin
+        rows["cells watched, not recorded"] = best(torch, nullcontext)
+        rows["recorded"] = best(torch, lambda: recorded(watch))
+    rows["afterwards"] = best(torch, nullcontext)
+    for name, milliseconds in rows.items():
+        plain, debug = milliseconds / rows["as it is"], milliseconds / rows["DebugMode"]
+        print(f"{name:28} {milliseconds:8.1f} ms {plain:6.1f} x as it is {debug:6.2f} x DebugMode")
+    print(f"cells are put in {put:.2f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

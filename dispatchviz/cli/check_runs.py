@@ -1,0 +1,136 @@
+"""What ``check`` does: a program's two runs, one after the other, and what is said of them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from dispatchviz.cli import diff_screen
+from dispatchviz.cli.checked_run import CheckedRequest
+from dispatchviz.core.record import events as ev
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.comparison.checked import Checked, checked_traces, verdict
+from dispatchviz.explain.comparison.difference_sentences import Run
+from dispatchviz.output import save_trace
+from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script
+from dispatchviz.python_process import running
+from dispatchviz.recording import EngineName
+from dispatchviz.render.cards.check_text import check_lines
+from dispatchviz.render.console import terminal
+from dispatchviz.shipped_examples import located
+from dispatchviz.trace import Trace
+from dispatchviz.tui.comparison.two_runs import Side
+from dispatchviz.tui.terminal.support import can_run
+
+DIFFERENT = 1
+"""The exit status if PyTorch did something else, as of ``diff``."""
+RUNNER = "dispatchviz.cli.checked_run"
+"""The module that the processes run."""
+WHERES = "in the model", "in PyTorch"
+
+
+def checked(source: Script, args: Sequence[str], cuda: str, save: str | None, every: bool, plain: bool) -> int:
+    """Runs both, shows where they differ; gives the exit status."""
+    if source == STANDARD_INPUT:
+        raise DispatchvizError("check runs a program twice, and - can be read once only")
+    found = two_runs(source, args, cuda)
+    if save:
+        header = msgspec.structs.replace(found.model.header, checked=_told(found))
+        save_trace(Trace(header, found.model.events, columns=found.model.columns), save)
+    if not found.same and not plain and can_run() is None:
+        _open(found)
+    else:
+        console = terminal()
+        console.print(check_lines(found, WHERES, console, every))
+    return 0 if found.same else DIFFERENT
+
+
+def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked:
+    """A program on PyTorch and on the model, compared. DispatchvizError if one of them cannot be."""
+    with tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True) as folder:
+        torch = _run(_request("torch", source, args, "auto", folder), shows=True)
+        check_cuda(torch)
+        model = _run(_request("model", source, args, cuda, folder), shows=False)
+        check_cuda(torch, model)
+        return checked_traces(model, torch)
+
+
+def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str, folder: str) -> CheckedRequest:
+    kind: Literal["file", "code", "module"] = "file"
+    if isinstance(source, (Code, Module)):
+        kind = "code" if isinstance(source, Code) else "module"
+    elif not os.path.exists(located(source)):
+        raise DispatchvizError(f"there is no file {source}")
+    return CheckedRequest(engine, kind, _text(source), tuple(args), cuda, str(Path(folder) / f"{engine}.dvtrace"))
+
+
+def _text(source: Script) -> str:
+    return source if isinstance(source, str) else source.text if isinstance(source, Code) else source.name
+
+
+def _run(request: CheckedRequest, shows: bool) -> Trace:
+    """The trace of a run; only one of the two shows what the program writes."""
+    words = running(RUNNER, [os.fsdecode(msgspec.json.encode(request))])
+    told: int | None = None if shows else subprocess.PIPE
+    sys.stdout.flush()
+    process = subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
+        stderr=told,
+        check=False,
+    )
+    if not os.path.exists(request.save):
+        last = (process.stderr or b"").decode("utf-8", "backslashreplace").strip().splitlines()
+        why = last[-1].removeprefix("dispatchviz: ") if last else f"exit status {process.returncode}"
+        raise DispatchvizError(why if last else f"the run on {request.engine} left no trace: {why}")
+    return Trace.load(request.save)
+
+
+# -- cuda -------------------------------------------------------------------------------------------------------------
+
+WITHOUT_CUDA = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver")
+"""How a PyTorch begins that cannot use cuda."""
+
+
+def check_cuda(torch: Trace, model: Trace | None = None) -> None:
+    """DispatchvizError if a program is for cuda and PyTorch has none."""
+    if torch.header.cuda.startswith(("CUDA", "ROCm")) and model is not None:
+        return
+    last = torch[len(torch) - 1] if len(torch) else None
+    failed = isinstance(last, ev.ProgramRaised) and last.message.startswith(WITHOUT_CUDA)
+    if failed or (model is not None and _uses_cuda(model)):
+        raise DispatchvizError(
+            f"the program uses cuda, and this PyTorch ({torch.header.pytorch}) cannot here: nothing to compare with"
+        )
+
+
+def _uses_cuda(model: Trace) -> bool:
+    made = (model[step] for step in model.steps_of(ev.TensorCreated))
+    return any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
+
+
+# -- what is told -----------------------------------------------------------------------------------------------------
+
+
+def _told(found: Checked) -> str:
+    """For the header of the model's trace."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    return f"PyTorch {found.torch.header.pytorch}, {today}: {verdict(found)}"
+
+
+def _open(found: Checked) -> None:
+    """Shows both side by side."""
+    comparison = found.comparison
+    runs = Run(comparison.first, WHERES[0]), Run(comparison.second, WHERES[1])
+    titles = "the model", f"PyTorch {found.torch.header.pytorch}"
+    sides = [Side(title, run) for title, run in zip(titles, runs, strict=True)]
+    diff_screen.show([diff_screen.two(comparison, sides, (), "auto")])

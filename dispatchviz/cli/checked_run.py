@@ -1,0 +1,48 @@
+"""Runs a program on the model or on an installed PyTorch, in a process of its own, for ``dispatchviz check``.
+
+In one process ``import torch`` would mean both. The trace goes to a file; errors of the program are in it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from dispatchviz.cli.script_run import run_script
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.program_source import Code, Module, Script
+from dispatchviz.recording import EngineName
+from dispatchviz.terminal_output import complain
+
+
+class CheckedRequest(msgspec.Struct, frozen=True):
+    """One of the two runs."""
+
+    engine: EngineName
+    kind: Literal["file", "code", "module"]
+    program: str
+    arguments: tuple[str, ...]
+    cuda: str
+    save: str
+    """The file for the trace."""
+
+    @property
+    def script(self) -> Script:
+        """The program."""
+        kinds: dict[str, Callable[[str], Script]] = {"file": str, "code": Code, "module": Module}
+        return kinds[self.kind](self.program)
+
+
+def main() -> int:
+    """Runs what ``sys.argv`` asks for; gives 0 if there is a trace."""
+    request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
+    try:
+        run_script(request.script, request.arguments, request.cuda, request.save, engine=request.engine)
+    except DispatchvizError as error:
+        complain(str(error))
+        return error.status
+    return 0

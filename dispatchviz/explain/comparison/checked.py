@@ -1,0 +1,67 @@
+"""A run on the model beside one on PyTorch: what both see of each, compared."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.divergences import Comparison, compare
+from dispatchviz.explain.comparison.seen_by_both import seen_by_both
+from dispatchviz.explain.sentences.english import counted
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Both traces as they are, and the comparison of what both can see of them."""
+
+    model: Trace
+    torch: Trace
+    comparison: Comparison
+    printed_alike: bool
+    """What the program printed is the same, up to the last digits of numbers."""
+
+    @property
+    def same(self) -> bool:
+        """PyTorch did what the model does."""
+        return self.comparison.same and self.printed_alike
+
+
+def checked_traces(model: Trace, torch: Trace) -> Checked:
+    """Compares a run on the model with one on PyTorch: first what happened, then with which tensors and Nodes."""
+    ours, theirs = seen_by_both(model), seen_by_both(torch)
+    found = compare(ours, theirs)
+    if found.same:
+        found = compare(ours, theirs, exact=True)
+    return Checked(model, torch, found, alike(_printed(ours), _printed(theirs)))
+
+
+def verdict(found: Checked) -> str:
+    """In a few words."""
+    if found.same:
+        return "no difference"
+    many = len(found.comparison.divergences)
+    return f"{counted(many, 'line')} of the program differ" if many > 1 else "a difference"
+
+
+def _printed(trace: Trace) -> str:
+    printed = (trace[step] for step in trace.steps_of(ev.Printed))
+    return "".join(event.text for event in printed if isinstance(event, ev.Printed))
+
+
+def alike(ours: str, theirs: str) -> bool:
+    """The same text but for the last digits of numbers with a point: PyTorch's matrix products and vectorised
+    functions round differently from machine to machine."""
+    one, other = _NUMBER.split(ours), _NUMBER.split(theirs)
+    same_text = [_BLANKS.sub(" ", part) for part in one[::2]] == [_BLANKS.sub(" ", part) for part in other[::2]]
+    return same_text and all(map(_close, one[1::2], other[1::2]))
+
+
+def _close(ours: str, theirs: str) -> bool:
+    return math.isclose(float(ours), float(theirs), rel_tol=1e-3, abs_tol=2e-4)
+
+
+_NUMBER = re.compile(r"(-?\d+\.\d*(?:e[+-]\d+)?)")
+_BLANKS = re.compile(" +")

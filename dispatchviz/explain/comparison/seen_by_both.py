@@ -1,0 +1,242 @@
+"""What of a trace can be seen both by the model and by a recorder of an installed PyTorch (``dispatchviz/live``).
+
+``seen_by_both`` makes of a trace another one, that has only such events, each at the place where both have it: a tensor
+appears where a call first takes or returns it, a Node when the autograd kernel that made it has returned or an edge
+leads to it, a guard around the call that a kernel makes with other thread-local sets than its own. Numbers of tensors,
+storages and Nodes are counted anew, in the order in which these events name them.
+
+Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
+engine's counts and queues, version counters, hooks. Left out as well: what formats a tensor as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.thread.guard_names import guard_name
+from dispatchviz.explain.comparison.first_mentions import FirstMentions
+from dispatchviz.explain.comparison.met_nodes import MetNodes
+
+KEPT = (
+    ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,
+    ev.KernelReturned, ev.BackwardStarted, ev.BackwardFinished, ev.NodeStarted, ev.GradientAccumulated, ev.Printed,
+    ev.ProgramRaised, ev.NameBound,
+)  # fmt: skip
+"""Kinds of events that both tell."""
+
+TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
+"""Whether a call's arguments were on a stack is not seen."""
+
+
+def seen_by_both(trace: Trace) -> SeenByBoth:
+    """What both can see of a trace."""
+    view = _View(trace)
+    for event in trace.events:
+        view.add(event)
+    return SeenByBoth(trace, tuple(view.events), tuple(view.steps))
+
+
+class SeenByBoth(Trace):
+    """A trace of such events; ``steps`` has of each the step of the whole trace that it is, or that it is told at."""
+
+    steps: tuple[int, ...]
+
+    def __init__(self, whole: Trace, events: tuple[ev.AnyEvent, ...], steps: tuple[int, ...]) -> None:
+        super().__init__(whole.header, events)
+        vars(self).update(steps=steps)
+
+
+Sets = tuple[int, int]
+"""A thread's included and excluded key set."""
+
+
+class _View:
+    """Takes the events of a trace one after another."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.events: list[ev.AnyEvent] = []
+        self.steps: list[int] = []
+        self._trace = trace
+        self._nodes = MetNodes(trace.events)
+        self._tensors = FirstMentions()
+        self._parents: dict[int, int | None] = {}
+        self._numbers: dict[int, int] = {}
+        """Of each event of the trace that others are within here, its number here."""
+        self._running: dict[int, int] = {}
+        """Of each backward here the last Node that it ran: all until the next one is within that, since it is not seen
+        when a Node has returned."""
+        self._accumulated: list[ev.GradientAccumulated] = []
+        """What is seen when the next Node runs."""
+        self._kernel: dict[int, int | None] = {}
+        """Of each event the KernelEntered that it is in."""
+        self._sets: dict[int, Sets | None] = {}
+        """The thread's sets during each event, as far as they are known."""
+        self._left_out: set[int] = set()
+        """What formats a tensor, with all within."""
+        self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
+        """Of each kernel that runs, which results got which Node."""
+        self._line: ev.SourceLine | None = None
+        """A line on which nothing was seen yet."""
+        self._hooks = _last_pre_hooks(trace.events)
+        self._waiting: dict[int, ev.NodeStarted] = {}
+        """Of the last hook before a Node that Node: in PyTorch it is seen behind its hooks."""
+        self._outermost: int | None = None
+        """The last line that is within nothing."""
+        self._last: tuple[object, int] = None, -1
+        """The last line that was told, and its number."""
+
+    def add(self, event: ev.AnyEvent) -> None:
+        """The next one."""
+        seq, parent = event.seq, event.parent
+        if isinstance(event, ev.TensorFormatted) or parent in self._left_out:
+            self._left_out.add(seq)
+        self._parents[seq] = parent
+        self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
+        self._sets[seq] = self._sets_during(event)
+        self._tensors.follow(event)
+        if isinstance(event, (ev.HistorySet, ev.HistoryRebased)):
+            self._got_history(event)
+        elif isinstance(event, ev.SourceLine):
+            self._line = event
+        elif isinstance(event, ev.NodeStarted) and (last := self._hooks.get(seq)) is not None:
+            self._waiting[last] = event
+        elif (node := self._waiting.pop(seq, None)) is not None:
+            self._keep(node)
+        elif seq not in self._left_out and isinstance(event, KEPT):
+            self._keep(event)
+
+    def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
+        """A call says with which sets it is made; a guard and a redispatch follow from what is around."""
+        if isinstance(event, ev.GuardEntered):
+            return event.included, event.excluded
+        if isinstance(event, ev.Dispatched) and event.seq + 1 < len(self._trace):
+            computed = self._trace[event.seq + 1]
+            if isinstance(computed, ev.KeySetComputed):
+                return computed.included, computed.excluded
+        sets: Sets | None = _of(self._sets, event.parent)
+        return sets
+
+    def _got_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
+        kernel = _of(self._kernel, event.parent)
+        if kernel is not None:
+            self._histories.setdefault(kernel, []).append(event)
+
+    # -- what is told -------------------------------------------------------------------------------------------------
+
+    def _keep(self, event: ev.AnyEvent) -> None:
+        if isinstance(event, ev.GradientAccumulated):
+            self._accumulated.append(event)
+            return
+        if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
+            self._tell_accumulated()
+        if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
+            self._tell_line()
+        seq, around = event.seq, self._within(event)
+        for before in self._before(event):
+            self._emit(before, around, seq)
+        if isinstance(event, ev.Dispatched):
+            around = self._guarded(event, around)
+        for told in self._told(event):
+            number = self._numbers[seq] = self._emit(told, around, seq)
+            if isinstance(event, ev.NodeStarted) and around is not None:
+                self._running[around] = number
+
+    def _within(self, event: ev.AnyEvent) -> int | None:
+        """The number of the event here that another one is within."""
+        seq = event.parent
+        while seq is not None and seq not in self._numbers:
+            seq = self._parents.get(seq)
+        number = self._outermost if seq is None else self._numbers[seq]
+        if isinstance(event, ev.SourceLine) and seq is None:
+            return None
+        if number is None or isinstance(event, ev.NodeStarted):
+            return number
+        return self._running.get(number, number)
+
+    def _tell_accumulated(self) -> None:
+        waiting, self._accumulated = self._accumulated, []
+        for event in waiting:
+            self._emit(replace(event, why=""), self._within(event), event.seq)
+
+    def _tell_line(self) -> None:
+        """The line on which something is seen, unless it is the last one still or again."""
+        line, self._line = self._line, None
+        if line is None:
+            return
+        around = self._within(line)
+        place = around, line.file, line.line, line.function
+        if place != self._last[0]:
+            number = self._emit(replace(line, caller=None, resumed=False), around, line.seq)
+            self._last = place, number
+            self._outermost = number if around is None else self._outermost
+        self._numbers[line.seq] = self._last[1]
+
+    def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
+        """Adds an event, behind the tensors that it is the first to name; gives its number."""
+        for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
+            number = len(self.events)
+            self.events.append(replace(one, seq=number, parent=around))
+            self.steps.append(step)
+        return number
+
+    def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
+        """The Nodes that can be seen from here on."""
+        if isinstance(event, ev.KernelReturned):
+            for history in self._histories.pop(event.parent if event.parent is not None else -1, ()):
+                yield from self._nodes.met(history.node, with_members=True)
+                yield history
+        elif isinstance(event, ev.BackwardStarted):
+            for node, _ in (*event.roots, *event.inputs):
+                yield from self._nodes.met(node)
+
+    def _guarded(self, event: ev.Dispatched, around: int | None) -> int | None:
+        """The event that a call is within: a guard, if a kernel calls with other sets than its own."""
+        kernel, now = _of(self._kernel, event.parent), self._sets[event.seq]
+        before = _of(self._sets, kernel)
+        if before is None or now is None or before == now:
+            return around
+        name = guard_name(before[0], now[0], before[1], now[1])
+        return self._emit(ev.GuardEntered(0, None, name, before[0], now[0], before[1], now[1]), around, event.seq)
+
+    def _told(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
+        """An event without what only one of both can tell."""
+        match event:
+            case ev.Dispatched():
+                yield replace(event, how=TYPED.get(event.how, event.how))
+            case ev.KernelEntered():
+                yield replace(event, file="", line=0, end_line=0)
+            case ev.NodeStarted():
+                yield replace(event, waiting=None, file="", line=0, end_line=0)
+            case ev.BackwardFinished():
+                return
+            case ev.ProgramRaised():
+                yield replace(event, file="", line=0, traceback="")
+            case ev.NameBound():
+                if self._tensors.is_known(event.tensor):
+                    yield event
+            case _:
+                yield event
+
+
+def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
+    """Of each Node that runs the last hook that runs before it."""
+    started, last = set[int](), dict[int, int]()
+    for event in events:
+        if isinstance(event, ev.NodeStarted):
+            started.add(event.seq)
+        elif isinstance(event, ev.HookRan) and event.parent in started and event.kind not in BEHIND:
+            last[event.parent] = event.seq
+    return last
+
+
+BEHIND = ("post hook", "post-accumulate hook")
+"""Kinds of hooks that run behind a Node."""
+
+
+def _of(known: dict[int, Any], seq: int | None) -> Any:
+    return None if seq is None else known.get(seq)

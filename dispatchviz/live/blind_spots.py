@@ -1,0 +1,31 @@
+"""What cannot be seen of an installed PyTorch, a sentence each; which events that leaves out is in
+``explain/sentences/rules/knowledge.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+BLIND_SPOTS = (
+    "The Python bindings: which signature matched, and what an argument was before it became a tensor.",
+    "Structured kernels: their meta and impl functions run within the kernel.",
+    "Versions of tensors, but for those that a Node saved.",
+    "The engine's counts, ready queues, input buffers and callbacks; sums in input buffers are seen as calls.",
+    "When a Node returns, and with what; the next one is seen to begin.",
+    "Hooks, but for the program's own lines in them.",
+    "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
+    "requires_grad that is set on an existing tensor, and .grad that is assigned.",
+    "Whether a kernel was called boxed or unboxed.",
+    "__torch_dispatch__: the Python key is not watched, what is called below it is.",
+    "Custom Functions: the lines of forward and backward are seen, Function.apply is not.",
+    "aten::div_.Tensor_mode, with which numbers are wrapped.",
+)
+"""Of every release."""
+
+REENTERED = "What a kernel calls again at its own operator and key: releases before 2.9 do not hand out their kernels."
+
+
+def blind_spots(torch: Any) -> tuple[str, ...]:
+    """Of the installed release."""
+    lifted = not hasattr(torch._C, "_dispatch_get_computed_kernel_for_dispatch_key")
+    return (*BLIND_SPOTS, REENTERED) if lifted else BLIND_SPOTS

@@ -1,0 +1,100 @@
+"""What is said of a recording of an installed PyTorch: all views of steps of every kind, and how each kind is known."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from dispatchviz import Trace, program
+from dispatchviz.core.record import events as ev
+from dispatchviz.engines import engine_named
+from dispatchviz.explain.sentences.rules.knowledge import KNOWN
+from dispatchviz.plain_views import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
+from dispatchviz.render.log.text_log import text_log
+from tests.live.live_programs import PROGRAMS
+
+pytestmark = pytest.mark.torch
+
+NEVER = re.compile(
+    r"Ready queue|is ready in the queue|outstanding_tasks_|exec_info_|dependencies_|task_should_compute_output"
+    r"|No structured kernel|requires? grad; no key|do(es)? not require grad|grad mode +o|none recorded|not called yet"
+    r"|version 0$|(?<![/\w])core/|emulated|the model of|build cuda|runs here +○|no write in place"
+)
+"""What is not seen, or is so in the model alone."""
+
+GENERAL = (LOG, THEN_AND_NOW, BECAUSE)
+"""What holds for every program; the log has all steps."""
+
+OF_EACH_KIND = 3
+"""So many steps of each kind are looked at in each view."""
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
+    """All of them, recorded one after the other in this process."""
+    folder = tmp_path_factory.mktemp("live")
+    return {name: recorded(folder / f"{name.replace(' ', '_')}.py", text) for name, text in PROGRAMS.items()}
+
+
+def recorded(file: Path, text: str) -> Trace:
+    """The program's trace."""
+    file.write_text(text)
+    return program.run(str(file), output=StringIO(), engine=engine_named("torch")).trace
+
+
+def steps(trace: Trace) -> Iterator[int]:
+    """The first ones of each kind, and the last."""
+    for kind in {type(event) for event in trace}:
+        own = trace.steps_of(kind)
+        yield from dict.fromkeys((*own[:OF_EACH_KIND], own[-1]))
+
+
+@pytest.mark.parametrize("view", [name for name in view_names() if name not in GENERAL])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_view_says_what_is_not_seen(traces: dict[str, Trace], name: str, view: str) -> None:
+    trace = traces[name]
+
+    for step in steps(trace):
+        text = view_text(trace, step, view)
+        assert text
+        assert not NEVER.search(text), (step, type(trace[step]).__name__, text)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: str) -> None:
+    first = list(text_log(traces[name]))[:3]
+
+    assert first[0].endswith("(installed, observed), cuda: none (CPU build)")
+    assert first[1] == f"build: {traces[name].header.build}"
+    assert first[2] == "not seen:"
+
+
+def test_kinds_are_known_as_the_table_says(traces: dict[str, Trace]) -> None:
+    met = {type(event) for trace in traces.values() for event in trace}
+
+    assert met == {kind for kind, known in KNOWN.items() if known.how != "unseen"}
+
+
+def test_fields_that_are_not_seen_have_one_value(traces: dict[str, Trace]) -> None:
+    values = defaultdict(set)
+    for event in (event for trace in traces.values() for event in trace):
+        for field, (how, _) in KNOWN[type(event)].fields.items():
+            if how == "unseen":
+                values[type(event), field].add(getattr(event, field))
+
+    assert values
+    assert all(len(found) == 1 for found in values.values()), values
+
+
+@pytest.mark.parametrize(("name", "failed"), [("founding", 0), ("error in backward", 1)])
+def test_a_node_has_run_if_the_engine_went_on(traces: dict[str, Trace], name: str, failed: int) -> None:
+    trace = traces[name]
+    text = view_text(trace, len(trace) - 1, "graph")
+
+    assert text.count("raised an error") == failed
+    assert text.count(" done ") == len(trace.steps_of(ev.NodeStarted)) - failed
