@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def command(every: bool, plain: bool, cuda: str, save: str | None, source: Script, args: tuple[str, ...]) -> int:
     """Run SCRIPT on the model and on the installed PyTorch, and compare what each did.
 
-    Compared is what can be seen of both: each call with its key sets, the cell and the kernel, where that is registered
-    and what it returns; guards; Nodes with their edges and what they saved; the engine's order; what .grad gets; errors;
-    what is printed, up to the last digits of numbers. Not seen in an installed PyTorch: Python's bindings, meta and impl
-    of structured kernels, the engine's counts and queues, version counters, hooks.
+    Compared is what can be seen of both: each call with its key sets, the cell and the kernel, where that is
+    registered and what it returns; guards; Nodes with their edges and what they saved; the engine's order; what .grad
+    gets; errors; what is printed, up to the last digits of numbers. Not seen in an installed PyTorch: Python's
+    bindings, meta and impl of structured kernels, the engine's counts and queues, version counters, hooks.
 
     What the program prints on PyTorch goes to stderr. --save keeps the model's trace, whose header then says with which
     PyTorch it was compared. In a terminal runs that differ open side by side; without one, or with --plain, text is

@@ -16,13 +16,13 @@ import msgspec
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.checked_run import CheckedRequest
 from dispatchviz.core.record import events as ev
-from dispatchviz.engines import EngineName
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, checked_traces, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.output import save_trace
 from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script
 from dispatchviz.python_process import running
+from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_text import check_lines
 from dispatchviz.render.console import terminal
 from dispatchviz.shipped_examples import located
@@ -82,7 +82,11 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
     told: int | None = None if shows else subprocess.PIPE
     sys.stdout.flush()
     process = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=sys.__stderr__ if shows else subprocess.DEVNULL, stderr=told, check=False
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
+        stderr=told,
+        check=False,
     )
     if not os.path.exists(request.save):
         last = (process.stderr or b"").decode("utf-8", "backslashreplace").strip().splitlines()

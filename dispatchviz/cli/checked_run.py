@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 
 from dispatchviz.cli.script_run import run_script
-from dispatchviz.engines import EngineName
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.program_source import Code, Module, Script
+from dispatchviz.recording import EngineName
 from dispatchviz.terminal_output import complain
 
 
@@ -32,7 +32,12 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     @property
     def script(self) -> Script:
         """The program."""
-        return {"file": str, "code": Code, "module": Module}[self.kind](self.program)
+        match self.kind:
+            case "code":
+                return Code(self.program)
+            case "module":
+                return Module(self.program)
+        return self.program
 
 
 def main() -> int:

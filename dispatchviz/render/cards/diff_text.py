@@ -18,7 +18,9 @@ SHOWN = 12
 """So many further divergences are shown unless all are asked for."""
 
 
-def diff_lines(found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False, numbers: bool = True) -> Iterator[str]:
+def diff_lines(
+    found: Comparison, wheres: tuple[str, str], console: Console, every: bool = False, numbers: bool = True
+) -> Iterator[str]:
     """The comparison of two runs that are called ``in plain.py`` and ``in no_grad.py``; ``numbers``: says whether they
     were compared."""
     first, second = Run(found.first, wheres[0]), Run(found.second, wheres[1])
