@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -33,8 +32,12 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     @property
     def script(self) -> Script:
         """The program."""
-        kinds: dict[str, Callable[[str], Script]] = {"file": str, "code": Code, "module": Module}
-        return kinds[self.kind](self.program)
+        match self.kind:
+            case "code":
+                return Code(self.program)
+            case "module":
+                return Module(self.program)
+        return self.program
 
 
 def main() -> int:

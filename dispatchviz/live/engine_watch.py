@@ -65,8 +65,11 @@ class EngineWatch:
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
         watch.arrives(4)
+        edges = watch.guarded(lambda: [self._edge(root) for root in roots])
+        if edges is None or None in edges:  # the engine refuses it
+            return original(roots, *args, **kwargs)
         task = next(self._tasks)
-        hooks = watch.guarded(lambda: self._begin(task, roots, args, kwargs)) or []
+        hooks = watch.guarded(lambda: self._begin(task, edges, args, kwargs)) or []
         before, watch.thread.evaluation = watch.thread.evaluation, None
         watch.thread.depth += 1
         finished = False
@@ -85,16 +88,15 @@ class EngineWatch:
                     watch._emit(ev.BackwardFinished, task)
                 watch.leave()
 
-    def _begin(self, task: int, ends: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _begin(self, task: int, edges: list[Edge], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The event, and the hooks of all Nodes."""
         watch, numbers = self._watch, self._watch.nodes.numbers
-        edges = [self._edge(end) for end in ends]
         gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
-        nodes = _preorder([edge[0] for edge in edges if edge is not None])
+        nodes = _preorder([edge[0] for edge in edges])
         for node in reversed(nodes):
             if numbers.get(node) < 0:
                 watch.nodes.met(node)
-        roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges if edge is not None])
+        roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges])
         asked = tuple([found for one in inputs or () if (found := self._asked(one)) is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
         received = tuple([None if one is None else watch._tensor(one) for one in gradients])

@@ -164,6 +164,9 @@ class NodeWatch:
 
 
 def _text(value: Any) -> str:
-    if type(value) is int and value >= 1 << 63:
-        value -= 1 << 64  # Python is given a negative SymInt so
-    return str(value) if not isinstance(value, list) else str(tuple(value))
+    return str(tuple(map(_signed, value)) if isinstance(value, (list, tuple)) else _signed(value))
+
+
+def _signed(value: Any) -> Any:
+    """Python is given a negative SymInt as a number without a sign."""
+    return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value

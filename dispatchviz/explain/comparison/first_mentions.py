@@ -1,4 +1,7 @@
-"""Tensors, storages and Nodes numbered by the order in which certain events name them; each tensor described there."""
+"""Tensors and Nodes numbered by the order in which certain events name them; each tensor described there.
+
+Not its storage: of a PyTorch only its address is seen, where another one may have been before.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,6 @@ class FirstMentions:
         """Of each wrapped number the first one of that value: when PyTorch wraps it anew is not seen."""
         self._tensors: Numbers = {}
         self._nodes: Numbers = {}
-        self._storages: Numbers = {}
         self._tasks: Numbers = {}
 
     def is_known(self, tensor: int) -> bool:
@@ -59,8 +61,7 @@ class FirstMentions:
             tensor = self._same.get(named, named)
             if tensor not in self._tensors and (facts := self._facts.get(tensor)) is not None:
                 number = self._tensors[tensor] = len(self._tensors)
-                storage = _counted(self._storages, facts.storage)
-                yield replace(facts, tensor=number, storage=storage, how="new")
+                yield replace(facts, tensor=number, storage=-1, how="new")
 
     def renumbered(self, event: ev.AnyEvent) -> ev.AnyEvent:
         """An event with the new numbers."""

@@ -36,7 +36,7 @@ class RunTree:
     def __init__(self, trace: Trace, exact: bool = False) -> None:
         """``exact``: all fields of an event count."""
         self.trace = trace
-        self._exact = exact
+        self.exact = exact
         self.parents = _parents(trace)
         """What each event is within, here."""
         self.pairs, self.ways, self.wholes = array("q"), array("q"), array("q")
@@ -47,7 +47,7 @@ class RunTree:
         texts: dict[tuple[str, int, str], int] = {}
         for event in trace.events:
             kind = type(event)
-            code, pair, did, had = kinds.get(kind) or kinds.setdefault(kind, _readers(kind, self._exact))
+            code, pair, did, had = kinds.get(kind) or kinds.setdefault(kind, _readers(kind, self.exact))
             if kind is ev.SourceLine:
                 text = _text(trace, event, texts)  # type: ignore[arg-type]
                 self.pairs.append(text)

@@ -2,8 +2,8 @@
 
 ``seen_by_both`` makes of a trace another one, that has only such events, each at the place where both have it: a tensor
 appears where a call first takes or returns it, a Node when the autograd kernel that made it has returned or an edge
-leads to it, a guard around the call that a kernel makes with other thread-local sets than its own. Numbers of tensors,
-storages and Nodes are counted anew, in the order in which these events name them.
+leads to it, a guard around the call that a kernel makes with other thread-local sets than its own. Numbers of tensors
+and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
 engine's counts and queues, version counters, hooks. Left out as well: what formats a tensor as text.

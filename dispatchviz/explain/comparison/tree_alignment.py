@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Literal
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.comparison.event_facts import TEXT, values, way
+from dispatchviz.explain.comparison.event_facts import TEXT, everything, values, way
 from dispatchviz.explain.comparison.run_tree import ROOT, RunTree
 from dispatchviz.explain.comparison.sequence_alignment import Places, aligned
 
@@ -95,7 +95,8 @@ class Alignment:
             return "way"
         if kind in TEXT:
             return "text" if kind is not ev.SourceLine else "line"  # those that read otherwise are no pair
-        if way(kind)(one) != way(kind)(other):
+        did = everything(kind) if self.first.exact else way(kind)
+        if did(one) != did(other):
             return "way"
         had = values(kind)
         if had is None or had(one) == had(other):
