@@ -162,12 +162,15 @@ class EngineWatch:
             return node, tensor.output_nr
         if not tensor.requires_grad:
             return None
-        return on_another_thread(lambda: self._accumulator(tensor)), 0
+        accumulator = on_another_thread(lambda: self._accumulator(tensor))
+        return None if accumulator is None else (accumulator, 0)
 
     def _accumulator(self, leaf: Any) -> Any:
+        """None of a leaf of a transform, which is one in the transform's thread alone."""
         self._watch.thread.watched = False
         with self._torch.enable_grad():
-            return leaf.view_as(leaf).grad_fn.next_functions[0][0]
+            node = leaf.view_as(leaf).grad_fn
+        return None if node is None else node.next_functions[0][0]
 
 
 def _method(evaluation: Evaluation, result: Any) -> tuple[ev.AccumulationMethod, str]:

@@ -6,7 +6,7 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = (x**3).sum()
-g, = torch.autograd.grad(y, x, create_graph=True)
+(g,) = torch.autograd.grad(y, x, create_graph=True)
 walk(g)
 g.sum().backward()
 print(x.grad, g)
