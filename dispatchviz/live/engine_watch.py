@@ -8,7 +8,7 @@ steal other gradients. What the engine counts and queues is not seen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +65,8 @@ class EngineWatch:
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
         watch.arrives(4)
-        edges = [self._edge(root) for root in roots]
         task = next(self._tasks)
-        hooks = self._begin(task, edges, args, kwargs)
+        hooks = watch.guarded(lambda: self._begin(task, roots, args, kwargs)) or []
         before, watch.thread.evaluation = watch.thread.evaluation, None
         watch.thread.depth += 1
         finished = False
@@ -76,7 +75,7 @@ class EngineWatch:
             finished = True
             return result
         finally:
-            self.close()
+            watch.guarded(self.close)
             watch.thread.evaluation = before
             watch.thread.depth -= 1
             for hook in hooks:
@@ -86,17 +85,17 @@ class EngineWatch:
                     watch._emit(ev.BackwardFinished, task)
                 watch.leave()
 
-    def _begin(self, task: int, edges: list[Edge | None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _begin(self, task: int, ends: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The event, and the hooks of all Nodes."""
         watch, numbers = self._watch, self._watch.nodes.numbers
+        edges = [self._edge(end) for end in ends]
         gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
         nodes = _preorder([edge[0] for edge in edges if edge is not None])
         for node in reversed(nodes):
             if numbers.get(node) < 0:
                 watch.nodes.met(node)
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges if edge is not None])
-        wanted = [self._edge(one) for one in inputs or ()]
-        asked = tuple([(watch.nodes.known(e[0]) - watch.first_node, e[1]) for e in wanted if e is not None])
+        asked = tuple([found for one in inputs or () if (found := self._asked(one)) is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
         received = tuple([None if one is None else watch._tensor(one) for one in gradients])
         accumulate = bool(kwargs.get("accumulate_grad", False))
@@ -112,7 +111,7 @@ class EngineWatch:
 
         def started(gradients: tuple[Any, ...]) -> None:
             if recorder.active is self._watch:
-                self._started(number, name, sequence_nr, leaf, gradients)
+                self._watch.guarded(lambda: self._started(number, name, sequence_nr, leaf, gradients))
 
         return started
 
@@ -134,7 +133,7 @@ class EngineWatch:
         evaluation = thread.evaluation = Evaluation(number)
         if leaf is not None and gradients[0] is not None:
             evaluation.leaf, evaluation.before = leaf, leaf.grad
-            evaluation.gradient, evaluation.address = received[0] or 0, _address(gradients[0])
+            evaluation.gradient, evaluation.address = received[0] or 0, self._address(gradients[0])
 
     def close(self) -> None:
         """The Node that was evaluated has returned."""
@@ -148,10 +147,37 @@ class EngineWatch:
     def _accumulated(self, evaluation: Evaluation) -> None:
         watch, leaf = self._watch, evaluation.leaf
         result = leaf.grad
-        how, why = _method(evaluation, result)
+        how, why = self._method(evaluation, result)
         gradient = evaluation.gradient - watch.first_tensor
         fields = watch._tensor(leaf), gradient, watch._tensor(result), how, why
         watch._emit(ev.GradientAccumulated, *fields)
+
+    def _method(self, evaluation: Evaluation, result: Any) -> tuple[ev.AccumulationMethod, str]:
+        """How ``.grad`` got the gradient, told by what it is before and after."""
+        if evaluation.before is None:
+            stolen = self._address(result) == evaluation.address
+            return ("stolen", "it has the gradient's memory") if stolen else ("copied", "it has memory of its own")
+        if result is evaluation.before:
+            return "added in place", ".grad is the same tensor as before"
+        return "added out of place", ".grad is another tensor than before"
+
+    def _address(self, tensor: Any) -> int:
+        """0 of a tensor without memory, and of a subclass that may say what it likes."""
+        c = self._torch._C
+        if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
+            return 0
+        try:
+            return int(tensor.data_ptr())
+        except RuntimeError:
+            return 0
+
+    def _asked(self, wanted: Any) -> tuple[int, int] | None:
+        """The number of an edge whose gradient is asked for."""
+        first, accumulators = self._watch.first_node, self._watch.nodes.numbers.accumulators
+        if isinstance(wanted, self._torch.Tensor) and (known := accumulators.get(wanted)) >= 0:
+            return known - first, 0
+        edge = self._edge(wanted)
+        return None if edge is None else (self._watch.nodes.known(edge[0]) - first, edge[1])
 
     def _edge(self, tensor: Any) -> Edge | None:
         """The gradient edge of a tensor; uses no sequence number of this thread."""
@@ -162,32 +188,15 @@ class EngineWatch:
             return node, tensor.output_nr
         if not tensor.requires_grad:
             return None
-        accumulator = on_another_thread(lambda: self._accumulator(tensor))
-        return None if accumulator is None else (accumulator, 0)
+        node = on_another_thread(lambda: self._accumulator(tensor))
+        return None if node is None else (node, 0)
 
     def _accumulator(self, leaf: Any) -> Any:
-        """None of a leaf of a transform, which is one in the transform's thread alone."""
+        """None within a transform of ``torch.func``, which this thread is not in, and where a class prevents it."""
         self._watch.thread.watched = False
-        with self._torch.enable_grad():
+        with self._torch.enable_grad(), self._torch._C.DisableTorchFunctionSubclass(), suppress(Exception):
             node = leaf.view_as(leaf).grad_fn
-        return None if node is None else node.next_functions[0][0]
-
-
-def _method(evaluation: Evaluation, result: Any) -> tuple[ev.AccumulationMethod, str]:
-    """How ``.grad`` got the gradient, told by what it is before and after."""
-    if evaluation.before is None:
-        stolen = _address(result) == evaluation.address
-        return ("stolen", "it has the gradient's memory") if stolen else ("copied", "it has memory of its own")
-    if result is evaluation.before:
-        return "added in place", ".grad is the same tensor as before"
-    return "added out of place", ".grad is another tensor than before"
-
-
-def _address(tensor: Any) -> int:
-    try:
-        return int(tensor.data_ptr())
-    except RuntimeError:
-        return 0
+            return None if node is None else node.next_functions[0][0]
 
 
 def _preorder(roots: list[Any]) -> list[Any]:

@@ -22,10 +22,10 @@ from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
-from dispatchviz.live.tensor_numbers import WeakNumbers
+from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
-from dispatchviz.live.wrapped_numbers import WrappedNumbers
+from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class LiveRecorder(ProgramRecorder):
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
-        self.live_storages = WeakNumbers()
+        self.live_storages = StorageNumbers()
         self.operators = WatchedOperators(c)
         self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
@@ -93,6 +93,10 @@ class LiveRecorder(ProgramRecorder):
         finally:
             thread.watched = before
 
+    def guarded(self, function: Callable[[], Any], /) -> Any:
+        """The result of a function that tells; None if it fails, which ends the recording."""
+        return function()
+
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def number_of(self, tensor: Any, /) -> int:
@@ -110,25 +114,25 @@ class LiveRecorder(ProgramRecorder):
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
 
-    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True) -> int:
-        """Numbers a tensor that is met for the first time."""
+    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True, made: bool = False) -> int:
+        """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
         if kept:
             self.live_tensors.set(tensor, number)
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
-        on = -1 if storage is None else self._storage_number(storage)
+        on = -1 if storage is None else self._storage_number(storage, tensor, made)
         self.note(
             ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
         )
         return number
 
-    def _storage_number(self, storage: Any) -> int:
-        number = self.live_storages.get(storage)
+    def _storage_number(self, address: int, tensor: Any, made: bool) -> int:
+        number = self.live_storages.get(address, tensor, made)
         if number < 0:
             number = next(self.storage_numbers)
-            self.live_storages.set(storage, number)
+            self.live_storages.set(address, tensor, number)
         return number
 
     # -- kernels ------------------------------------------------------------------------------------------------------
@@ -190,7 +194,7 @@ class LiveRecorder(ProgramRecorder):
         if isinstance(result, self._tensor_class):
             number = self.live_tensors.get(result)
             if number < 0:
-                number = self._introduced(result, "new")
+                number = self._introduced(result, "new", made=True)
             if cell.is_autograd:
                 self.nodes.look_at((result,), cell, sets)
             self.note(("kernel_returned_one", number))
@@ -200,7 +204,7 @@ class LiveRecorder(ProgramRecorder):
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> None:
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
-        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new") for one in tensors]
+        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", made=True) for one in tensors]
         if cell.is_autograd:
             self.nodes.look_at(tensors, cell, sets)
         self.note(("kernel_returned", tuple(serials)))
@@ -290,7 +294,7 @@ def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
             if type(error) is NotImplementedError:
                 plainly(error, watch.cells)
             raise
-        if operator.one_tensor and type(result) in _NUMBERS:
+        if operator.one_tensor and type(result) in KINDS:
             result = wrapped(result)
         if told:
             returned(cell, result)
@@ -321,6 +325,3 @@ def make_python_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step
         return result
 
     return step
-
-
-_NUMBERS = frozenset((bool, int, float, complex))

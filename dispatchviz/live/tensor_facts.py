@@ -10,7 +10,7 @@ from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.live.key_numbers import KeyNumbers
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], int, Any]
-"""Sizes, strides, key set, storage (None: no memory)."""
+"""Sizes, strides, key set, where its storage begins (None: no memory)."""
 
 
 class TensorFacts:
@@ -19,6 +19,7 @@ class TensorFacts:
     def __init__(self, torch: Any, keys: KeyNumbers) -> None:
         self._torch, self._keys = torch, keys
         self._key_set = torch._C._dispatch_keys
+        self._address = torch._C._data_address
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def of(self, tensor: Any) -> Facts:
@@ -26,11 +27,16 @@ class TensorFacts:
         ks = self._keys[self._key_set(tensor).raw_repr()]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
-                return tensor.size(), tensor.stride(), ks, tensor.untyped_storage()
+                return tensor.size(), tensor.stride(), ks, self._memory(tensor)
             except (RuntimeError, NotImplementedError):
                 pass
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
+
+    def _memory(self, tensor: Any) -> int:
+        """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
+        and the engine adds in place only to what nobody else holds."""
+        return int(int(self._address(tensor)) - tensor.storage_offset() * tensor.element_size())
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
@@ -42,7 +48,7 @@ class TensorFacts:
                 size = tensor.size()
             with suppress(RuntimeError, NotImplementedError):
                 stride = tensor.stride()
-                storage = None if ks & _WITHOUT_MEMORY else tensor.untyped_storage()
+                storage = None if ks & _WITHOUT_MEMORY else self._memory(tensor)
         return size, stride, ks, storage
 
 

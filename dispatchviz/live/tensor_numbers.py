@@ -37,6 +37,32 @@ class WeakNumbers:
         self._many = max(MANY, 2 * len(self.known))
 
 
+class StorageNumbers:
+    """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
+    no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
+        self._many = MANY
+
+    def get(self, address: int, tensor: object, made: bool) -> int:
+        """The number of a tensor's storage; -1 if it has none."""
+        known = self._known.get(address)
+        if known is None or not address or (made and all(one() is None for one in known[1])):
+            return -1
+        known[1].append(weakref.ref(tensor))
+        if not len(known[1]) & 63:
+            known[1][:] = [one for one in known[1] if one() is not None]
+        return known[0]
+
+    def set(self, address: int, tensor: object, number: int) -> None:
+        """Numbers it."""
+        if len(self._known) > self._many:
+            self._known = {at: known for at, known in self._known.items() if any(one() is not None for one in known[1])}
+            self._many = max(MANY, 2 * len(self._known))
+        self._known[address] = number, [weakref.ref(tensor)]
+
+
 class NodeNumbers:
     """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
     sequence number, which its thread gives once, and an AccumulateGrad by its leaf.
@@ -46,7 +72,7 @@ class NodeNumbers:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], int] = {}
-        self._accumulators = WeakNumbers()
+        self.accumulators = WeakNumbers()
         self.topological: dict[int, int] = {}
         """By number, of Nodes met."""
 
@@ -54,14 +80,14 @@ class NodeNumbers:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            return self._accumulators.get(leaf)
+            return self.accumulators.get(leaf)
         return self._known.get((name, node._sequence_nr()), -1)
 
     def set(self, node: Any, number: int) -> None:
         """Numbers it."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            self._accumulators.set(leaf, number)
+            self.accumulators.set(leaf, number)
         else:
             self._known[name, node._sequence_nr()] = number
 

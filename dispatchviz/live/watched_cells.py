@@ -46,7 +46,6 @@ ON_DEMAND = (
 OF_BACKENDS = (K.CPU, K.CUDA)
 """Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
 BY_REGISTRATION = (
-    K.FuncTorchVmapMode,
     *(K.ADInplaceOrView, K.BackendSelect, K.AutocastCPU, K.AutocastCUDA),
     *(K.SparseCPU, K.SparseCsrCPU, K.QuantizedCPU, K.NestedTensorCPU, K.MkldnnCPU, K.PrivateUse1),
     *(K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA),
@@ -62,6 +61,7 @@ WITHOUT_TENSORS = {
 }
 """Operators that kernels and optimizers call and that no tensor gives a key, with the alias of their kernel: a
 registration for Undefined itself would be one for CompositeImplicitAutograd."""
+_WITHOUT_TENSORS = [(name, "Undefined") for name in WITHOUT_TENSORS]
 
 
 class WatchedCells:
@@ -86,7 +86,7 @@ class WatchedCells:
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        self._put([*self._cells_of(keys), *((name, "Undefined") for name in WITHOUT_TENSORS)])
+        self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
@@ -124,6 +124,18 @@ class WatchedCells:
         self.waiting = 0
         with self._overriding():
             self.python.restore()
+
+    @contextmanager
+    def out(self) -> Iterator[None]:
+        """Inside the block all cells hold what they held."""
+        keys, waiting = list(self._keys), self.waiting
+        self.take_out()
+        try:
+            yield
+        finally:
+            if keys:
+                self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
+                self.waiting = waiting
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
         with collector_waits(), self._overriding():
@@ -196,8 +208,10 @@ class WatchedCells:
         return bool(c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
 
 
-_BY_REGISTRATION = frozenset(key.name for key in (*BY_REGISTRATION, K.FuncTorchVmapMode))
-"""The last one's backend fallback is a fallthrough."""
+LATER_BY_REGISTRATION = (K.FuncTorchVmapMode, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)
+"""The same of keys that are watched on demand. NB: with a kernel of ours under a sparse key a CompositeImplicitAutograd
+kernel would be ambiguous at AutogradOther."""
+_BY_REGISTRATION = frozenset(key.name for key in (*BY_REGISTRATION, *LATER_BY_REGISTRATION))
 
 MANY = 500
 """A backend has kernels for so many operators at least; a CPU build has some 20 for CUDA."""

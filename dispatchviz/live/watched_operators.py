@@ -13,7 +13,7 @@ from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.registration import Registration
-from dispatchviz.live.wrapped_numbers import NUMBERS
+from dispatchviz.live.wrapped_numbers import KINDS
 
 _TENSOR = ("Tensor", "Optional[Tensor]")
 _TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
@@ -66,8 +66,8 @@ class WatchedOperator:
         """The arguments, with tensors for numbers where a tensor is expected."""
         numbers = self.numbers
         for place, value in enumerate(args):
-            if type(value) in _PLAIN and place in numbers:
-                return tuple([wrapped(a) if i in numbers and isinstance(a, NUMBERS) else a for i, a in enumerate(args)])
+            if type(value) in KINDS and place in numbers:
+                return tuple([wrapped(a) if i in numbers and type(a) in KINDS else a for i, a in enumerate(args)])
         return args
 
 
@@ -152,9 +152,6 @@ class WatchedOperators:
         """Its schema may have types that ours have not."""
         assert self._registry is not None
         return self._registry.operators[name]
-
-
-_PLAIN = frozenset(NUMBERS)
 
 
 def _has_tensors(kind: str) -> bool:

@@ -21,21 +21,39 @@ BEGIN = {
 """Functions that begin a transform, and the keys that are then needed."""
 
 
+Replaced = list[tuple[Any, str, Any, Any]]
+"""Module, function, the original and ours."""
+
+
 @contextmanager
-def transforms_followed(cells: WatchedCells) -> Iterator[None]:
-    """Inside the block."""
-    replaced: list[tuple[Any, str, Any]] = []
+def transforms_followed(cells: WatchedCells) -> Iterator[Replaced]:
+    """Inside the block; yields what is replaced there."""
+    replaced: Replaced = []
     for name, module in list(sys.modules.items()):
         if name.startswith(("torch._functorch", "torch._C._functorch")):
             for function, keys in BEGIN.items():
                 if callable(original := vars(module).get(function)):
-                    replaced.append((module, function, original))
-                    setattr(module, function, _that_needs(cells, keys, original))
+                    replaced.append((module, function, original, _that_needs(cells, keys, original)))
+    _set(replaced, 3)
+    try:
+        yield replaced
+    finally:
+        _set(replaced, 2)
+
+
+@contextmanager
+def originals_again(replaced: Replaced) -> Iterator[None]:
+    """Inside the block nothing is replaced."""
+    _set(replaced, 2)
     try:
         yield
     finally:
-        for module, function, original in replaced:
-            setattr(module, function, original)
+        _set(replaced, 3)
+
+
+def _set(replaced: Replaced, which: int) -> None:
+    for one in replaced:
+        setattr(one[0], one[1], one[which])
 
 
 def _that_needs(cells: WatchedCells, keys: int, original: Callable[..., Any]) -> Callable[..., Any]:

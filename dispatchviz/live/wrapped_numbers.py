@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 NUMBERS = (bool, int, float, complex)
+KINDS: set[type] = {*NUMBERS}
+"""Types of what a kernel in Python is handed for one: symbolic numbers, too."""
 
 Unwatched = Callable[[Callable[[], Any]], Any]
 """Calls a function whose kernels are not told."""
@@ -23,6 +25,8 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
     def __init__(self, torch: Any, unwatched: Unwatched) -> None:
         super().__init__()
         self._torch, self._unwatched = torch, unwatched
+        self._symbolic = {torch.SymInt: 7777777, torch.SymFloat: float("nan"), torch.SymBool: True}
+        KINDS.update(self._symbolic)
         self.texts: dict[int, str] = {}
         """The number as text, by the ``id`` of each tensor that is kept."""
         self._thread = threading.local()
@@ -30,6 +34,8 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
 
     def of(self, number: complex) -> Any:
         """The tensor of a number."""
+        if type(number) in self._symbolic:
+            return self._of_symbol(number)
         if hasattr(self._thread, "makes"):
             return self._plain(number)
         key = type(number), repr(number)
@@ -42,6 +48,12 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
             self[key] = known
             self.texts[id(known)] = key[1]
         return known
+
+    def _of_symbol(self, symbol: Any) -> Any:
+        """PyTorch's argument parser lets a tensor with some number of its kind have the symbol as an attribute."""
+        tensor = self._made(self._symbolic[type(symbol)])
+        tensor._wrapped_number = symbol
+        return tensor
 
     def _made(self, number: complex) -> Any:
         """A Node that saved one hands it out unchanged. The Node is one of ``div_``, whose cells are not watched
@@ -66,11 +78,14 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
 def on_another_thread(function: Callable[[], Any]) -> Any:
     """The result of a function on a thread that nobody watches begin; what it raises is raised here."""
     result: list[Any] = []
+    errors: list[BaseException] = []
     done = threading.Event()
 
     def run() -> None:
         try:
             result.append(function())
+        except BaseException as error:
+            errors.append(error)
         finally:
             done.set()
 
@@ -78,4 +93,6 @@ def on_another_thread(function: Callable[[], Any]) -> Any:
 
     _thread.start_new_thread(run, ())
     done.wait()
+    if errors:
+        raise errors[0]
     return result[0]

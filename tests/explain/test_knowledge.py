@@ -50,5 +50,5 @@ def test_an_installed_pytorch(build: str, name: str) -> None:
     header = Header(engine="torch", pytorch="2.12.1", cuda="none", build=about, program="x.py")
 
     assert is_unseen(header, ev.MetaEntered)
-    assert engine_text(header) == "PyTorch 2.12.1 (installed, observed)"
+    assert engine_text(header) == "PyTorch 2.12.1 (installed, observed), cuda: none"
     assert build_of(header) == name

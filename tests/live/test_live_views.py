@@ -69,7 +69,7 @@ def test_no_view_says_what_is_not_seen(traces: dict[str, Trace], name: str, view
 def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: str) -> None:
     first = list(text_log(traces[name]))[:3]
 
-    assert first[0].endswith("(installed, observed)")
+    assert first[0].endswith("(installed, observed), cuda: none (CPU build)")
     assert first[1] == f"build: {traces[name].header.build}"
     assert first[2] == "not seen:"
 

@@ -52,7 +52,7 @@ def test_a_real_PyTorch_is_called_so() -> None:
     header = Header(cuda="none", program="a.py", engine="torch", build=about, blind_spots=("The ready queue.",))
     trace = Trace(header, [])
     assert list(text_log(trace)) == [
-        "a.py on PyTorch 2.13.0 (installed, observed)",
+        "a.py on PyTorch 2.13.0 (installed, observed), cuda: none",
         "build: PyTorch 2.13.0, CPU build, release",
         "not seen:",
         "  The ready queue.",

@@ -21,6 +21,9 @@ class FirstMentions:
     def __init__(self) -> None:
         self._facts: dict[int, ev.TensorCreated] = {}
         """Each tensor as it is now."""
+        self._wrapped: dict[tuple[str, str], int] = {}
+        self._same: Numbers = {}
+        """Of each wrapped number the first one of that value: when PyTorch wraps it anew is not seen."""
         self._tensors: Numbers = {}
         self._nodes: Numbers = {}
         self._storages: Numbers = {}
@@ -28,13 +31,15 @@ class FirstMentions:
 
     def is_known(self, tensor: int) -> bool:
         """Whether a tensor was named."""
-        return tensor in self._tensors
+        return self._same.get(tensor, tensor) in self._tensors
 
     def follow(self, event: ev.AnyEvent) -> None:
         """What an event makes of a tensor."""
         match event:
             case ev.TensorCreated():
                 self._facts[event.tensor] = event
+                if event.wrapped_number:
+                    self._same[event.tensor] = self._wrapped.setdefault((event.value, event.dtype), event.tensor)
             case ev.GeometryChanged():
                 self._change(event.tensor, **_changed_geometry(event))
             case ev.KeySetChanged():
@@ -50,7 +55,8 @@ class FirstMentions:
 
     def named_in(self, event: ev.AnyEvent) -> Iterator[ev.TensorCreated]:
         """The tensors that an event is the first to name, with their new numbers."""
-        for tensor in _tensors_in(event):
+        for named in _tensors_in(event):
+            tensor = self._same.get(named, named)
             if tensor not in self._tensors and (facts := self._facts.get(tensor)) is not None:
                 number = self._tensors[tensor] = len(self._tensors)
                 storage = _counted(self._storages, facts.storage)
@@ -65,7 +71,7 @@ class FirstMentions:
 
     def tensor(self, number: int | None) -> int | None:
         """The new number of a tensor."""
-        return None if number is None else _counted(self._tensors, number)
+        return None if number is None else _counted(self._tensors, self._same.get(number, number))
 
     def node(self, number: int | None) -> int | None:
         """The new number of a Node."""

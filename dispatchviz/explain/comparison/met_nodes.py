@@ -66,4 +66,11 @@ class MetNodes:
             yield replace(edges, inputs=())
         if with_members:
             saved = self._saved.get(node, {})
-            yield from (saved[name] for name in sorted(saved))
+            yield from (_as_seen(saved[name]) for name in sorted(saved))
+
+
+def _as_seen(saved: Saved) -> Saved:
+    """An undefined tensor that C++ passes for an optional one has sizes, (0,); a recorder passes None in its place."""
+    if isinstance(saved, ev.AttributeSaved) and saved.name.endswith("_sym_sizes_opt") and saved.value == "(0,)":
+        return replace(saved, value="None")
+    return saved

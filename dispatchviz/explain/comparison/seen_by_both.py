@@ -85,6 +85,8 @@ class _View:
         self._hooks = _last_pre_hooks(trace.events)
         self._waiting: dict[int, ev.NodeStarted] = {}
         """Of the last hook before a Node that Node: in PyTorch it is seen behind its hooks."""
+        self._outermost: int | None = None
+        """The last line that is within nothing."""
         self._last: tuple[object, int] = None, -1
         """The last line that was told, and its number."""
 
@@ -149,7 +151,9 @@ class _View:
         seq = event.parent
         while seq is not None and seq not in self._numbers:
             seq = self._parents.get(seq)
-        number = None if seq is None else self._numbers[seq]
+        number = self._outermost if seq is None else self._numbers[seq]
+        if isinstance(event, ev.SourceLine) and seq is None:
+            return None
         if number is None or isinstance(event, ev.NodeStarted):
             return number
         return self._running.get(number, number)
@@ -169,6 +173,7 @@ class _View:
         if place != self._last[0]:
             number = self._emit(replace(line, caller=None, resumed=False), around, line.seq)
             self._last = place, number
+            self._outermost = number if around is None else self._outermost
         self._numbers[line.seq] = self._last[1]
 
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:

@@ -28,6 +28,30 @@ for backend in ("eager", "aot_eager"):
     print(out.tolist(), net[0].weight.grad.tolist())
 
 
+torch._dynamo.reset()
+batched = torch.compile(lambda a, b: torch.vmap(torch.dot)(a, b).sum(), backend="eager")
+print(batched(torch.ones(2, 3), torch.ones(2, 3)), torch.compile(torch.func.grad(f), backend="eager")(torch.ones(3)))
+
+
+def breaks(v):
+    w = v * 2
+    print("in the middle", w.shape)
+    if w.sum() > 0:
+        w = w + 1
+    return [t * 2 for t in (w, v)]
+
+
+print(torch.compile(breaks, backend="aot_eager")(torch.ones(2)), torch._dynamo.utils.counters["graph_break"])
+
+
+def shown(graph, inputs):
+    print(graph.code.strip())
+    return graph.forward
+
+
+print(torch.compile(f, backend=shown)(torch.ones(3)))
+
+
 @torch.jit.script
 def scripted(v: torch.Tensor, n: int) -> torch.Tensor:
     for i in range(n):

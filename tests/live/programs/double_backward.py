@@ -6,10 +6,11 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = (x**3).sum()
-(g,) = torch.autograd.grad(y, x, create_graph=True)
+g, = torch.autograd.grad(y, x, create_graph=True)
 walk(g)
 g.sum().backward()
 print(x.grad, g)
+torch.manual_seed(4)
 net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Dropout(0.5), torch.nn.Linear(2, 1))
 torch.manual_seed(3)
 for reentrant in (True, False):
@@ -54,7 +55,7 @@ print(h.grad, x.grad)
 for handle in handles:
     handle.remove()
 torch.autograd.graph.register_multi_grad_hook((x, h), lambda gs: print("multi", gs))
-h.sum().backward(inputs=[x])
+h.sum().backward(inputs=[x], retain_graph=True)
 print(torch.autograd.graph.get_gradient_edge(h).node.name(), h.grad_fn.metadata)
 a = (x * 3).exp()
 for _ in range(2):
@@ -62,7 +63,6 @@ for _ in range(2):
         a.sum().backward()
     except RuntimeError as error:
         print(error)
-    a = a
 print(torch.autograd.grad(x.sum() * 2, [x], allow_unused=True), torch.autograd.gradcheck(torch.sin, x.double()))
-with torch.autograd.graph.Node if False else torch.autograd.set_multithreading_enabled(False):
+with torch.autograd.set_multithreading_enabled(False):
     x.exp().sum().backward()

@@ -27,5 +27,8 @@ with torch.library._scoped_library("aten", "IMPL") as scoped:
     print(torch.mul(torch.tensor(3.0), torch.tensor(2.0)), torch.tensor(3.0) * 2)
 print(torch.mul(torch.tensor(3.0), torch.tensor(2.0)))
 fallback = torch.library.Library("_", "IMPL")
-fallback.fallback(lambda op, *args, **kwargs: print("fallback", op) or op(*args, **kwargs), "Negative")
+try:
+    fallback.fallback(lambda op, *args, **kwargs: op(*args, **kwargs), "Negative")
+except RuntimeError as error:
+    print(error)
 fallback._destroy()

@@ -231,7 +231,8 @@ def unseen(kind: type[ev.Event]) -> str:
 
 
 def engine_text(header: Header) -> str:
-    """On what: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed, observed)``."""
+    """On what: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed, observed), cuda:
+    none (CPU build)``."""
     if is_live(header):
-        return f"PyTorch {header.pytorch} (installed, observed)"
+        return f"PyTorch {header.pytorch} (installed, observed), cuda: {header.cuda}"
     return f"the model of PyTorch {header.pytorch}, cuda: {header.cuda}"

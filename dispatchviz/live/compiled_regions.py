@@ -1,0 +1,149 @@
+"""``torch.compile``: it is given the program's code as written, without the calls that tell the recorder, and while it
+compiles no cell is watched: what it then runs is not told.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dispatchviz.live.live_recorder import LiveRecorder
+
+_BYTECODE, _FRAMES, _RULES = (
+    f"torch._dynamo.{name}" for name in ("bytecode_transformation", "convert_frame", "trace_rules")
+)
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+Function = Callable[..., Any]
+Apart = Callable[[], AbstractContextManager[None]]
+"""Inside, PyTorch's functions are its own."""
+
+
+@contextmanager
+def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[None]:
+    """Inside the block, also if its modules are imported there."""
+    changes = _Changes(watch, apart)
+    finder = _Finder(changes)
+    sys.meta_path.insert(0, finder)
+    for name in changes.made:
+        if name in sys.modules:
+            changes.change(sys.modules[name])
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        changes.undo()
+
+
+class _Changes:
+    """What is another function for the time being."""
+
+    def __init__(self, watch: LiveRecorder, apart: Apart) -> None:
+        self._watch, self._apart = watch, apart
+        self._originals: list[tuple[ModuleType, str, Function]] = []
+        self.made = {
+            _BYTECODE: ("_cached_cleaned_instructions", self._as_written),
+            _FRAMES: ("_compile", self._quiet),
+            _RULES: ("check_file", self._without_us),
+        }
+
+    def change(self, module: ModuleType) -> None:
+        """Replaces the function of a module."""
+        name, made = self.made[module.__name__]
+        original = vars(module).get(name)
+        if original is not None:
+            self._originals.append((module, name, original))
+            setattr(module, name, made(original))
+
+    def undo(self) -> None:
+        """Puts all back."""
+        for module, name, original in self._originals:
+            setattr(module, name, original)
+
+    def _as_written(self, original: Function) -> Function:
+        written = cache(lambda code: code_as_written(code, self._watch))
+
+        def instructions(code: CodeType, *args: Any, **kwargs: Any) -> Any:
+            return original(written(code), *args, **kwargs)
+
+        return instructions
+
+    @staticmethod
+    def _without_us(original: Function) -> Function:
+        def check_file(filename: str | None, *args: Any, **kwargs: Any) -> Any:
+            """Kernels of ours run in its regions: they are no code to compile."""
+            result = original(filename, *args, **kwargs)
+            if filename is None or not filename.startswith(_PACKAGE):
+                return result
+            return type(result)(True, "dispatchviz")
+
+        return check_file
+
+    def _quiet(self, original: Function) -> Function:
+        def compiles(*args: Any, **kwargs: Any) -> Any:
+            thread = self._watch.thread
+            before, thread.watched = thread.watched, False
+            try:
+                with self._apart(), self._watch.cells.out():
+                    return original(*args, **kwargs)
+            finally:
+                thread.watched = before
+
+        return compiles
+
+
+class _Finder:
+    """Changes a module when it has been executed."""
+
+    def __init__(self, changes: _Changes) -> None:
+        self._changes = changes
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Of those modules alone."""
+        spec = PathFinder.find_spec(name, path, target) if name in self._changes.made else None
+        if spec is None or spec.loader is None:
+            return None
+        loader: Any = spec.loader
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            self._changes.change(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+
+def code_as_written(code: CodeType, watch: LiveRecorder) -> CodeType:
+    """The code of a function of a recorded file without what tells the recorder; any other as it is."""
+    text = watch.sources.get(watch.announced.get(code.co_filename, ""))
+    if text is None:
+        return code
+    place = _place(code)
+    found = [one for one in _inner(_compiled(text, code.co_filename)) if _place(one) == place]
+    return found[0] if len(found) == 1 else code
+
+
+@cache
+def _compiled(text: str, file: str) -> CodeType:
+    return compile(text, file, "exec", dont_inherit=True)
+
+
+def _place(code: CodeType) -> tuple[object, ...]:
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    return code.co_qualname, code.co_firstlineno, code.co_varnames[:arguments], code.co_freevars
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _inner(constant)

@@ -1,0 +1,65 @@
+"""Tracebacks that a recorded program prints itself, or a thread of its: frames of ours are not in them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import takewhile
+from types import CodeType, FrameType
+from typing import Any
+
+from dispatchviz.call_sites import Base, is_base
+from dispatchviz.process.tracebacks import without_our_frames
+
+_FOLDER = os.path.dirname(__file__) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+_WALKERS = ("walk_tb", "_walk_tb_with_full_positions")
+"""Of the module ``traceback``; each yields pairs that begin with a frame."""
+
+
+@contextmanager
+def our_frames_hidden(base: Base) -> Iterator[None]:
+    """Inside the block; what is above ``base`` on the stack is no part of the program."""
+    originals = {name: vars(traceback)[name] for name in (*_WALKERS, "walk_stack") if name in vars(traceback)}
+    hook = threading.excepthook
+
+    def threads_hook(args: Any, /) -> None:
+        if args.exc_value is not None:
+            without_our_frames(args.exc_value)
+            args = threading.ExceptHookArgs((args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread))
+        hook(args)
+
+    vars(traceback).update({name: _without_ours(originals[name]) for name in _WALKERS if name in originals})
+    vars(traceback).update(walk_stack=_of_program(originals["walk_stack"], base))
+    threading.excepthook = threads_hook
+    try:
+        yield
+    finally:
+        vars(traceback).update(originals)
+        if threading.excepthook is threads_hook:
+            threading.excepthook = hook
+
+
+def _without_ours(walk: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[Any]]:
+    def walker(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        return (pair for pair in walk(*args, **kwargs) if not _is_ours(pair[0].f_code))
+
+    return walker
+
+
+def _of_program(walk: Callable[..., Iterable[Any]], base: Base) -> Callable[..., Iterable[Any]]:
+    def walk_stack(f: FrameType | None) -> Iterable[Any]:
+        if f is None:
+            return walk(f)
+        pairs = takewhile(lambda pair: not is_base(pair[0], base), walk(f))
+        return (pair for pair in pairs if not pair[0].f_code.co_filename.startswith(_PACKAGE))
+
+    return walk_stack
+
+
+def _is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith(_FOLDER)

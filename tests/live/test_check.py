@@ -1,0 +1,106 @@
+"""``dispatchviz check``: the model and the PyTorch installed here run the same programs, and do the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dispatchviz.cli.check_runs import check_cuda, two_runs
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.comparison.checked import Checked, alike, checked_traces
+from dispatchviz.program import run
+from dispatchviz.program_source import Code
+from dispatchviz.render.cards.check_text import check_lines
+from dispatchviz.render.console import Console
+from dispatchviz.shipped_examples import examples, folder
+from dispatchviz.trace import Trace
+
+PROGRAM = """
+import torch
+x = torch.ones(2, 3, requires_grad=True)
+y = torch.full((3,), 2.0)
+z = (x * y + 1).sum()
+z.backward()
+print(x.grad)
+"""
+WITHOUT_BACKWARD = PROGRAM.replace("z.backward()", "pass")
+
+FOR_CUDA = frozenset({"broadcast", "forum", "wrapper_subclass"})
+"""Examples that make tensors on cuda."""
+UNLIKE = frozenset[str]()
+"""Programs of which something is known to be seen otherwise, with the reason in ``docs/architecture.md``."""
+
+
+def shipped() -> list[str]:
+    """The programs that ship, without those that pytest runs."""
+    return [path.relative_to(folder()).with_suffix("").as_posix() for path in sorted(folder().rglob("*.py"))]
+
+
+def traced(program: str) -> Trace:
+    return run(Code(program)).trace
+
+
+def said(found: Checked) -> str:
+    console = Console(100, False)
+    return "\n".join(check_lines(found, ("in the model", "in PyTorch"), console, every=True))
+
+
+def test_a_run_is_as_itself() -> None:
+    trace = traced(PROGRAM)
+    assert checked_traces(trace, traced(PROGRAM)).same
+    assert "did what the model does" in said(checked_traces(trace, trace))
+
+
+def test_a_backward_that_only_one_ran_is_a_difference() -> None:
+    found = checked_traces(traced(PROGRAM), traced(WITHOUT_BACKWARD))
+    assert not found.same
+    assert "in the model" in said(found)
+
+
+def test_which_tensor_is_passed_is_compared() -> None:
+    mul = "import torch\nx = torch.ones(2)\ny = torch.ones(2)\nz = x * {}\n"
+    assert not checked_traces(traced(mul.format("x")), traced(mul.format("y"))).same
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"), [("loss 0.50001", "loss 0.5", True), ("loss 0.51", "loss 0.5", False)]
+)
+def test_digits_that_rounding_changes_are_alike(ours: str, theirs: str, same: bool) -> None:
+    assert alike(ours, theirs) is same
+
+
+def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> None:
+    model = traced("import torch\ntorch.ones(2, device='cuda')\n")
+    header = msgspec.structs.replace(model.header, cuda="CPU", pytorch="2.13.0+cpu", engine="torch")
+    with pytest.raises(DispatchvizError, match="uses cuda"):
+        check_cuda(Trace(header, ()), model)
+
+
+@pytest.mark.torch
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in shipped() if name not in FOR_CUDA | UNLIKE])
+def test_pytorch_does_what_the_model_does(name: str) -> None:
+    try:
+        found = two_runs(str(folder() / f"{name}.py"), ())
+    except DispatchvizError as error:
+        pytest.skip(str(error))
+    assert found.same, said(found)
+
+
+@pytest.mark.torch
+def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "dispatchviz", "check", "--save", str(tmp_path / "a.dvtrace"), "-c", PROGRAM]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "did what the model does" in ended.stdout
+    assert "tensor([[2., 2., 2.]" in ended.stderr
+    assert str(Trace.load(tmp_path / "a.dvtrace").header.checked).endswith(": no difference")
+
+
+def test_examples_are_those_that_ship() -> None:
+    assert FOR_CUDA | UNLIKE <= set(shipped())
+    assert {example.name for example in examples()} <= set(shipped())
