@@ -18,6 +18,7 @@ BLIND_SPOTS = (
     "Whether a kernel was called boxed or unboxed.",
     "__torch_dispatch__: the Python key is not watched, what is called below it is.",
     "Custom Functions: the lines of forward and backward are seen, Function.apply is not.",
+    "Fallbacks that the program registers, and what a library that it loads registers for operators that were there.",
     "aten::div_.Tensor_mode, with which numbers are wrapped.",
 )
 """Of every release."""

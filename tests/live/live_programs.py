@@ -122,6 +122,15 @@ with Log():
     y = x * 2
 y.sum().backward()
 """,
+    "own operator": """
+import torch
+library = torch.library.Library("own", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+library.impl("twice", lambda x: x + x, "CPU")
+x = torch.ones(2)
+y = torch.ops.own.twice(x)
+library._destroy()
+""",
     "names": """
 import warnings
 import torch

@@ -37,7 +37,7 @@ VERSIONS = "a version is read where a Node saves a tensor, and not where it is b
 SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
 FORWARD_AD = "forward mode is not watched; its calls are seen"
 STREAMS = "streams are not watched"
-REGISTERING = "registrations are read when the recording begins"
+REGISTERING = "from what is registered before and after a call of torch.library"
 BOXING = "every kernel is called on a stack here, so that nothing is told of others"
 MEMBERS = "members of a Node that change after its making are not watched"
 RELEASED = "a Node drops what it saved, and is freed, without a word"
@@ -56,7 +56,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.Printed: Known("observed", "standard output"),
     ev.Warned: Known("observed", "Python's warnings"),
     ev.ProgramRaised: Known("observed", "the exception that left the program"),
-    ev.TensorFormatted: _unseen("of formatting only the calls are seen"),
+    ev.TensorFormatted: Known("observed", "the method of Tensor is called"),
     ev.BindingEntered: _unseen(BINDING),
     ev.Dispatched: Known(
         "observed",
@@ -178,9 +178,9 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.FinalCallbackQueued: _unseen(QUEUE),
     ev.FinalCallbackCalled: _unseen(QUEUE),
     ev.BackwardFinished: Known("observed", "the engine returns to Python"),
-    ev.OperatorDefined: _unseen(REGISTERING),
-    ev.KernelRegistered: _unseen(REGISTERING),
-    ev.CellsRecomputed: _unseen(REGISTERING),
+    ev.OperatorDefined: Known("derived", REGISTERING),
+    ev.KernelRegistered: Known("derived", REGISTERING),
+    ev.CellsRecomputed: _unseen("cells are computed again without a word"),
     ev.ErrorRaised: _unseen("of errors only those that leave the program are seen"),
     ev.Unknown: _unseen("another version of dispatchviz wrote it"),
     ev.ResultHashed: _unseen("no hashes are taken"),
