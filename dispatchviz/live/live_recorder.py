@@ -124,7 +124,9 @@ class LiveRecorder(ProgramRecorder):
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
 
-    def _introduced(self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True, made: bool = False) -> int:
+    def _introduced(
+        self, tensor: Any, how: ev.TensorOrigin, value: str = "", kept: bool = True, made: bool = False
+    ) -> int:
         """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
         if kept:
