@@ -55,7 +55,8 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         """The tensor of a number in a call with these tensors, where a transform of ``torch.func`` wraps it.
 
         A wrapper with the mark cannot be handed to Python, so this one has none; its dtype is such that promotion comes
-        to the same. NB: of half-precision tensors without dimensions alone the number is rounded to their dtype.
+        to the same. NB: of tensors without dimensions alone, the number is rounded to their dtype (half
+        precision), and the tangent of a float32 is one where PyTorch's is a float64.
         """
         if type(number) in self._symbolic:
             return self.of(number)

@@ -18,8 +18,8 @@ print(hessian(f)(x).tolist(), jacrev(torch.exp)(x).tolist(), jacfwd(torch.exp)(x
 half = torch.tensor([1.5, 2.5], dtype=torch.bfloat16)
 for g in (
     lambda v: (v * 2.1 + 1).sum(),
-    lambda v: (3 / v - v / 1).prod() * 0.3,
-    lambda v: torch.where(v > 1, v, 0.5).pow(2.2).sum() ** 2,
+    lambda v: ((3 / v - v / 1) * 0.3).prod(),
+    lambda v: torch.where(v > 1, v, 0.5).pow(2.2).sum(),
     lambda v: (2.0**v).max() * True,
 ):
     print(
