@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.trace import Trace
+from tests.amounts import in_turn
 
 pytestmark = pytest.mark.torch
 
@@ -32,7 +33,7 @@ def run(*command: str | Path) -> tuple[int, str, str]:
     return ended.returncode, output, errors
 
 
-@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "crashes"])
+@pytest.mark.parametrize("program", in_turn([name for name in PROGRAMS if name != "crashes"], 4))
 def test_program_does_the_same(program: str, tmp_path: Path) -> None:
     """And is recorded to its end."""
     file = HERE / "programs" / f"{program}.py"

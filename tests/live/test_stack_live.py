@@ -23,6 +23,7 @@ from tests.waiting import HANGS
 
 pytest.importorskip("torch")
 pytestmark = [
+    pytest.mark.pinned,
     pytest.mark.torch,
     pytest.mark.long,
     pytest.mark.skipif((sys.platform, platform.machine()) != ("linux", "x86_64"), reason="Linux on x86-64 alone"),
