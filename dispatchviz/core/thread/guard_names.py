@@ -14,6 +14,8 @@ _AUTOGRAD = ALIASES[K.Autograd] & ~BACKEND_MASK
 _ADINPLACE = raw(K.ADInplaceOrView)
 _AUTOCAST = sum(raw(key) & ~BACKEND_MASK for key in K if key.name.startswith("Autocast"))
 
+_FRONT = raw(K.FuncTorchDynamicLayerFrontMode)
+
 _NAMES = {
     _AUTOGRAD | _ADINPLACE: "AutoDispatchBelowADInplaceOrView",
     _AUTOGRAD: "AutoDispatchBelowAutograd",
@@ -25,6 +27,8 @@ _NAMES = {
 def guard_name(old_included: int, included: int, old_excluded: int, excluded: int) -> str:
     """PyTorch's name of the guard between two states of the thread."""
     more = excluded & ~old_excluded & ~BACKEND_MASK
+    if more & _FRONT and more & ~_FRONT:
+        return "SaveLocalDispatchKeySet"  # a transform gets the call: all keys but its own are excluded
     if more and included == old_included:
         return _NAMES.get(more) or _NAMES.get(more & _AUTOGRAD) or "ExcludeDispatchKeyGuard"
     if more or excluded != old_excluded:
