@@ -52,6 +52,9 @@ class Definition(NamedTuple):
     alias_analysis: str
 
 
+_INFERRED = re.compile(r"\bPyObject\b")
+
+
 class InstalledPyTorch:
     """The operators of the installed PyTorch, as a registry's stock. InstalledTorchError if there is none."""
 
@@ -151,8 +154,11 @@ class InstalledPyTorch:
         return Definition(schema, self.location(debug), alias_analysis)
 
     def schema(self, name: str) -> FunctionSchema:
-        """KeyError if there is no such operator."""
-        return FunctionSchema.parse(self.definition(name).schema)
+        """KeyError if there is no such operator.
+
+        NB: a type that PyTorch infers from a C++ function and cannot read itself, ``PyObject``, is ``Any`` here.
+        """
+        return FunctionSchema.parse(_INFERRED.sub("Any", self.definition(name).schema))
 
     def debug(self, name: str) -> str:
         """Where it was defined."""

@@ -64,10 +64,11 @@ def test_every_cell_of_every_table_is_the_builds_own(installed: InstalledPyTorch
 
 
 def test_dumps_are_those_of_the_build(installed: InstalledPyTorch) -> None:
-    """Order of kernels, inactive ones, which are boxed and unboxed."""
+    """Order of kernels, inactive ones, which are boxed and unboxed. Some test may have imported what registers an
+    operator with a type that PyTorch infers and cannot read."""
     for name in installed.names()[::7]:
         theirs = [
-            re.sub(r" :: .* \[", " :: [", line)
+            re.sub(r" :: .* \[", " :: [", line.replace("PyObject", "Any"))
             for line in located(installed, installed.torch._C._dispatch_dump(name))
             if line.partition(":")[0] not in installed.unknown_keys
         ]
