@@ -16,7 +16,7 @@ from tests.amounts import in_turn
 pytestmark = pytest.mark.torch
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file.stem != "graph")
+PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file.stem not in ("graph", "__init__"))
 RECORDER = HERE / "recorded.py"
 
 _DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n")
