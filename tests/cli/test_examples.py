@@ -20,8 +20,8 @@ pytestmark = pytest.mark.long
 
 ERROR = "RuntimeError: Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend.\n"
 
-STATUS = {"diff": 1, "snapshot": 0 if find_spec("torch") else 2}
-"""Those that are compared differ; a snapshot needs a PyTorch."""
+STATUS = {"diff": 1, **dict.fromkeys(("check", "snapshot"), 0 if find_spec("torch") else 2)}
+"""Those that are compared differ; a check and a snapshot need a PyTorch."""
 
 HAS_STACK = find_spec("torch") is not None and shutil.which("gdb") is not None
 """Whether programs run in gdb here, if gdb may watch them."""

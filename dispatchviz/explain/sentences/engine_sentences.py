@@ -122,13 +122,12 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
 
 def _complete(trace: Trace, event: ev.BackwardFinished) -> Statements:
     backward = backward_around(trace, event.seq)
-    if is_live(trace.header):
-        return Statement("backward complete", "The engine returns: this backward pass is complete.")
-    if backward is not None and not backward.event.accumulate:
+    if backward is not None and not backward.event.accumulate and not is_live(trace.header):
         text = "No Node of this graph task is queued or running any more: grad() gives the caller what was captured."
         return Statement("grad complete", text)
-    text = "No Node of this graph task is queued or running any more: the backward pass is complete."
-    return Statement("backward complete", text)
+    live = is_live(trace.header)
+    cause = "The engine returns" if live else "No Node of this graph task is queued or running any more"
+    return Statement("backward complete", f"{cause}: {'this' if live else 'the'} backward pass is complete.")
 
 
 def _callback(event: ev.FinalCallbackQueued | ev.FinalCallbackCalled) -> Statement:

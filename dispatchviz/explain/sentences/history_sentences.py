@@ -35,11 +35,11 @@ def why_rebased(trace: Trace, event: ev.HistoryRebased) -> Statement:
 def _in_place(trace: Trace, event: ev.HistoryRebased) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (_claim(trace, event),)
     changed, now = f"{name} was changed in place, so its history", f"its grad_fn is now {_node(trace, event)}"
-    if is_unseen(trace.header, ev.RequiresGradSet):
-        return Statement("history rebased", f"{name} was changed in place: {now}{_behind(trace, event)}.", claims)
-    if not index(trace).grad_needed(event.tensor, event.seq - 1):
+    unseen = is_unseen(trace.header, ev.RequiresGradSet)
+    if not unseen and not index(trace).grad_needed(event.tensor, event.seq - 1):
         return Statement("history begins in place", f"{changed} begins here: {now}, and it requires grad.", claims)
-    return Statement("history rebased", f"{changed} is rebased: {now}{_behind(trace, event)}.", claims)
+    cause = f"{name} was changed in place" if unseen else f"{changed} is rebased"
+    return Statement("history rebased", f"{cause}: {now}{_behind(trace, event)}.", claims)
 
 
 def _through_a_view(trace: Trace, event: ev.HistoryRebased) -> Statement:

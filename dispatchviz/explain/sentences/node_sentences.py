@@ -20,11 +20,15 @@ FIRST_THREAD = 1
 """The thread that most programs make all their Nodes in: it goes without saying."""
 
 
+def _known(event: ev.NodeCreated, name: str, how: str) -> Statement:
+    return Statement("known Node", f"The Node {name} is first seen here{how}{_number(event)}.")
+
+
 def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     """Why a Node is made."""
     name = plain_node(event.name)
     if event.known:
-        return Statement("known Node", f"The Node {name} is first seen here, it was made before{_number(event)}.")
+        return _known(event, name, ", it was made before")
     if event.node in index(trace).accumulators:
         return _accumulator(trace, event)
     if event.node in index(trace).functions:
@@ -34,7 +38,7 @@ def why_made(trace: Trace, event: ev.NodeCreated) -> Statements:
     if special is not None:
         return special
     if is_unseen(trace.header, ev.FunctionEntered) and not _has_result(trace, event.node):
-        return Statement("known Node", f"The Node {name} is first seen here: a Node leads to it{_number(event)}.")
+        return _known(event, name, ": a Node leads to it")
     text = f"{_cause(trace, event)} is recorded as a Node: {name}{_number(event)}."
     return Statement("Node made", text), *_order(event)
 

@@ -135,10 +135,10 @@ def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     """Why this Node runs before the other ready ones."""
     queue, backward, device = queue_at(trace, event), backward_around(trace, event.seq), queue_device(event.device)
     claims = LaterClaims(lambda: (*runs(trace, event.seq, [event.node]), *_before(trace, event, backward)))
-    if is_unseen(trace.header, ev.NodeQueued):
-        return Statement("Node runs, no other waits", f"{text}. Which others were ready is not seen.", claims)
-    if not queue.number(device):
-        said = f"{text}: no other Node is ready in the queue of {device}."
+    unseen = is_unseen(trace.header, ev.NodeQueued)
+    if unseen or not queue.number(device):
+        alone = f": no other Node is ready in the queue of {device}."
+        said = text + (". Which others were ready is not seen." if unseen else alone)
         return Statement("Node runs, no other waits", said, claims)
     depth = 0 if backward is None else backward.event.depth
     if not queue.number(device, depth):
