@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.shipped_examples import alternatives, located
@@ -39,6 +39,11 @@ STANDARD_INPUT = "-"
 
 STDIN, STRING = "<stdin>", "<string>"
 """What Python calls programs that have no file."""
+
+
+def script_of(kind: Literal["file", "code", "module"], program: str) -> Script:
+    """The program of a file's name, a text or a module's name."""
+    return Code(program) if kind == "code" else Module(program) if kind == "module" else program
 
 
 def typed(script: Script) -> tuple[str, ...]:

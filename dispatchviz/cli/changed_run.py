@@ -18,7 +18,7 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changed_request import ChangedRequest
 from dispatchviz.explain.comparison.what_if.changes import read_change
-from dispatchviz.program_source import Code, Module, Script
+from dispatchviz.program_source import script_of
 from dispatchviz.terminal_output import complain
 
 
@@ -42,7 +42,7 @@ def _run(request: ChangedRequest) -> int:
     changes = [read_change(text) for text in request.changes]
     try:
         run_script(
-            _script(request),
+            script_of(request.kind, request.program),
             request.arguments,
             request.cuda,
             request.save,
@@ -57,12 +57,3 @@ def _run(request: ChangedRequest) -> int:
         complain(str(error))
         return 2
     return 0
-
-
-def _script(request: ChangedRequest) -> Script:
-    match request.kind:
-        case "code":
-            return Code(request.program)
-        case "module":
-            return Module(request.program)
-    return request.program

@@ -13,7 +13,7 @@ import msgspec
 
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.program_source import Code, Module, Script
+from dispatchviz.program_source import script_of
 from dispatchviz.recording import EngineName
 from dispatchviz.terminal_output import complain
 
@@ -29,22 +29,18 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     save: str
     """The file for the trace."""
 
-    @property
-    def script(self) -> Script:
-        """The program."""
-        match self.kind:
-            case "code":
-                return Code(self.program)
-            case "module":
-                return Module(self.program)
-        return self.program
-
 
 def main() -> int:
     """Runs what ``sys.argv`` asks for; gives 0 if there is a trace."""
     request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
     try:
-        run_script(request.script, request.arguments, request.cuda, request.save, engine=request.engine)
+        run_script(
+            script_of(request.kind, request.program),
+            request.arguments,
+            request.cuda,
+            request.save,
+            engine=request.engine,
+        )
     except DispatchvizError as error:
         complain(str(error))
         return error.status
