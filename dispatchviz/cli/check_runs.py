@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -20,14 +21,15 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, checked_traces, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.output import save_trace
-from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script
+from dispatchviz.process.progress import doing
+from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
 from dispatchviz.python_process import running
 from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_text import check_lines
 from dispatchviz.render.console import terminal
 from dispatchviz.shipped_examples import located
 from dispatchviz.trace import Trace
-from dispatchviz.tui.comparison.two_runs import Side
+from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 from dispatchviz.tui.terminal.support import can_run
 
 DIFFERENT = 1
@@ -46,7 +48,7 @@ def checked(source: Script, args: Sequence[str], cuda: str, save: str | None, ev
         header = msgspec.structs.replace(found.model.header, checked=_told(found))
         save_trace(Trace(header, found.model.events, columns=found.model.columns), save)
     if not found.same and not plain and can_run() is None:
-        _open(found)
+        _open(found, ("check", *(("--cuda", cuda) if cuda != "auto" else ()), *typed(source), *args))
     else:
         console = terminal()
         console.print(check_lines(found, WHERES, console, every))
@@ -58,9 +60,11 @@ def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked
     with tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True) as folder:
         torch = _run(_request("torch", source, args, "auto", folder), shows=True)
         check_cuda(torch)
-        model = _run(_request("model", source, args, cuda, folder), shows=False)
+        with doing(f"{name_of(source)} runs on the model"):
+            model = _run(_request("model", source, args, cuda, folder), shows=False)
         check_cuda(torch, model)
-        return checked_traces(model, torch)
+        with doing("both runs are compared"):
+            return checked_traces(model, torch)
 
 
 def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str, folder: str) -> CheckedRequest:
@@ -127,10 +131,12 @@ def _told(found: Checked) -> str:
     return f"PyTorch {found.torch.header.pytorch}, {today}: {verdict(found)}"
 
 
-def _open(found: Checked) -> None:
-    """Shows both side by side."""
+def _open(found: Checked, words: Sequence[str]) -> None:
+    """Shows both side by side; ``words`` are what checks the same, behind ``dispatchviz``."""
     comparison = found.comparison
     runs = Run(comparison.first, WHERES[0]), Run(comparison.second, WHERES[1])
     titles = "the model", f"PyTorch {found.torch.header.pytorch}"
     sides = [Side(title, run) for title, run in zip(titles, runs, strict=True)]
-    diff_screen.show([diff_screen.two(comparison, sides, (), "auto")])
+    diff_screen.show(
+        [TwoRuns(comparison, (sides[0], sides[1]), command=f"dispatchviz {shlex.join(words)}", by="check")]
+    )

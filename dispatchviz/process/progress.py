@@ -98,6 +98,19 @@ def progress_of(count: Callable[[], int]) -> Iterator[None]:
             progress.end()
 
 
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Inside the block a line of a terminal on stderr says what is going on: what writes there erases it first."""
+    if sys.stderr is None or not _is_terminal(2):
+        yield
+        return
+    _to_terminal(f"{ERASED}dispatchviz: {what}\r")
+    try:
+        yield
+    finally:
+        _to_terminal(ERASED)
+
+
 def _to_terminal(text: str) -> None:
     with contextlib.suppress(OSError):
         os.write(2, text.encode())

@@ -70,7 +70,7 @@ def header(state: Compared, width: int, height: int) -> list[Line]:
         return wrap(line((text, "warning")), max(width, 1))
     many = len(state.two.stops)
     told = f"they part at {counted(many, 'place')}" if many else "they do not part"
-    return [line((" dispatchviz diff", "bold"), *_choices(state), f"  two runs side by side, {told}")]
+    return [line((f" dispatchviz {state.two.by}", "bold"), *_choices(state), f"  two runs side by side, {told}")]
 
 
 def _choices(state: Compared) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from dispatchviz.explain.comparison.aligned_rows import AlignedRows
 from dispatchviz.explain.comparison.difference_sentences import Run
@@ -37,6 +38,8 @@ class TwoRuns:
     """What tells it from the others on the same screen: ``no_grad``."""
     command: str = ""
     """The command line that compares the same; empty if none does."""
+    by: Literal["diff", "check"] = "diff"
+    """The command that it is of."""
     _rows: dict[int, AlignedRows] = field(default_factory=dict, compare=False, repr=False)
     _orders: dict[int, list[tuple[Place, Divergence]]] = field(default_factory=dict, compare=False, repr=False)
 
