@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
+from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
@@ -18,23 +20,34 @@ from dispatchviz.live.tensor_numbers import ACCUMULATE
 from dispatchviz.live.wrapped_numbers import on_another_thread
 
 if TYPE_CHECKING:
-    from dispatchviz.live.live_recorder import LiveRecorder
+    from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
 
 Edge = tuple[Any, int]
 """A Node and the number of its input."""
 
 
+StartingNode = tuple[int, str, int, Any]
+"""What its pre hook knows of a Node, without holding it: serial number, name, sequence number, and the leaf of an
+AccumulateGrad."""
+
+
 class Evaluation:
     """A Node that is evaluated; of an AccumulateGrad what is there before."""
 
-    __slots__ = ("address", "before", "gradient", "leaf", "node")
+    __slots__ = ("address", "before", "gradient", "leaf")
 
-    def __init__(self, node: int) -> None:
-        self.node = node
-        self.leaf: Any = None
-        self.before: Any = None
-        self.gradient = -1
-        self.address = 0
+    def __init__(self, leaf: Any, gradient: int, address: int) -> None:
+        self.leaf, self.before = leaf, None if leaf is None else leaf.grad
+        self.gradient, self.address = gradient, address
+
+
+NO_LEAF = Evaluation(None, -1, 0)
+"""Of any Node but an AccumulateGrad."""
+
+Run = tuple[int, int, Any]
+"""A pass of the engine on a thread: ``id`` of the frame that began it, which lives as long, ``id`` of the program's
+frame that called it, and the note that Python stands there."""
+NO_RUN: Run = (0, -1, None)
 
 
 class EngineWatch:
@@ -64,23 +77,25 @@ class EngineWatch:
 
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
-        watch.arrives(4)
+        here = watch.arrives(4)
         edges = watch.guarded(lambda: [self._edge(root) for root in roots])
         if edges is None or None in edges:  # the engine refuses it
             return original(roots, *args, **kwargs)
         task = next(self._tasks)
         hooks = watch.guarded(lambda: self._begin(task, edges, args, kwargs)) or []
-        before, watch.thread.evaluation = watch.thread.evaluation, None
-        watch.thread.depth += 1
+        thread = watch.thread
+        before = thread.evaluation, thread.run
+        thread.evaluation, thread.run = None, NO_RUN if here is None else (id(_getframe()), watch._top, here)
+        thread.depth += 1
         finished = False
         try:
             result = original(roots, *args, **kwargs)
             finished = True
             return result
         finally:
-            watch.guarded(self.close)
-            watch.thread.evaluation = before
-            watch.thread.depth -= 1
+            watch.guarded(lambda: self.close(thread))
+            thread.evaluation, thread.run = before
+            thread.depth -= 1
             for hook in hooks:
                 hook.remove()
             if recorder.active is watch:
@@ -93,9 +108,7 @@ class EngineWatch:
         watch, numbers = self._watch, self._watch.nodes.numbers
         gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
         nodes = _preorder([edge[0] for edge in edges])
-        for node in reversed(nodes):
-            if numbers.get(node) < 0:
-                watch.nodes.met(node)
+        serials = [watch.nodes.known(node) for node in reversed(nodes)]
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges])
         asked = tuple([found for one in inputs or () if (found := self._asked(one)) is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
@@ -103,48 +116,34 @@ class EngineWatch:
         accumulate = bool(kwargs.get("accumulate_grad", False))
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
-        return [node.register_prehook(self._hook(node, numbers.get(node))) for node in nodes]
+        return [self._hooked(node, number) for node, number in zip(nodes, reversed(serials), strict=True)]
 
-    def _hook(self, node: Any, number: int) -> Any:
-        """What is called before a Node is evaluated; holds no Node."""
-        name, sequence_nr = node.name(), node._sequence_nr()
-        is_accumulator = name == ACCUMULATE
-        leaf = node.variable if is_accumulator else None
+    def _hooked(self, node: Any, number: int) -> Any:
+        """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
+        name = node.name()
+        facts = number, name, node._sequence_nr(), node.variable if name == ACCUMULATE else None
+        return node.register_prehook(partial(self._watch.node_starts, facts))
 
-        def started(gradients: tuple[Any, ...]) -> None:
-            if recorder.active is self._watch:
-                self._watch.guarded(lambda: self._started(number, name, sequence_nr, leaf, gradients))
-
-        return started
-
-    def _started(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
-        watch, thread = self._watch, self._watch.thread
+    def starts(self, node: StartingNode, gradients: tuple[Any, ...], thread: ThreadState) -> None:
+        """A Node is about to be evaluated."""
         if thread.evaluation is not None:
-            self.close()
-        known = watch.live_tensors.get
-        received: list[int | None] = []
-        place = None
-        for gradient in gradients:
-            if gradient is None:
-                received.append(None)
-            else:
-                place = place or gradient.device
-                serial = known(gradient)
-                received.append(serial if serial >= 0 else watch.serial(gradient))
-        watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
-        evaluation = thread.evaluation = Evaluation(number)
-        if leaf is not None and gradients[0] is not None:
-            evaluation.leaf, evaluation.before = leaf, leaf.grad
-            evaluation.gradient, evaluation.address = received[0] or 0, self._address(gradients[0])
+            self.close(thread)
+        watch, (number, name, sequence_nr, leaf) = self._watch, node
+        received = tuple([None if one is None else watch._serial(one) for one in gradients])
+        place = next((one.device for one in gradients if one is not None), None)
+        watch.note(("live_node_started", number, name, sequence_nr, received, place))
+        if leaf is None or gradients[0] is None:
+            thread.evaluation = NO_LEAF
+        else:
+            thread.evaluation = Evaluation(leaf, received[0] or 0, self._address(gradients[0]))
 
-    def close(self) -> None:
+    def close(self, thread: ThreadState) -> None:
         """The Node that was evaluated has returned."""
-        watch = self._watch
-        evaluation, watch.thread.evaluation = watch.thread.evaluation, None
+        watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
         if evaluation is not None and recorder.active is watch:
             if evaluation.leaf is not None and evaluation.leaf.grad is not None:
                 self._accumulated(evaluation)
-            watch.leave()
+            watch.note(recorder.LEAVE)
 
     def _accumulated(self, evaluation: Evaluation) -> None:
         watch, leaf = self._watch, evaluation.leaf

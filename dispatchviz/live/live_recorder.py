@@ -8,7 +8,7 @@ result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -16,36 +16,50 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.engine_watch import EngineWatch, Evaluation
-from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, StartingNode
+from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
-from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
+from dispatchviz.live.tensor_numbers import StorageNumbers, TensorNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
-    from dispatchviz.core.record.note_types import Arrival
+    from dispatchviz.core.record.note_types import Arrival, Note
     from dispatchviz.live.live_notes import EmitLive, Sets
 
 
-class _Thread(threading.local):
+Kernel = tuple[WatchedCell, "Sets", "Kernel | None"]
+"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it."""
+
+
+class ThreadState:
     """What a thread is in."""
 
+    __slots__ = ("depth", "evaluation", "inside", "numbers", "run", "watched")
+
     def __init__(self) -> None:
-        self.open: list[WatchedCell] = []
-        self.sets: list[Sets] = []
-        """Of each of those the tensors that it was called with."""
+        self.inside: Kernel | None = None
+        """The innermost kernel."""
         self.numbers: dict[int, int] = {}
         """Serial numbers of the wrapped numbers of the outermost call, by the ``id`` of the tensor."""
         self.watched = True
         self.evaluation: Evaluation | None = None
         self.depth = 0
         """So many passes of the engine it is in."""
+        self.run = NO_RUN
+        """The innermost one."""
+
+
+class _Threads(threading.local):
+    """Each has a state. What is in a ``threading.local`` takes long to reach, so there is one thing in it."""
+
+    def __init__(self) -> None:
+        self.state = ThreadState()
 
 
 class LiveRecorder(ProgramRecorder):
@@ -59,7 +73,7 @@ class LiveRecorder(ProgramRecorder):
         super().__init__(LiveEventBuilder(self.keys))
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
-        self.live_tensors = WeakNumbers()
+        self.live_tensors = TensorNumbers()
         self._known = self.live_tensors.known
         self.live_storages = StorageNumbers()
         self.operators = WatchedOperators(c)
@@ -67,19 +81,27 @@ class LiveRecorder(ProgramRecorder):
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
-        self.thread = _Thread()
+        self._threads = _Threads()
         self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
         """By code object and instruction of the user's: from where its function was called, and the note of that."""
         self._announces: dict[int, int] = {}
         """By ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
+        self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
+        """Without it a kernel makes no Node, and to ask a view that was written to would make one."""
         self._current_node = c._current_autograd_node
         self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._key_set = c._dispatch_keys
+        self._raw = raw_of(c)
         self._tensor_class = torch.Tensor
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
+
+    @property
+    def thread(self) -> ThreadState:
+        """That of the thread that asks."""
+        return self._threads.state
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
@@ -103,6 +125,11 @@ class LiveRecorder(ProgramRecorder):
         tensors = [one for one in args if isinstance(one, self._tensor_class)]
         return lambda number: self.wrapped.differentiated(number, tensors)
 
+    def node_starts(self, node: StartingNode, gradients: tuple[Any, ...], /) -> None:
+        """The engine is about to evaluate a Node: its pre hook."""
+        if recorder.active is self:
+            self.engine.starts(node, gradients, self._threads.state)
+
     def guarded(self, function: Callable[[], Any], /) -> Any:
         """The result of a function that tells; None if it fails, which ends the recording."""
         return function()
@@ -118,8 +145,8 @@ class LiveRecorder(ProgramRecorder):
         return self._serial(tensor)
 
     def _serial(self, tensor: Any) -> int:
-        number = self.live_tensors.get(tensor)
-        return number if number >= 0 else self._introduced(tensor, self.origin)
+        known = self._known.get(id(tensor))
+        return known[1] if known is not None and known[0]() is tensor else self._introduced(tensor, self.origin)
 
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
@@ -134,80 +161,96 @@ class LiveRecorder(ProgramRecorder):
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
-        on = -1 if storage is None else self._storage_number(storage, tensor, made)
+        on = -1 if storage is None else self.live_storages.of(storage, tensor, made, self.storage_numbers)
         self.note(
             ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
         )
         return number
 
-    def _storage_number(self, address: int, tensor: Any, made: bool) -> int:
-        number = self.live_storages.get(address, tensor, made)
-        if number < 0:
-            number = next(self.storage_numbers)
-            self.live_storages.set(address, tensor, number)
-        return number
-
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def kernel_entered(self, cell: WatchedCell, keys: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], /) -> None:
+    def kernel_entered(
+        self, cell: WatchedCell, keys: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], thread: ThreadState, /
+    ) -> None:
         """A kernel is about to run. What follows from the cell and the raw sets, the builder does."""
-        thread, included, excluded = self.thread, self._included().raw_repr(), self._excluded().raw_repr()
-        open_cells = thread.open
-        if open_cells:
-            around = open_cells[-1]
-            if around.operator is cell.operator and around is not cell and not around.calls_again:
-                self.note(("kernel_redispatched", cell, keys.raw_repr(), included, excluded))
-                open_cells.append(cell)
-                thread.sets.append(thread.sets[-1])
-                return
-        elif thread.depth:
-            if thread.evaluation is not None and self._current_node() is None:
-                self.engine.close()
-            self.arrives()
+        raw, inside = self._raw, thread.inside
+        if inside is None:
+            self._call_begins(thread)
         else:
-            self.arrives()
+            around = inside[0]
+            if around.operator is cell.operator and around is not cell and not around.calls_again:
+                self.note(("kernel_redispatched", cell, raw(keys), raw(self._included()), raw(self._excluded())))
+                thread.inside = cell, inside[1], inside
+                return
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
         sets = self._sets(cell, args, kwargs)
-        self.note(("kernel_called", cell, keys.raw_repr(), included, excluded, sets))
-        open_cells.append(cell)
-        thread.sets.append(sets)
+        self.note(("kernel_called", cell, raw(keys), raw(self._included()), raw(self._excluded()), sets))
+        thread.inside = cell, sets, inside
+
+    def _call_begins(self, thread: ThreadState) -> None:
+        """The outermost one of a line, or of a Node. The frame of whoever called the kernel is four away."""
+        frame = _getframe(3).f_back
+        if thread.depth:
+            if thread.evaluation is not None and self._current_node() is None:
+                self.engine.close(thread)
+            run, top, note = thread.run
+            if self._top == top and frame is not None and id(frame.f_back) == run and not self._has_more_to_do():
+                self.note(note)
+                return
+        self._arrives(frame)
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """The tensors among the arguments, with their key sets."""
-        known, key_set, texts = self._known, self._key_set, self.wrapped.texts
+        known, key_set, raw, many = self._known, self._key_set, self._raw, len(args)
         sets = []
-        for name, tensor in cell.operator.given(args, kwargs):
-            one = known.get(id(tensor))
-            if one is not None and one[0]() is tensor:
-                number = one[1]
-            elif id(tensor) in texts:
-                number = self._wrapped_number(tensor)
-            else:
-                number = self._introduced(tensor, self.origin)
-            sets.append((name, number, key_set(tensor).raw_repr()))
+        for place, name, is_list in cell.operator.tensors:
+            value = args[place] if place < many else kwargs.get(name)
+            if value is None:
+                continue
+            if is_list:
+                sets += self._sets_in(name, value)
+                continue
+            one = known.get(id(value))
+            number = one[1] if one is not None and one[0]() is value else self._unknown(value)
+            sets.append((name, number, raw(key_set(value))))
         return tuple(sets)
 
-    def _wrapped_number(self, tensor: Any) -> int:
-        """Of each outermost call a tensor of its own: ours is kept for the next time."""
-        thread = self.thread
-        if not thread.open:
+    def _sets_in(self, name: str, tensors: Sequence[Any]) -> Sets:
+        """Those of a list."""
+        raw, key_set = self._raw, self._key_set
+        found = [(f"{name}[{place}]", one) for place, one in enumerate(tensors) if one is not None]
+        return tuple([(one, self._given(tensor), raw(key_set(tensor))) for one, tensor in found])
+
+    def _given(self, tensor: Any) -> int:
+        known = self.live_tensors.get(tensor)
+        return known if known >= 0 else self._unknown(tensor)
+
+    def _unknown(self, tensor: Any) -> int:
+        """The serial number of an argument that has none yet. A wrapped number is of each outermost call a tensor of
+        its own: ours is kept for the next time."""
+        texts, thread = self.wrapped.texts, self.thread
+        if id(tensor) not in texts:
+            return self._introduced(tensor, self.origin)
+        if thread.inside is None:
             thread.numbers = {}
         number = thread.numbers.get(id(tensor), -1)
         if number < 0:
-            texts = self.wrapped.texts
             number = thread.numbers[id(tensor)] = self._introduced(tensor, "new", texts[id(tensor)], False)
         return number
 
-    def kernel_returned(self, cell: WatchedCell, result: Any, /) -> None:
+    def kernel_returned(self, result: Any, thread: ThreadState, /) -> None:
         """It came back."""
-        self.thread.open.pop()
-        sets = self.thread.sets.pop()
+        if thread.inside is None:
+            return  # to enter it failed
+        cell, sets, thread.inside = thread.inside
         if isinstance(result, self._tensor_class):
-            number = self.live_tensors.get(result)
-            if number < 0:
+            known = self._known.get(id(result))
+            if known is not None and known[0]() is result:
+                number = known[1]
+            else:
                 number = self._introduced(result, "new", made=True)
-            if cell.is_autograd:
+            if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
             self.note(("kernel_returned_one", number))
         else:
@@ -217,44 +260,52 @@ class LiveRecorder(ProgramRecorder):
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
         serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", made=True) for one in tensors]
-        if cell.is_autograd:
+        if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
         self.note(("kernel_returned", tuple(serials)))
 
-    def kernel_failed(self, cell: WatchedCell, /) -> None:
+    def kernel_failed(self, thread: ThreadState, /) -> None:
         """It raised."""
-        self.thread.open.pop()
-        self.thread.sets.pop()
+        if thread.inside is not None:
+            thread.inside = thread.inside[2]
         self.note(("kernel_failed",))
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
-    def arrives(self, frames: int = 5, /) -> None:
-        """The program's line calls something: the first kernel in it is about to run, or the engine.
+    def arrives(self, frames: int = 4, /) -> Note | None:
+        """The program's line calls something: the first kernel in it is about to run, or the engine. Gives the note
+        that says so as long as the line goes on.
 
         So many frames are of this package.
         """
+        return self._arrives(_getframe(frames))
+
+    def _has_more_to_do(self) -> bool:
+        """Than to note that the line calls."""
+        return len(self.notes) > self.many_notes or bool(self.names.seen_again)
+
+    def _arrives(self, frame: FrameType | None) -> Note | None:
         if len(self.notes) > self.many_notes:
             self.hand_over()
         if self.names.seen_again:
             self.names.see_again()
-        frame: FrameType | None = _getframe(frames)
         while frame is not None:
             code = frame.f_code
             announced = self._announces.get(id(code))
             if announced is None:
                 announced = self._announces[id(code)] = self._announcing(code)
             if announced == ANNOUNCED and self._top == id(frame):
-                self.note(("called_from_line", code, frame.f_lasti))
-                return
+                note: Note = ("called_from_line", code, frame.f_lasti)
+                self.note(note)
+                return note
             if announced != OTHER:
-                self._arrives_anew(frame, announced)
-                return
+                return self._arrives_anew(frame, announced)
             if is_base(frame, self.base):
-                return
+                return None
             frame = frame.f_back
+        return None
 
-    def _arrives_anew(self, frame: FrameType, announced: int) -> None:
+    def _arrives_anew(self, frame: FrameType, announced: int) -> Note:
         """From another frame than last time, or one that does not say when it goes on to another line."""
         place = id(frame.f_code), frame.f_lasti
         known = self._arrivals.get(place)
@@ -262,10 +313,11 @@ class LiveRecorder(ProgramRecorder):
             self._top, self._top_code = id(frame), frame.f_code
             self._entered.clear()
             self.note(known[1])
-            return
+            return known[1]
         note = self._arrival(frame)
         self._arrivals[place] = self._found_way, note
         self.note(note)
+        return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)
@@ -287,30 +339,30 @@ def _tensors_of(result: Any, kind: type) -> list[Any]:
 
 def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
     """The kernel that tells the recorder and does what ``call`` does."""
-    wrapped, thread = watch.wrapped.of, watch.thread
+    wrapped, threads = watch.wrapped.of, watch._threads
     entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
-    listens = recorder
     in_front, numbers_for = cell.key == "FuncTorchDynamicLayerFrontMode", watch.numbers_in_transform
 
     def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        operator = cell.operator
-        if operator.numbers:
-            args = operator.with_tensors(args, wrapped if not in_front else numbers_for(args))
-        told = listens.active is watch and thread.watched
+        for value in args:
+            if type(value) in KINDS:
+                args = cell.operator.with_tensors(args, wrapped if not in_front else numbers_for(args))
+                break
+        told = recorder.active is watch and (thread := threads.state).watched
         if told:
-            entered(cell, keys, args, kwargs)
+            entered(cell, keys, args, kwargs, thread)
         try:
             result = call(keys, *args, **kwargs)
         except BaseException as error:
             if told:
-                failed(cell)
+                failed(thread)
             if type(error) is NotImplementedError:
                 plainly(error, watch.cells)
             raise
-        if operator.one_tensor and type(result) in KINDS:
+        if type(result) in KINDS and cell.operator.one_tensor:
             result = wrapped(result)
         if told:
-            returned(cell, result)
+            returned(result, thread)
         return result
 
     return step
@@ -318,23 +370,23 @@ def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
 
 def make_python_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
     """The same before a function of Python's, which is handed numbers as they are."""
-    wrapped, thread = watch.wrapped.of, watch.thread
+    wrapped, threads = watch.wrapped.of, watch._threads
     entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
 
     def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        told = recorder.active is watch and thread.watched
+        told = recorder.active is watch and (thread := threads.state).watched
         if told:
-            entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs)
+            entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs, thread)
         try:
             result = call(keys, *args, **kwargs)
         except BaseException as error:
             if told:
-                failed(cell)
+                failed(thread)
             if type(error) is NotImplementedError:
                 plainly(error, watch.cells)
             raise
         if told:
-            returned(cell, result)
+            returned(result, thread)
         return result
 
     return step

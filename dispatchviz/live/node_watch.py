@@ -8,11 +8,11 @@ Node saved while hooks pack it).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.live.live_events import NodeKinds
-from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
+from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_notes import Sets
@@ -29,22 +29,15 @@ class NodeWatch:
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._c = watch.torch._C
-        self._grad_mode = (
-            self._c.is_grad_enabled if hasattr(self._c, "is_grad_enabled") else watch.torch.is_grad_enabled
-        )
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
-        self._members: dict[str, tuple[str, ...]] = {}
-        """Of each kind of Node the names of what it saves."""
-        self._history = WeakNumbers()
-        """The Node of a tensor, as noted last."""
+        self._members: dict[str, tuple[Member, ...]] = {}
+        """Of each kind of Node what it saves."""
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
-        """An autograd kernel has returned these."""
-        if not self._grad_mode():
-            return  # no Node was made, and to ask a view that was written to would make one
+        """An autograd kernel has returned these, in grad mode."""
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 self._has_history(tensor, node, cell, sets, tensors if place == 0 else ())
@@ -54,14 +47,15 @@ class NodeWatch:
         if number < 0:
             number = self.met(node)
             self._saved(node, number, sets, results)
-        if self._history.get(tensor) != number:
-            self._history.set(tensor, number)
-            serial = self._watch.live_tensors.get(tensor)
-            if cell.operator.writes:
-                fields = serial - self._watch.first_tensor, number - self._watch.first_node, tensor.output_nr
-                self._watch._emit(ev.HistoryRebased, *fields)
-            else:
-                self._watch.note(("history_set", serial, number, tensor.output_nr))
+        watch = self._watch
+        serial = watch.live_tensors.gets_history(tensor, number)
+        if serial < 0:
+            return  # as noted before
+        if cell.operator.writes:
+            fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
+            watch._emit(ev.HistoryRebased, *fields)
+        else:
+            watch.note(("history_set", serial, number, tensor.output_nr))
 
     def known(self, node: Any) -> int:
         """The number of a Node, which it gets now if it has none."""
@@ -87,47 +81,57 @@ class NodeWatch:
         return number
 
     def _introduce(self, node: Any, edges: tuple[tuple[int, int] | None, ...], is_made: bool) -> int:
-        number, name = next(self._watch.node_numbers), node.name()
-        self.numbers.set(node, number)
+        watch, name, sequence_nr = self._watch, node.name(), node._sequence_nr()
+        number = next(watch.node_numbers)
+        self.numbers.set(node, name, sequence_nr, number)
         heights = self.numbers.topological
         height = heights[number] = max([heights.get(edge[0], 0) + 1 for edge in edges if edge is not None], default=0)
         how: Literal["node_created", "node_known"]
-        how = "node_created" if is_made or self._watch.origin == "new" else "node_known"
-        self._watch.note((how, number, self._kinds[name], node._sequence_nr(), 0, 1))
+        how = "node_created" if is_made or watch.origin == "new" else "node_known"
+        watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))
         if name == ACCUMULATE:
-            tensor = self._watch._tensor(node.variable)
-            self._watch._emit(ev.AccumulatorMade, number - self._watch.first_node, tensor)
+            watch._emit(ev.AccumulatorMade, number - watch.first_node, watch._tensor(node.variable))
         else:
-            self._watch.note(("edges_collected", number, height, edges, ()))
+            watch.note(("edges_collected", number, height, edges, ()))
         return number
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
     def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
-        members = self._members_of(node)
+        name = node.name()
+        members = self._members.get(name)
+        if members is None:
+            members = self._members[name] = _members_of(type(node))
         if not members:
             return
         arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
-        self._watch.thread.watched = False
+        packed = any([one.may_be_packed for one in members]) and self._packs(results)
+        thread = self._watch.thread
+        thread.watched = False
         try:
-            for name in members:
-                if not (packed and hasattr(type(node), f"_raw_saved_{name}")):
-                    self._member(node, number, name, arguments, results)
+            for member in members:
+                if not (packed and member.may_be_packed):
+                    self._member(node, number, member, arguments, results)
         finally:
-            self._watch.thread.watched = True
+            thread.watched = True
+
+    def _packs(self, results: Sequence[Any]) -> bool:
+        """Whether to ask a Node for a tensor that it saved may run code of the program's."""
+        return self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
 
     def _is_python(self, tensor: Any) -> bool:
         """To get such a tensor back from its Node calls its class."""
         return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
-    def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _member(
+        self, node: Any, number: int, member: Member, arguments: Mapping[str, int], results: Sequence[Any]
+    ) -> None:
         try:
-            value = getattr(node, f"_saved_{name}")
+            value = getattr(node, member.attribute)
         except RuntimeError:
             return
-        own = number - self._watch.first_node
-        if value is None and hasattr(type(node), f"_raw_saved_{name}"):
+        name, own = member.name, number - self._watch.first_node
+        if value is None and member.may_be_packed:
             self._watch._emit(ev.VariableSaved, own, name, None, -1, False)
         elif isinstance(value, self._watch.torch.Tensor):
             self._variable(own, name, value, arguments, results)
@@ -154,13 +158,20 @@ class NodeWatch:
             version = -1 if value.is_inference() else value._version
             self._watch._emit(ev.VariableSaved, node, name, serial - self._watch.first_tensor, version, is_output)
 
-    def _members_of(self, node: Any) -> tuple[str, ...]:
-        name = node.name()
-        known = self._members.get(name)
-        if known is None:
-            known = tuple(one.removeprefix("_saved_") for one in dir(type(node)) if one.startswith("_saved_"))
-            self._members[name] = known
-        return known
+
+class Member(NamedTuple):
+    """Something that Nodes of a kind save."""
+
+    name: str
+    attribute: str
+    """Of the Node."""
+    may_be_packed: bool
+    """It is a tensor, which hooks may have packed."""
+
+
+def _members_of(kind: type) -> tuple[Member, ...]:
+    names = [one.removeprefix("_saved_") for one in dir(kind) if one.startswith("_saved_")]
+    return tuple([Member(one, f"_saved_{one}", hasattr(kind, f"_raw_saved_{one}")) for one in names])
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
-from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], int, Any]
 """Sizes, strides, key set, where its storage begins (None: no memory)."""
@@ -18,13 +18,13 @@ class TensorFacts:
 
     def __init__(self, torch: Any, keys: KeyNumbers) -> None:
         self._torch, self._keys = torch, keys
-        self._key_set = torch._C._dispatch_keys
+        self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def of(self, tensor: Any) -> Facts:
         """All of them."""
-        ks = self._keys[self._key_set(tensor).raw_repr()]
+        ks = self._keys[self._raw(self._key_set(tensor))]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
                 return tensor.size(), tensor.stride(), ks, self._memory(tensor)
@@ -36,7 +36,8 @@ class TensorFacts:
     def _memory(self, tensor: Any) -> int:
         """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
         and the engine adds in place only to what nobody else holds."""
-        return int(self._address(tensor)) - int(tensor.storage_offset() * tensor.element_size())
+        address, offset = self._address(tensor), tensor.storage_offset()
+        return int(address - offset * tensor.element_size() if offset else address)
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""

@@ -6,6 +6,7 @@ Nothing is kept alive: whether a gradient may be stolen depends on reference cou
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 MANY = 1 << 12
@@ -16,8 +17,8 @@ class WeakNumbers:
     """Numbers of objects by identity, as long as they live."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[weakref.ref[Any], int]] = {}
-        """By ``id``; of an object that is gone until it is looked through."""
+        self.known: dict[int, tuple[weakref.ref[Any], int, int]] = {}
+        """By ``id``, with what ``TensorNumbers`` adds; of an object that is gone until it is looked through."""
         self._many = MANY
 
     def get(self, thing: object) -> int:
@@ -29,12 +30,24 @@ class WeakNumbers:
         """Numbers it."""
         if len(self.known) > self._many:
             self._forget_gone()
-        self.known[id(thing)] = weakref.ref(thing), number
+        self.known[id(thing)] = weakref.ref(thing), number, -1
 
     def _forget_gone(self) -> None:
         for key in [key for key, known in list(self.known.items()) if known[0]() is None]:
             del self.known[key]
         self._many = max(MANY, 2 * len(self.known))
+
+
+class TensorNumbers(WeakNumbers):
+    """Numbers of tensors; of each also that of the Node that it had when it was looked at last."""
+
+    def gets_history(self, tensor: object, node: int) -> int:
+        """The number of a tensor that has a Node; -1 if it had the same one before, or is unknown."""
+        known = self.known.get(id(tensor))
+        if known is None or known[2] == node or known[0]() is not tensor:
+            return -1
+        self.known[id(tensor)] = known[0], known[1], node
+        return known[1]
 
 
 class StorageNumbers:
@@ -45,22 +58,30 @@ class StorageNumbers:
         self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
         self._many = MANY
 
-    def get(self, address: int, tensor: object, made: bool) -> int:
-        """The number of a tensor's storage; -1 if it has none."""
+    def of(self, address: int, tensor: object, made: bool, fresh: Iterator[int]) -> int:
+        """The number of a tensor's storage, a fresh one if it has none."""
         known = self._known.get(address)
-        if known is None or not address or (made and all(one() is None for one in known[1])):
-            return -1
-        known[1].append(weakref.ref(tensor))
-        if not len(known[1]) & 63:
-            known[1][:] = [one for one in known[1] if one() is not None]
-        return known[0]
+        if known is None or not address or (made and not _any_lives(known[1])):
+            return self._set(address, tensor, next(fresh))
+        number, there = known
+        there.append(weakref.ref(tensor))
+        if not len(there) & 63:
+            there[:] = [one for one in there if one() is not None]
+        return number
 
-    def set(self, address: int, tensor: object, number: int) -> None:
-        """Numbers it."""
+    def _set(self, address: int, tensor: object, number: int) -> int:
         if len(self._known) > self._many:
-            self._known = {at: known for at, known in self._known.items() if any(one() is not None for one in known[1])}
+            self._known = {at: known for at, known in self._known.items() if _any_lives(known[1])}
             self._many = max(MANY, 2 * len(self._known))
         self._known[address] = number, [weakref.ref(tensor)]
+        return number
+
+
+def _any_lives(things: list[weakref.ref[Any]]) -> bool:
+    for one in reversed(things):  # the newest lives longest
+        if one() is not None:
+            return True
+    return False
 
 
 class NodeNumbers:
@@ -83,13 +104,12 @@ class NodeNumbers:
             return self.accumulators.get(leaf)
         return self._known.get((name, node._sequence_nr()), -1)
 
-    def set(self, node: Any, number: int) -> None:
-        """Numbers it."""
-        name = node.name()
+    def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
+        """Numbers a Node with this name and sequence number."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
         else:
-            self._known[name, node._sequence_nr()] = number
+            self._known[name, sequence_nr] = number
 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
