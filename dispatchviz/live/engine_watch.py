@@ -7,7 +7,7 @@ steal other gradients. What the engine counts and queues is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 Edge = tuple[Any, int]
 """A Node and the number of its input."""
 
-
-StartingNode = tuple[int, str, int, Any]
-"""What its pre hook knows of a Node, without holding it: serial number, name, sequence number, and the leaf of an
-AccumulateGrad."""
 
 
 class Evaluation:
@@ -116,22 +112,21 @@ class EngineWatch:
         accumulate = bool(kwargs.get("accumulate_grad", False))
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
-        return [self._hooked(node, number) for node, number in zip(nodes, reversed(serials), strict=True)]
+        starts = watch.node_starts
+        return [_hooked(node, number, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
 
-    def _hooked(self, node: Any, number: int) -> Any:
-        """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
-        name = node.name()
-        facts = number, name, node._sequence_nr(), node.variable if name == ACCUMULATE else None
-        return node.register_prehook(partial(self._watch.node_starts, facts))
-
-    def starts(self, node: StartingNode, gradients: tuple[Any, ...], thread: ThreadState) -> None:
+    def starts(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
         """A Node is about to be evaluated."""
+        thread = self._watch.thread
         if thread.evaluation is not None:
             self.close(thread)
-        watch, (number, name, sequence_nr, leaf) = self._watch, node
-        received = tuple([None if one is None else watch._serial(one) for one in gradients])
-        place = next((one.device for one in gradients if one is not None), None)
-        watch.note(("live_node_started", number, name, sequence_nr, received, place))
+        watch = self._watch
+        received, place = [], None
+        for gradient in gradients:
+            received.append(None if gradient is None else watch._serial(gradient))
+            if place is None and gradient is not None:
+                place = gradient.device
+        watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
         if leaf is None or gradients[0] is None:
             thread.evaluation = NO_LEAF
         else:
@@ -200,6 +195,13 @@ class EngineWatch:
             return None if node is None else node.next_functions[0][0]
 
 
+def _hooked(node: Any, number: int, starts: Callable[..., None]) -> Any:
+    """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
+    name = node.name()
+    leaf = node.variable if name == ACCUMULATE else None
+    return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf))
+
+
 def _preorder(roots: list[Any]) -> list[Any]:
     """All Nodes that can be reached, in depth-first preorder along the edges."""
     found: dict[Any, None] = {}
@@ -208,5 +210,7 @@ def _preorder(roots: list[Any]) -> list[Any]:
         node = stack.pop()
         if node not in found:
             found[node] = None
-            stack += [target for target, _ in reversed(node.next_functions) if target is not None]
+            for target, _ in reversed(node.next_functions):
+                if target is not None and target not in found:
+                    stack.append(target)
     return list(found)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, StartingNode
+from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
-from dispatchviz.live.tensor_numbers import StorageNumbers, TensorNumbers
+from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
 from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
@@ -73,15 +73,16 @@ class LiveRecorder(ProgramRecorder):
         super().__init__(LiveEventBuilder(self.keys))
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
-        self.live_tensors = TensorNumbers()
+        self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
         self.live_storages = StorageNumbers()
         self.operators = WatchedOperators(c)
+        self._threads = _Threads()
         self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
+        self._make_step, self._make_python_step = steps(self), python_steps(self)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
-        self._threads = _Threads()
         self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
         """By code object and instruction of the user's: from where its function was called, and the note of that."""
         self._announces: dict[int, int] = {}
@@ -106,7 +107,7 @@ class LiveRecorder(ProgramRecorder):
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
         cell = WatchedCell(self.operators, operator, key)
-        return make_python_step(self, cell, call) if is_python else make_step(self, cell, call)
+        return self._make_python_step(cell, call) if is_python else self._make_step(cell, call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """The result of a function of ours whose kernels are not told."""
@@ -125,10 +126,12 @@ class LiveRecorder(ProgramRecorder):
         tensors = [one for one in args if isinstance(one, self._tensor_class)]
         return lambda number: self.wrapped.differentiated(number, tensors)
 
-    def node_starts(self, node: StartingNode, gradients: tuple[Any, ...], /) -> None:
-        """The engine is about to evaluate a Node: its pre hook."""
+    def node_starts(
+        self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...], /
+    ) -> None:
+        """The engine is about to evaluate a Node: its pre hook, which knows the leaf of an AccumulateGrad."""
         if recorder.active is self:
-            self.engine.starts(node, gradients, self._threads.state)
+            self.engine.starts(number, name, sequence_nr, leaf, gradients)
 
     def guarded(self, function: Callable[[], Any], /) -> Any:
         """The result of a function that tells; None if it fails, which ends the recording."""
@@ -146,7 +149,7 @@ class LiveRecorder(ProgramRecorder):
 
     def _serial(self, tensor: Any) -> int:
         known = self._known.get(id(tensor))
-        return known[1] if known is not None and known[0]() is tensor else self._introduced(tensor, self.origin)
+        return known.number if known is not None and known() is tensor else self._introduced(tensor, self.origin)
 
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
@@ -203,24 +206,20 @@ class LiveRecorder(ProgramRecorder):
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """The tensors among the arguments, with their key sets."""
         known, key_set, raw, many = self._known, self._key_set, self._raw, len(args)
-        sets = []
+        sets: list[str | int] = []
         for place, name, is_list in cell.operator.tensors:
             value = args[place] if place < many else kwargs.get(name)
             if value is None:
                 continue
             if is_list:
-                sets += self._sets_in(name, value)
+                for at, one in enumerate(value):
+                    if one is not None:
+                        sets += f"{name}[{at}]", self._given(one), raw(key_set(one))
                 continue
-            one = known.get(id(value))
-            number = one[1] if one is not None and one[0]() is value else self._unknown(value)
-            sets.append((name, number, raw(key_set(value))))
+            numbered = known.get(id(value))
+            number = numbered.number if numbered is not None and numbered() is value else self._unknown(value)
+            sets += name, number, raw(key_set(value))
         return tuple(sets)
-
-    def _sets_in(self, name: str, tensors: Sequence[Any]) -> Sets:
-        """Those of a list."""
-        raw, key_set = self._raw, self._key_set
-        found = [(f"{name}[{place}]", one) for place, one in enumerate(tensors) if one is not None]
-        return tuple([(one, self._given(tensor), raw(key_set(tensor))) for one, tensor in found])
 
     def _given(self, tensor: Any) -> int:
         known = self.live_tensors.get(tensor)
@@ -246,8 +245,8 @@ class LiveRecorder(ProgramRecorder):
         cell, sets, thread.inside = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
-            if known is not None and known[0]() is result:
-                number = known[1]
+            if known is not None and known() is result:
+                number = known.number
             else:
                 number = self._introduced(result, "new", made=True)
             if cell.is_autograd and self._grad_mode():
@@ -311,7 +310,6 @@ class LiveRecorder(ProgramRecorder):
         known = self._arrivals.get(place)
         if announced == USERS and known is not None and same_way(frame, known[0]):
             self._top, self._top_code = id(frame), frame.f_code
-            self._entered.clear()
             self.note(known[1])
             return known[1]
         note = self._arrival(frame)
@@ -337,56 +335,69 @@ def _tensors_of(result: Any, kind: type) -> list[Any]:
     return []
 
 
-def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
-    """The kernel that tells the recorder and does what ``call`` does."""
-    wrapped, threads = watch.wrapped.of, watch._threads
-    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
-    in_front, numbers_for = cell.key == "FuncTorchDynamicLayerFrontMode", watch.numbers_in_transform
-
-    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        for value in args:
-            if type(value) in KINDS:
-                args = cell.operator.with_tensors(args, wrapped if not in_front else numbers_for(args))
-                break
-        told = recorder.active is watch and (thread := threads.state).watched
-        if told:
-            entered(cell, keys, args, kwargs, thread)
-        try:
-            result = call(keys, *args, **kwargs)
-        except BaseException as error:
-            if told:
-                failed(thread)
-            if type(error) is NotImplementedError:
-                plainly(error, watch.cells)
-            raise
-        if type(result) in KINDS and cell.operator.one_tensor:
-            result = wrapped(result)
-        if told:
-            returned(result, thread)
-        return result
-
-    return step
+MakeStep = Callable[[WatchedCell, Step], Step]
+"""Of a cell and what calls the kernel there: the kernel to put in its place."""
 
 
-def make_python_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
-    """The same before a function of Python's, which is handed numbers as they are."""
-    wrapped, threads = watch.wrapped.of, watch._threads
+def steps(watch: LiveRecorder) -> MakeStep:
+    """Makes kernels that tell the recorder and do what was done before.
+
+    What they share is bound once, out here: there are thousands of them, and the collector of garbage looks at each
+    variable that a function is closed over.
+    """
+    wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
 
-    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        told = recorder.active is watch and (thread := threads.state).watched
-        if told:
-            entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs, thread)
-        try:
-            result = call(keys, *args, **kwargs)
-        except BaseException as error:
+    def make(cell: WatchedCell, call: Step) -> Step:
+        def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            for value in args:
+                if type(value) in KINDS:
+                    args = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
+                    break
+            told = recorder.active is watch and (thread := threads.state).watched
             if told:
-                failed(thread)
-            if type(error) is NotImplementedError:
-                plainly(error, watch.cells)
-            raise
-        if told:
-            returned(result, thread)
-        return result
+                entered(cell, keys, args, kwargs, thread)
+            try:
+                result = call(keys, *args, **kwargs)
+            except BaseException as error:
+                if told:
+                    failed(thread)
+                if type(error) is NotImplementedError:
+                    plainly(error, watch.cells)
+                raise
+            if type(result) in KINDS and cell.operator.one_tensor:
+                result = wrapped(result)
+            if told:
+                returned(result, thread)
+            return result
 
-    return step
+        return step
+
+    return make
+
+
+def python_steps(watch: LiveRecorder) -> MakeStep:
+    """The same before functions of Python's, which are handed numbers as they are."""
+    wrapped, threads = watch.wrapped.of, watch._threads
+    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
+
+    def make(cell: WatchedCell, call: Step) -> Step:
+        def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            told = recorder.active is watch and (thread := threads.state).watched
+            if told:
+                entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs, thread)
+            try:
+                result = call(keys, *args, **kwargs)
+            except BaseException as error:
+                if told:
+                    failed(thread)
+                if type(error) is NotImplementedError:
+                    plainly(error, watch.cells)
+                raise
+            if told:
+                returned(result, thread)
+            return result
+
+        return step
+
+    return make

@@ -7,10 +7,11 @@ Node saved while hooks pack it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_operators import WatchedCell
 
-Known = Mapping[str, tuple[int, Any]]
-"""By name of an argument or a result: serial number and tensor."""
+NOWHERE, UNMET = -1, -2
+"""In place of the serial number of a Node."""
 
 
 class NodeWatch:
@@ -33,8 +34,8 @@ class NodeWatch:
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
-        self._members: dict[str, tuple[Member, ...]] = {}
-        """Of each kind of Node what it saves."""
+        self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
+        """Of each kind of Node what it saves, and whether any of that may be packed."""
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these, in grad mode."""
@@ -48,7 +49,7 @@ class NodeWatch:
             number = self.met(node)
             self._saved(node, number, sets, results)
         watch = self._watch
-        serial = watch.live_tensors.gets_history(tensor, number)
+        serial = watch.live_tensors.gets_node(tensor, number)
         if serial < 0:
             return  # as noted before
         if cell.operator.writes:
@@ -64,54 +65,64 @@ class NodeWatch:
 
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
-        get = self.numbers.get
-        waiting = [node]
+        targets = self._targets(node)
+        if UNMET in targets:
+            self._meet_those_before(node)
+            targets = self._targets(node)
+        return self._introduce(node, targets, True)
+
+    def _targets(self, node: Any) -> list[int]:
+        """Where its edges lead: of each, one after the other, the serial number of a Node and the number of its
+        input."""
+        get, targets = self.numbers.get, []
+        for to, input_nr in node.next_functions:
+            targets.append(NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET)
+            targets.append(input_nr)
+        return targets
+
+    def _meet_those_before(self, node: Any) -> None:
+        get, waiting = self.numbers.get, [node]
         while waiting:
             one = waiting[-1]
-            edges = one.next_functions
-            numbers = [-1 if to is None else get(to) for to, _ in edges]
-            unmet = [to for (to, _), number in zip(edges, numbers, strict=True) if number < 0 and to is not None]
+            unmet = [to for to, _ in one.next_functions if to is not None and get(to) < 0]
             if unmet:
                 waiting += reversed(unmet)
                 continue
             waiting.pop()
-            if one is node or get(one) < 0:
-                targets = tuple([(n, nr) if n >= 0 else None for n, (_, nr) in zip(numbers, edges, strict=True)])
-                number = self._introduce(one, targets, one is node)
-        return number
+            if one is not node and get(one) < 0:
+                self._introduce(one, self._targets(one), False)
 
-    def _introduce(self, node: Any, edges: tuple[tuple[int, int] | None, ...], is_made: bool) -> int:
+    def _introduce(self, node: Any, targets: list[int], is_made: bool) -> int:
         watch, name, sequence_nr = self._watch, node.name(), node._sequence_nr()
         number = next(watch.node_numbers)
         self.numbers.set(node, name, sequence_nr, number)
-        heights = self.numbers.topological
-        height = heights[number] = max([heights.get(edge[0], 0) + 1 for edge in edges if edge is not None], default=0)
         how: Literal["node_created", "node_known"]
         how = "node_created" if is_made or watch.origin == "new" else "node_known"
         watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))
         if name == ACCUMULATE:
             watch._emit(ev.AccumulatorMade, number - watch.first_node, watch._tensor(node.variable))
         else:
-            watch.note(("edges_collected", number, height, edges, ()))
+            watch.note(("live_edges_collected", number, tuple(targets)))
         return number
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
     def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
         name = node.name()
-        members = self._members.get(name)
-        if members is None:
-            members = self._members[name] = _members_of(type(node))
+        known = self._members.get(name)
+        if known is None:
+            members = _members_of(type(node))
+            known = self._members[name] = members, any(one.may_be_packed for one in members)
+        members, may_be_packed = known
         if not members:
             return
-        arguments = {name: serial for name, serial, _ in sets}
-        packed = any([one.may_be_packed for one in members]) and self._packs(results)
+        packed = may_be_packed and self._packs(results)
         thread = self._watch.thread
         thread.watched = False
         try:
             for member in members:
                 if not (packed and member.may_be_packed):
-                    self._member(node, number, member, arguments, results)
+                    self._member(node, number, member, sets, results)
         finally:
             thread.watched = True
 
@@ -123,29 +134,32 @@ class NodeWatch:
         """To get such a tensor back from its Node calls its class."""
         return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
-    def _member(
-        self, node: Any, number: int, member: Member, arguments: Mapping[str, int], results: Sequence[Any]
-    ) -> None:
+    def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Sequence[Any]) -> None:
         try:
             value = getattr(node, member.attribute)
         except RuntimeError:
             return
-        name, own = member.name, number - self._watch.first_node
+        name = member.name
+        kind = type(value)
+        if kind in PLAIN and not (value is None and member.may_be_packed):
+            self._watch.note(("attribute_saved", number, name, value if kind is not int else _signed(value)))
+            return
+        own = number - self._watch.first_node
         if value is None and member.may_be_packed:
             self._watch._emit(ev.VariableSaved, own, name, None, -1, False)
         elif isinstance(value, self._watch.torch.Tensor):
-            self._variable(own, name, value, arguments, results)
+            self._variable(own, name, value, sets, results)
         elif isinstance(value, (tuple, list)) and any(isinstance(v, self._watch.torch.Tensor) for v in value):
             for place, one in enumerate(value):
                 if one is not None:
-                    self._variable(own, f"{name}[{place}]", one, arguments, results)
+                    self._variable(own, f"{name}[{place}]", one, sets, results)
         else:
             self._watch.note(("attribute_saved", number, name, _text(value)))
 
-    def _variable(self, node: int, name: str, value: Any, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _variable(self, node: int, name: str, value: Any, sets: Sets, results: Sequence[Any]) -> None:
         """Python gets another object of a saved tensor than the one that was saved: which one that was is told by the
         member's name, an argument's or ``result``."""
-        serial, is_output = arguments.get(name, -1), False
+        serial, is_output = _number_in(sets, name), False
         if serial < 0 and name.startswith("result") and results:
             place = int(name.removeprefix("result") or 0)
             serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
@@ -172,6 +186,12 @@ class Member(NamedTuple):
 def _members_of(kind: type) -> tuple[Member, ...]:
     names = [one.removeprefix("_saved_") for one in dir(kind) if one.startswith("_saved_")]
     return tuple([Member(one, f"_saved_{one}", hasattr(kind, f"_raw_saved_{one}")) for one in names])
+
+
+def _number_in(sets: Sets, name: str) -> int:
+    """The serial number of an argument."""
+    place = sets.index(name) if name in sets else -1
+    return -1 if place < 0 else int(sets[place + 1])
 
 
 def _text(value: Any) -> str:

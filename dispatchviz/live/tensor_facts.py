@@ -20,6 +20,7 @@ class TensorFacts:
         self._torch, self._keys = torch, keys
         self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
+        self._one = _Same().__getitem__
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def of(self, tensor: Any) -> Facts:
@@ -27,17 +28,17 @@ class TensorFacts:
         ks = self._keys[self._raw(self._key_set(tensor))]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
-                return tensor.size(), tensor.stride(), ks, self._memory(tensor)
+                return self._one(tensor.size()), self._one(tensor.stride()), ks, self._memory(tensor)
             except (RuntimeError, NotImplementedError):
                 pass
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
 
-    def _memory(self, tensor: Any) -> int:
+    def _memory(self, tensor: Any) -> Any:
         """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
         and the engine adds in place only to what nobody else holds."""
         address, offset = self._address(tensor), tensor.storage_offset()
-        return int(address - offset * tensor.element_size() if offset else address)
+        return address - offset * tensor.element_size() if offset else address
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
@@ -55,3 +56,11 @@ class TensorFacts:
 
 _PYTHON = raw(DispatchKey.Python)
 _WITHOUT_MEMORY = _PYTHON | 1 << BackendComponent.MetaBit - 1
+
+
+class _Same(dict[tuple[int, ...], tuple[int, ...]]):
+    """The same tuple for equal ones: there are few sizes and strides, and notes keep one for each tensor."""
+
+    def __missing__(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        known = self[numbers] = tuple(numbers)
+        return known

@@ -13,41 +13,48 @@ MANY = 1 << 12
 """So many numbers of objects that may be gone are kept before they are looked through."""
 
 
+class Numbered(weakref.ref[Any]):
+    """An object with a number, which this does not keep alive. One thing for the collector of garbage to look at, where
+    a tuple with a weak reference would be two."""
+
+    __slots__ = ("node", "number")
+    number: int
+    node: int
+    """Of a tensor: the number of the Node that it had when it was looked at last; -1 if it had none."""
+
+
 class WeakNumbers:
     """Numbers of objects by identity, as long as they live."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[weakref.ref[Any], int, int]] = {}
-        """By ``id``, with what ``TensorNumbers`` adds; of an object that is gone until it is looked through."""
+        self.known: dict[int, Numbered] = {}
+        """By ``id``; of an object that is gone until it is looked through."""
         self._many = MANY
 
     def get(self, thing: object) -> int:
         """Its number; -1 if it has none."""
         known = self.known.get(id(thing))
-        return known[1] if known is not None and known[0]() is thing else -1
+        return known.number if known is not None and known() is thing else -1
 
     def set(self, thing: object, number: int) -> None:
         """Numbers it."""
         if len(self.known) > self._many:
             self._forget_gone()
-        self.known[id(thing)] = weakref.ref(thing), number, -1
+        known = self.known[id(thing)] = Numbered(thing)
+        known.number, known.node = number, -1
 
-    def _forget_gone(self) -> None:
-        for key in [key for key, known in list(self.known.items()) if known[0]() is None]:
-            del self.known[key]
-        self._many = max(MANY, 2 * len(self.known))
-
-
-class TensorNumbers(WeakNumbers):
-    """Numbers of tensors; of each also that of the Node that it had when it was looked at last."""
-
-    def gets_history(self, tensor: object, node: int) -> int:
+    def gets_node(self, tensor: object, node: int) -> int:
         """The number of a tensor that has a Node; -1 if it had the same one before, or is unknown."""
         known = self.known.get(id(tensor))
-        if known is None or known[2] == node or known[0]() is not tensor:
+        if known is None or known.node == node or known() is not tensor:
             return -1
-        self.known[id(tensor)] = known[0], known[1], node
-        return known[1]
+        known.node = node
+        return known.number
+
+    def _forget_gone(self) -> None:
+        for key in [key for key, known in list(self.known.items()) if known() is None]:
+            del self.known[key]
+        self._many = max(MANY, 2 * len(self.known))
 
 
 class StorageNumbers:
@@ -92,24 +99,23 @@ class NodeNumbers:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[str, dict[int, int]] = {}
         self.accumulators = WeakNumbers()
-        self.topological: dict[int, int] = {}
-        """By number, of Nodes met."""
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             return self.accumulators.get(leaf)
-        return self._known.get((name, node._sequence_nr()), -1)
+        known = self._known.get(name)
+        return -1 if known is None else known.get(node._sequence_nr(), -1)
 
     def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
         """Numbers a Node with this name and sequence number."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
         else:
-            self._known[name, sequence_nr] = number
+            self._known.setdefault(name, {})[sequence_nr] = number
 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"

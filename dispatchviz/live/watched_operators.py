@@ -74,13 +74,14 @@ class WatchedOperator:
 class WatchedCell:
     """A cell with a kernel of ours in front."""
 
-    __slots__ = ("calls_again", "is_autograd", "is_select", "key", "name", "operator", "operators")
+    __slots__ = ("calls_again", "is_autograd", "is_in_front", "is_select", "key", "name", "operator", "operators")
 
     def __init__(self, operators: WatchedOperators, name: str, key: str) -> None:
         self.operators, self.name, self.key = operators, name, key
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
         self.is_select = key == "BackendSelect"
+        self.is_in_front = key == "FuncTorchDynamicLayerFrontMode"
 
     operator: WatchedOperator
 
