@@ -121,11 +121,14 @@ class EngineWatch:
         if thread.evaluation is not None:
             self.close(thread)
         watch = self._watch
-        received, place = [], None
+        received: list[int | None] = []
+        place = None
         for gradient in gradients:
-            received.append(None if gradient is None else watch._serial(gradient))
-            if place is None and gradient is not None:
-                place = gradient.device
+            if gradient is None:
+                received.append(None)
+            else:
+                received.append(watch._serial(gradient))
+                place = place or gradient.device
         watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
         if leaf is None or gradients[0] is None:
             thread.evaluation = NO_LEAF

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
@@ -75,12 +76,12 @@ class LiveRecorder(ProgramRecorder):
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
-        self.live_storages = StorageNumbers()
+        self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
         self._threads = _Threads()
         self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
-        self._make_step, self._make_python_step = steps(self), python_steps(self)
+        self._make_step = steps(self)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
         self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
@@ -106,8 +107,7 @@ class LiveRecorder(ProgramRecorder):
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
-        cell = WatchedCell(self.operators, operator, key)
-        return self._make_python_step(cell, call) if is_python else self._make_step(cell, call)
+        return self._make_step(WatchedCell(self.operators, operator, key, is_python), call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """The result of a function of ours whose kernels are not told."""
@@ -159,12 +159,11 @@ class LiveRecorder(ProgramRecorder):
     ) -> int:
         """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
-        if kept:
-            self.live_tensors.set(tensor, number)
+        alive = self.live_tensors.set(tensor, number) if kept else ref(tensor)
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
-        on = -1 if storage is None else self.live_storages.of(storage, tensor, made, self.storage_numbers)
+        on = -1 if storage is None else self.live_storages.of(storage, alive, made)
         self.note(
             ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
         )
@@ -172,28 +171,29 @@ class LiveRecorder(ProgramRecorder):
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def kernel_entered(
-        self, cell: WatchedCell, keys: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], thread: ThreadState, /
+    def _kernel_entered(
+        self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], thread: ThreadState
     ) -> None:
-        """A kernel is about to run. What follows from the cell and the raw sets, the builder does."""
+        """A kernel is about to run; the first argument is its key set. What follows from the cell and the raw sets, the
+        builder does."""
         raw, inside = self._raw, thread.inside
         if inside is None:
             self._call_begins(thread)
         else:
             around = inside[0]
             if around.operator is cell.operator and around is not cell and not around.calls_again:
-                self.note(("kernel_redispatched", cell, raw(keys), raw(self._included()), raw(self._excluded())))
+                self.note(("kernel_redispatched", cell, raw(args[0]), raw(self._included()), raw(self._excluded())))
                 thread.inside = cell, inside[1], inside
                 return
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
         sets = self._sets(cell, args, kwargs)
-        self.note(("kernel_called", cell, raw(keys), raw(self._included()), raw(self._excluded()), sets))
+        self.note(("kernel_called", cell, raw(args[0]), raw(self._included()), raw(self._excluded()), sets))
         thread.inside = cell, sets, inside
 
     def _call_begins(self, thread: ThreadState) -> None:
-        """The outermost one of a line, or of a Node. The frame of whoever called the kernel is four away."""
-        frame = _getframe(3).f_back
+        """The outermost one of a line, or of a Node. Beyond the frame of ``step`` is that of whoever called it."""
+        frame = _getframe(2).f_back
         if thread.depth:
             if thread.evaluation is not None and self._current_node() is None:
                 self.engine.close(thread)
@@ -238,7 +238,7 @@ class LiveRecorder(ProgramRecorder):
             number = thread.numbers[id(tensor)] = self._introduced(tensor, "new", texts[id(tensor)], False)
         return number
 
-    def kernel_returned(self, result: Any, thread: ThreadState, /) -> None:
+    def _kernel_returned(self, result: Any, thread: ThreadState) -> None:
         """It came back."""
         if thread.inside is None:
             return  # to enter it failed
@@ -342,60 +342,42 @@ MakeStep = Callable[[WatchedCell, Step], Step]
 def steps(watch: LiveRecorder) -> MakeStep:
     """Makes kernels that tell the recorder and do what was done before.
 
-    What they share is bound once, out here: there are thousands of them, and the collector of garbage looks at each
-    variable that a function is closed over.
+    There are thousands of them, so what they share is bound once, out here: the collector of garbage looks at each
+    variable that a function is closed over. Each runs often, so the net of ``SafetyNet`` is written out in it: that is
+    a call less.
     """
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
-    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
+    entered, returned, failed, falls = watch._kernel_entered, watch._kernel_returned, watch.kernel_failed, watch._failed
 
     def make(cell: WatchedCell, call: Step) -> Step:
-        def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
+            given = args
             for value in args:
                 if type(value) in KINDS:
-                    args = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
+                    given = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
+                    args = args if cell.is_python else given
                     break
             told = recorder.active is watch and (thread := threads.state).watched
             if told:
-                entered(cell, keys, args, kwargs, thread)
+                try:
+                    entered(cell, given, kwargs, thread)
+                except Exception as fault:
+                    falls(fault, LiveRecorder._kernel_entered, cell, given, kwargs, thread)
             try:
-                result = call(keys, *args, **kwargs)
+                result = call(*args, **kwargs)
             except BaseException as error:
                 if told:
                     failed(thread)
                 if type(error) is NotImplementedError:
                     plainly(error, watch.cells)
                 raise
-            if type(result) in KINDS and cell.operator.one_tensor:
+            if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
                 result = wrapped(result)
             if told:
-                returned(result, thread)
-            return result
-
-        return step
-
-    return make
-
-
-def python_steps(watch: LiveRecorder) -> MakeStep:
-    """The same before functions of Python's, which are handed numbers as they are."""
-    wrapped, threads = watch.wrapped.of, watch._threads
-    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
-
-    def make(cell: WatchedCell, call: Step) -> Step:
-        def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            told = recorder.active is watch and (thread := threads.state).watched
-            if told:
-                entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs, thread)
-            try:
-                result = call(keys, *args, **kwargs)
-            except BaseException as error:
-                if told:
-                    failed(thread)
-                if type(error) is NotImplementedError:
-                    plainly(error, watch.cells)
-                raise
-            if told:
-                returned(result, thread)
+                try:
+                    returned(result, thread)
+                except Exception as fault:
+                    falls(fault, LiveRecorder._kernel_returned, result, thread)
             return result
 
         return step

@@ -36,12 +36,13 @@ class WeakNumbers:
         known = self.known.get(id(thing))
         return known.number if known is not None and known() is thing else -1
 
-    def set(self, thing: object, number: int) -> None:
+    def set(self, thing: object, number: int) -> Numbered:
         """Numbers it."""
         if len(self.known) > self._many:
             self._forget_gone()
         known = self.known[id(thing)] = Numbered(thing)
         known.number, known.node = number, -1
+        return known
 
     def gets_node(self, tensor: object, node: int) -> int:
         """The number of a tensor that has a Node; -1 if it had the same one before, or is unknown."""
@@ -61,34 +62,35 @@ class StorageNumbers:
     """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
     no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, fresh: Iterator[int]) -> None:
+        self._fresh = fresh
         self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
         self._many = MANY
 
-    def of(self, address: int, tensor: object, made: bool, fresh: Iterator[int]) -> int:
+    def of(self, address: int, tensor: weakref.ref[Any], made: bool) -> int:
         """The number of a tensor's storage, a fresh one if it has none."""
         known = self._known.get(address)
         if known is None or not address or (made and not _any_lives(known[1])):
-            return self._set(address, tensor, next(fresh))
+            return self._set(address, tensor)
         number, there = known
-        there.append(weakref.ref(tensor))
+        there.append(tensor)
         if not len(there) & 63:
             there[:] = [one for one in there if one() is not None]
         return number
 
-    def _set(self, address: int, tensor: object, number: int) -> int:
+    def _set(self, address: int, tensor: weakref.ref[Any]) -> int:
         if len(self._known) > self._many:
             self._known = {at: known for at, known in self._known.items() if _any_lives(known[1])}
             self._many = max(MANY, 2 * len(self._known))
-        self._known[address] = number, [weakref.ref(tensor)]
+        number = next(self._fresh)
+        self._known[address] = number, [tensor]
         return number
 
 
 def _any_lives(things: list[weakref.ref[Any]]) -> bool:
-    for one in reversed(things):  # the newest lives longest
-        if one() is not None:
-            return True
-    return False
+    if things[-1]() is not None:  # the newest lives longest
+        return True
+    return len(things) > 1 and any([one() is not None for one in things])
 
 
 class NodeNumbers:
@@ -101,12 +103,14 @@ class NodeNumbers:
     def __init__(self) -> None:
         self._known: dict[str, dict[int, int]] = {}
         self.accumulators = WeakNumbers()
+        self._leaves = self.accumulators.known
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            return self.accumulators.get(leaf)
+            numbered = self._leaves.get(id(leaf))
+            return numbered.number if numbered is not None and numbered() is leaf else -1
         known = self._known.get(name)
         return -1 if known is None else known.get(node._sequence_nr(), -1)
 
