@@ -26,7 +26,6 @@ Edge = tuple[Any, int]
 """A Node and the number of its input."""
 
 
-
 class Evaluation:
     """A Node that is evaluated; of an AccumulateGrad what is there before."""
 
@@ -112,28 +111,34 @@ class EngineWatch:
         accumulate = bool(kwargs.get("accumulate_grad", False))
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
-        starts = watch.node_starts
+        starts = self.starts
         return [_hooked(node, number, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
 
     def starts(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
-        """A Node is about to be evaluated."""
-        thread = self._watch.thread
-        if thread.evaluation is not None:
-            self.close(thread)
+        """A Node is about to be evaluated: its pre hook, which knows the leaf of an AccumulateGrad. Runs once for each
+        Node, so it has a net of its own: that is a call less."""
         watch = self._watch
-        received: list[int | None] = []
-        place = None
-        for gradient in gradients:
-            if gradient is None:
-                received.append(None)
-            else:
-                received.append(watch._serial(gradient))
-                place = place or gradient.device
-        watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
-        if leaf is None or gradients[0] is None:
+        if recorder.active is not watch:
+            return
+        try:
+            thread = watch.thread
+            if thread.evaluation is not None:
+                self.close(thread)
+            received, place = self._received(gradients)
+            watch.note(("live_node_started", number, name, sequence_nr, received, place))
             thread.evaluation = NO_LEAF
-        else:
-            thread.evaluation = Evaluation(leaf, received[0] or 0, self._address(gradients[0]))
+            if leaf is not None and gradients[0] is not None:
+                thread.evaluation = Evaluation(leaf, watch.number_of(gradients[0]), self._address(gradients[0]))
+        except Exception as fault:
+            watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, gradients))
+
+    def _received(self, gradients: tuple[Any, ...]) -> tuple[int | tuple[int | None, ...], Any]:
+        """Serial numbers of the gradients, or of the only one, as there mostly is; the device of the first."""
+        serial = self._watch._serial
+        if len(gradients) == 1 and gradients[0] is not None:
+            return serial(gradients[0]), gradients[0].device
+        received = tuple([None if one is None else serial(one) for one in gradients])
+        return received, next((one.device for one in gradients if one is not None), None)
 
     def close(self, thread: ThreadState) -> None:
         """The Node that was evaluated has returned."""

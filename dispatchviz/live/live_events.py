@@ -55,9 +55,7 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def kernel_called(
-        self, cell: WatchedCell, own: int, included: int, excluded: int, sets: tuple[Any, ...]
-    ) -> None:
+    def kernel_called(self, cell: WatchedCell, own: int, included: int, excluded: int, sets: tuple[Any, ...]) -> None:
         """A kernel begins that a call selected."""
         keys = self._keys
         included, excluded = keys[included], keys[excluded]
@@ -118,12 +116,13 @@ class LiveEventBuilder(ProgramEventBuilder):
         self.edges_collected(node, topological_nr, edges, ())
 
     def live_node_started(
-        self, node: int, name: str, sequence_nr: int, gradients: tuple[int | None, ...], place: Any
+        self, node: int, name: str, sequence_nr: int, gradients: int | tuple[int | None, ...], place: Any
     ) -> None:
         """A Node is about to be evaluated; ``place`` is the device of its first gradient."""
         device = "cpu" if place is None else _text(place)
         thread = f"pt_autograd_{place.index}" if device.startswith("cuda") else "caller"
-        fields = name, sequence_nr, self._tensors(gradients), None, device, thread, "", 0, 0
+        received = self._tensors(gradients if isinstance(gradients, tuple) else (gradients,))
+        fields = name, sequence_nr, received, None, device, thread, "", 0, 0
         self._span(ev.NodeStarted, self.nodes[node], *fields)
 
     # -- tensors ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -126,13 +126,6 @@ class LiveRecorder(ProgramRecorder):
         tensors = [one for one in args if isinstance(one, self._tensor_class)]
         return lambda number: self.wrapped.differentiated(number, tensors)
 
-    def node_starts(
-        self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...], /
-    ) -> None:
-        """The engine is about to evaluate a Node: its pre hook, which knows the leaf of an AccumulateGrad."""
-        if recorder.active is self:
-            self.engine.starts(number, name, sequence_nr, leaf, gradients)
-
     def guarded(self, function: Callable[[], Any], /) -> Any:
         """The result of a function that tells; None if it fails, which ends the recording."""
         return function()
@@ -248,7 +241,7 @@ class LiveRecorder(ProgramRecorder):
             if known is not None and known() is result:
                 number = known.number
             else:
-                number = self._introduced(result, "new", made=True)
+                number = self._introduced(result, "new", "", True, True)
             if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
             self.note(("kernel_returned_one", number))
@@ -258,7 +251,7 @@ class LiveRecorder(ProgramRecorder):
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> None:
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
-        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", made=True) for one in tensors]
+        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", "", True, True) for one in tensors]
         if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
         self.note(("kernel_returned", tuple(serials)))

@@ -41,17 +41,16 @@ class NodeWatch:
         """An autograd kernel has returned these, in grad mode."""
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
-                self._has_history(tensor, node, cell, sets, tensors if place == 0 else ())
+                number = self.numbers.get(node)
+                if number < 0:
+                    number = self.met(node)
+                    self._saved(node, number, sets, tensors if place == 0 else ())
+                serial = self._watch.live_tensors.gets_node(tensor, number)
+                if serial >= 0:
+                    self._has_history(tensor, serial, number, cell)
 
-    def _has_history(self, tensor: Any, node: Any, cell: WatchedCell, sets: Sets, results: Sequence[Any]) -> None:
-        number = self.numbers.get(node)
-        if number < 0:
-            number = self.met(node)
-            self._saved(node, number, sets, results)
+    def _has_history(self, tensor: Any, serial: int, number: int, cell: WatchedCell) -> None:
         watch = self._watch
-        serial = watch.live_tensors.gets_node(tensor, number)
-        if serial < 0:
-            return  # as noted before
         if cell.operator.writes:
             fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
             watch._emit(ev.HistoryRebased, *fields)

@@ -20,7 +20,7 @@ class TensorFacts:
         self._torch, self._keys = torch, keys
         self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
-        self._one = _Same().__getitem__
+        self._same = _Same().__getitem__
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def of(self, tensor: Any) -> Facts:
@@ -28,7 +28,7 @@ class TensorFacts:
         ks = self._keys[self._raw(self._key_set(tensor))]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
-                return self._one(tensor.size()), self._one(tensor.stride()), ks, self._memory(tensor)
+                return self._same(tensor.size()), self._same(tensor.stride()), ks, self._memory(tensor)
             except (RuntimeError, NotImplementedError):
                 pass
         with self._torch._C.DisableTorchFunctionSubclass():

@@ -90,7 +90,7 @@ class StorageNumbers:
 def _any_lives(things: list[weakref.ref[Any]]) -> bool:
     if things[-1]() is not None:  # the newest lives longest
         return True
-    return len(things) > 1 and any([one() is not None for one in things])
+    return len(things) > 1 and any(one() is not None for one in things)
 
 
 class NodeNumbers:

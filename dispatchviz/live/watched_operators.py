@@ -63,7 +63,17 @@ class WatchedOperator:
 class WatchedCell:
     """A cell with a kernel of ours in front."""
 
-    __slots__ = ("calls_again", "is_autograd", "is_in_front", "is_python", "is_select", "key", "name", "operator", "operators")
+    __slots__ = (
+        "calls_again",
+        "is_autograd",
+        "is_in_front",
+        "is_python",
+        "is_select",
+        "key",
+        "name",
+        "operator",
+        "operators",
+    )
 
     def __init__(self, operators: WatchedOperators, name: str, key: str, is_python: bool) -> None:
         self.is_python = is_python
