@@ -7,9 +7,11 @@ steal other gradients. What the engine counts and queues is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
+from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
@@ -18,7 +20,7 @@ from dispatchviz.live.tensor_numbers import ACCUMULATE
 from dispatchviz.live.wrapped_numbers import on_another_thread
 
 if TYPE_CHECKING:
-    from dispatchviz.live.live_recorder import LiveRecorder
+    from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
 
 Edge = tuple[Any, int]
 """A Node and the number of its input."""
@@ -27,14 +29,20 @@ Edge = tuple[Any, int]
 class Evaluation:
     """A Node that is evaluated; of an AccumulateGrad what is there before."""
 
-    __slots__ = ("address", "before", "gradient", "leaf", "node")
+    __slots__ = ("address", "before", "gradient", "leaf")
 
-    def __init__(self, node: int) -> None:
-        self.node = node
-        self.leaf: Any = None
-        self.before: Any = None
-        self.gradient = -1
-        self.address = 0
+    def __init__(self, leaf: Any, gradient: int, address: int) -> None:
+        self.leaf, self.before = leaf, None if leaf is None else leaf.grad
+        self.gradient, self.address = gradient, address
+
+
+NO_LEAF = Evaluation(None, -1, 0)
+"""Of any Node but an AccumulateGrad."""
+
+Run = tuple[int, int, Any]
+"""A pass of the engine on a thread: ``id`` of the frame that began it, which lives as long, ``id`` of the program's
+frame that called it, and the note that Python stands there."""
+NO_RUN: Run = (0, -1, None)
 
 
 class EngineWatch:
@@ -64,23 +72,25 @@ class EngineWatch:
 
     def _run(self, original: Any, roots: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = self._watch
-        watch.arrives(4)
+        here = watch.arrives(4)
         edges = watch.guarded(lambda: [self._edge(root) for root in roots])
         if edges is None or None in edges:  # the engine refuses it
             return original(roots, *args, **kwargs)
         task = next(self._tasks)
         hooks = watch.guarded(lambda: self._begin(task, edges, args, kwargs)) or []
-        before, watch.thread.evaluation = watch.thread.evaluation, None
-        watch.thread.depth += 1
+        thread = watch.thread
+        before = thread.evaluation, thread.run
+        thread.evaluation, thread.run = None, NO_RUN if here is None else (id(_getframe()), watch._top, here)
+        thread.depth += 1
         finished = False
         try:
             result = original(roots, *args, **kwargs)
             finished = True
             return result
         finally:
-            watch.guarded(self.close)
-            watch.thread.evaluation = before
-            watch.thread.depth -= 1
+            watch.guarded(lambda: self.close(thread))
+            thread.evaluation, thread.run = before
+            thread.depth -= 1
             for hook in hooks:
                 hook.remove()
             if recorder.active is watch:
@@ -93,9 +103,7 @@ class EngineWatch:
         watch, numbers = self._watch, self._watch.nodes.numbers
         gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
         nodes = _preorder([edge[0] for edge in edges])
-        for node in reversed(nodes):
-            if numbers.get(node) < 0:
-                watch.nodes.met(node)
+        serials = [watch.nodes.known(node) for node in reversed(nodes)]
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges])
         asked = tuple([found for one in inputs or () if (found := self._asked(one)) is not None])
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
@@ -103,48 +111,42 @@ class EngineWatch:
         accumulate = bool(kwargs.get("accumulate_grad", False))
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
-        return [node.register_prehook(self._hook(node, numbers.get(node))) for node in nodes]
+        starts = self.starts
+        return [_hooked(node, number, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
 
-    def _hook(self, node: Any, number: int) -> Any:
-        """What is called before a Node is evaluated; holds no Node."""
-        name, sequence_nr = node.name(), node._sequence_nr()
-        is_accumulator = name == ACCUMULATE
-        leaf = node.variable if is_accumulator else None
-
-        def started(gradients: tuple[Any, ...]) -> None:
-            if recorder.active is self._watch:
-                self._watch.guarded(lambda: self._started(number, name, sequence_nr, leaf, gradients))
-
-        return started
-
-    def _started(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
-        watch, thread = self._watch, self._watch.thread
-        if thread.evaluation is not None:
-            self.close()
-        known = watch.live_tensors.get
-        received: list[int | None] = []
-        place = None
-        for gradient in gradients:
-            if gradient is None:
-                received.append(None)
-            else:
-                place = place or gradient.device
-                serial = known(gradient)
-                received.append(serial if serial >= 0 else watch.serial(gradient))
-        watch.note(("live_node_started", number, name, sequence_nr, tuple(received), place))
-        evaluation = thread.evaluation = Evaluation(number)
-        if leaf is not None and gradients[0] is not None:
-            evaluation.leaf, evaluation.before = leaf, leaf.grad
-            evaluation.gradient, evaluation.address = received[0] or 0, self._address(gradients[0])
-
-    def close(self) -> None:
-        """The Node that was evaluated has returned."""
+    def starts(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
+        """A Node is about to be evaluated: its pre hook, which knows the leaf of an AccumulateGrad. Runs once for each
+        Node, so it has a net of its own: that is a call less."""
         watch = self._watch
-        evaluation, watch.thread.evaluation = watch.thread.evaluation, None
+        if recorder.active is not watch:
+            return
+        try:
+            thread = watch.thread
+            if thread.evaluation is not None:
+                self.close(thread)
+            received, place = self._received(gradients)
+            watch.note(("live_node_started", number, name, sequence_nr, received, place))
+            thread.evaluation = NO_LEAF
+            if leaf is not None and gradients[0] is not None:
+                thread.evaluation = Evaluation(leaf, watch.number_of(gradients[0]), self._address(gradients[0]))
+        except Exception as fault:
+            watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, gradients))
+
+    def _received(self, gradients: tuple[Any, ...]) -> tuple[int | tuple[int | None, ...], Any]:
+        """Serial numbers of the gradients, or of the only one, as there mostly is; the device of the first."""
+        serial = self._watch._serial
+        if len(gradients) == 1 and gradients[0] is not None:
+            return serial(gradients[0]), gradients[0].device
+        received = tuple([None if one is None else serial(one) for one in gradients])
+        return received, next((one.device for one in gradients if one is not None), None)
+
+    def close(self, thread: ThreadState) -> None:
+        """The Node that was evaluated has returned."""
+        watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
         if evaluation is not None and recorder.active is watch:
             if evaluation.leaf is not None and evaluation.leaf.grad is not None:
                 self._accumulated(evaluation)
-            watch.leave()
+            watch.note(recorder.LEAVE)
 
     def _accumulated(self, evaluation: Evaluation) -> None:
         watch, leaf = self._watch, evaluation.leaf
@@ -201,6 +203,13 @@ class EngineWatch:
             return None if node is None else node.next_functions[0][0]
 
 
+def _hooked(node: Any, number: int, starts: Callable[..., None]) -> Any:
+    """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
+    name = node.name()
+    leaf = node.variable if name == ACCUMULATE else None
+    return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf))
+
+
 def _preorder(roots: list[Any]) -> list[Any]:
     """All Nodes that can be reached, in depth-first preorder along the edges."""
     found: dict[Any, None] = {}
@@ -209,5 +218,7 @@ def _preorder(roots: list[Any]) -> list[Any]:
         node = stack.pop()
         if node not in found:
             found[node] = None
-            stack += [target for target, _ in reversed(node.next_functions) if target is not None]
+            for target, _ in reversed(node.next_functions):
+                if target is not None and target not in found:
+                    stack.append(target)
     return list(found)

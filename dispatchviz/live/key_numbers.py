@@ -5,6 +5,7 @@ Releases number their keys and backends in their own way; the names stay. So a s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
@@ -43,6 +44,14 @@ class KeyNumbers(dict[int, int]):
                 result |= self._bits.get(bit, 0)
                 self.unknown |= 0 if bit in self._bits else bit
         return result
+
+
+def raw_of(c: Any) -> Callable[[Any], int]:
+    """What gives the raw number of a ``torch._C.DispatchKeySet``: its method as the function that it is, since to bind
+    a method of a class that pybind11 made takes as long as what it does."""
+    method = c.DispatchKeySet.raw_repr
+    function: Callable[[Any], int] = getattr(method, "__func__", method)
+    return function
 
 
 def _bits(c: Any) -> list[tuple[int, int]]:

@@ -50,17 +50,18 @@ class LiveEventBuilder(ProgramEventBuilder):
         self._keys = keys
         self._running: dict[int, list[Open]] = {}
         """The kernels that run on each thread."""
+        self._topological: dict[int, int] = {}
+        """Topological numbers of Nodes, but for those of an AccumulateGrad, which are 0."""
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def kernel_called(
-        self, cell: WatchedCell, own: int, included: int, excluded: int, sets: tuple[tuple[str, int, int], ...]
-    ) -> None:
+    def kernel_called(self, cell: WatchedCell, own: int, included: int, excluded: int, sets: tuple[Any, ...]) -> None:
         """A kernel begins that a call selected."""
         keys = self._keys
         included, excluded = keys[included], keys[excluded]
         self._begins(included, excluded)
-        arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in sets])
+        flat = iter(sets)
+        arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in zip(flat, flat, flat, strict=True)])
         self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, 0)
 
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
@@ -104,15 +105,24 @@ class LiveEventBuilder(ProgramEventBuilder):
     def _on_thread(self) -> list[Open]:
         return self._running.setdefault(self.thread, [])
 
-    # -- the engine ---------------------------------------------------------------------------------------------------
+    # -- Nodes, the engine --------------------------------------------------------------------------------------------
+
+    def live_edges_collected(self, node: int, targets: tuple[int, ...]) -> None:
+        """A Node has its edges; its topological number is one more than the highest of those that they lead to."""
+        known, flat = self._topological, iter(targets)
+        topological_nr = max([known.get(to, 0) + 1 for to in targets[::2] if to >= 0], default=0)
+        known[node] = topological_nr
+        edges = tuple([None if to < 0 else (to, input_nr) for to, input_nr in zip(flat, flat, strict=True)])
+        self.edges_collected(node, topological_nr, edges, ())
 
     def live_node_started(
-        self, node: int, name: str, sequence_nr: int, gradients: tuple[int | None, ...], place: Any
+        self, node: int, name: str, sequence_nr: int, gradients: int | tuple[int | None, ...], place: Any
     ) -> None:
         """A Node is about to be evaluated; ``place`` is the device of its first gradient."""
         device = "cpu" if place is None else _text(place)
         thread = f"pt_autograd_{place.index}" if device.startswith("cuda") else "caller"
-        fields = name, sequence_nr, self._tensors(gradients), None, device, thread, "", 0, 0
+        received = self._tensors(gradients if isinstance(gradients, tuple) else (gradients,))
+        fields = name, sequence_nr, received, None, device, thread, "", 0, 0
         self._span(ev.NodeStarted, self.nodes[node], *fields)
 
     # -- tensors ------------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from dispatchviz.core.record.note_types import Note
 from dispatchviz.live.live_events import NodeKind
 from dispatchviz.live.watched_operators import WatchedCell
 
-Sets = tuple[tuple[str, int, int], ...]
-"""Of each tensor argument: parameter, serial number, key set."""
+Sets = tuple[str | int, ...]
+"""Of each tensor argument, one after the other: parameter, serial number, key set. In one tuple, since notes are kept
+and the collector of garbage looks at each."""
 
 KernelCalled = tuple[Literal["kernel_called"], WatchedCell, int, int, int, Sets]
 """A kernel begins that a call selected: its cell, its key set, the thread's included and excluded set, those of the
@@ -35,8 +36,11 @@ TensorMet = tuple[
 requires grad, the number that it wraps as a text (empty: none)."""
 LiveNodeCreated = tuple[Literal["node_created", "node_known"], int, NodeKind, int, int, int]
 """A Node, made now or before the recording: number, kind, sequence number, topological number, thread."""
-LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, tuple[int | None, ...], Any]
-"""A Node is about to be evaluated: number, name, sequence number, gradients, the device of the first."""
+LiveEdgesCollected = tuple[Literal["live_edges_collected"], int, tuple[int, ...]]
+"""Node, where its edges lead: of each, one after the other, the Node (negative: nowhere) and its input number."""
+LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, int | tuple[int | None, ...], Any]
+"""A Node is about to be evaluated: number, name, sequence number, its only gradient or all of them, the device of the
+first."""
 
 LiveNote = (
     Note
@@ -47,6 +51,7 @@ LiveNote = (
     | KernelFailed
     | TensorMet
     | LiveNodeCreated
+    | LiveEdgesCollected
     | LiveNodeStarted
 )
 EmitLive = Callable[[LiveNote], None]

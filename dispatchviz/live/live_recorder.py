@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.engine_watch import EngineWatch, Evaluation
-from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation
+from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.plain_errors import plainly
@@ -29,23 +30,37 @@ from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
-    from dispatchviz.core.record.note_types import Arrival
+    from dispatchviz.core.record.note_types import Arrival, Note
     from dispatchviz.live.live_notes import EmitLive, Sets
 
 
-class _Thread(threading.local):
+Kernel = tuple[WatchedCell, "Sets", "Kernel | None"]
+"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it."""
+
+
+class ThreadState:
     """What a thread is in."""
 
+    __slots__ = ("depth", "evaluation", "inside", "numbers", "run", "watched")
+
     def __init__(self) -> None:
-        self.open: list[WatchedCell] = []
-        self.sets: list[Sets] = []
-        """Of each of those the tensors that it was called with."""
+        self.inside: Kernel | None = None
+        """The innermost kernel."""
         self.numbers: dict[int, int] = {}
         """Serial numbers of the wrapped numbers of the outermost call, by the ``id`` of the tensor."""
         self.watched = True
         self.evaluation: Evaluation | None = None
         self.depth = 0
         """So many passes of the engine it is in."""
+        self.run = NO_RUN
+        """The innermost one."""
+
+
+class _Threads(threading.local):
+    """Each has a state. What is in a ``threading.local`` takes long to reach, so there is one thing in it."""
+
+    def __init__(self) -> None:
+        self.state = ThreadState()
 
 
 class LiveRecorder(ProgramRecorder):
@@ -61,30 +76,38 @@ class LiveRecorder(ProgramRecorder):
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
         self._known = self.live_tensors.known
-        self.live_storages = StorageNumbers()
+        self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
+        self._threads = _Threads()
         self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
+        self._make_step = steps(self)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
-        self.thread = _Thread()
         self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
         """By code object and instruction of the user's: from where its function was called, and the note of that."""
         self._announces: dict[int, int] = {}
         """By ``id`` of a code object, which ``_codes`` keeps alive."""
         self.nodes = NodeWatch(self)
         self.engine = EngineWatch(self)
+        self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
+        """Without it a kernel makes no Node, and to ask a view that was written to would make one."""
         self._current_node = c._current_autograd_node
         self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._key_set = c._dispatch_keys
+        self._raw = raw_of(c)
         self._tensor_class = torch.Tensor
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
 
+    @property
+    def thread(self) -> ThreadState:
+        """That of the thread that asks."""
+        return self._threads.state
+
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
-        cell = WatchedCell(self.operators, operator, key)
-        return make_python_step(self, cell, call) if is_python else make_step(self, cell, call)
+        return self._make_step(WatchedCell(self.operators, operator, key, is_python), call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """The result of a function of ours whose kernels are not told."""
@@ -118,8 +141,8 @@ class LiveRecorder(ProgramRecorder):
         return self._serial(tensor)
 
     def _serial(self, tensor: Any) -> int:
-        number = self.live_tensors.get(tensor)
-        return number if number >= 0 else self._introduced(tensor, self.origin)
+        known = self._known.get(id(tensor))
+        return known.number if known is not None and known() is tensor else self._introduced(tensor, self.origin)
 
     def _tensor(self, tensor: Any) -> int:
         return self._serial(tensor) - self.first_tensor
@@ -129,85 +152,97 @@ class LiveRecorder(ProgramRecorder):
     ) -> int:
         """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
-        if kept:
-            self.live_tensors.set(tensor, number)
+        alive = self.live_tensors.set(tensor, number) if kept else ref(tensor)
         size, stride, ks, storage = self.facts.of(tensor)
         if ks & self.cells.waiting:
             self.cells.meet(ks)
-        on = -1 if storage is None else self._storage_number(storage, tensor, made)
+        on = -1 if storage is None else self.live_storages.of(storage, alive, made)
         self.note(
             ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
         )
         return number
 
-    def _storage_number(self, address: int, tensor: Any, made: bool) -> int:
-        number = self.live_storages.get(address, tensor, made)
-        if number < 0:
-            number = next(self.storage_numbers)
-            self.live_storages.set(address, tensor, number)
-        return number
-
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def kernel_entered(self, cell: WatchedCell, keys: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], /) -> None:
-        """A kernel is about to run. What follows from the cell and the raw sets, the builder does."""
-        thread, included, excluded = self.thread, self._included().raw_repr(), self._excluded().raw_repr()
-        open_cells = thread.open
-        if open_cells:
-            around = open_cells[-1]
-            if around.operator is cell.operator and around is not cell and not around.calls_again:
-                self.note(("kernel_redispatched", cell, keys.raw_repr(), included, excluded))
-                open_cells.append(cell)
-                thread.sets.append(thread.sets[-1])
-                return
-        elif thread.depth:
-            if thread.evaluation is not None and self._current_node() is None:
-                self.engine.close()
-            self.arrives()
+    def _kernel_entered(
+        self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], thread: ThreadState
+    ) -> None:
+        """A kernel is about to run; the first argument is its key set. What follows from the cell and the raw sets, the
+        builder does."""
+        raw, inside = self._raw, thread.inside
+        if inside is None:
+            self._call_begins(thread)
         else:
-            self.arrives()
+            around = inside[0]
+            if around.operator is cell.operator and around is not cell and not around.calls_again:
+                self.note(("kernel_redispatched", cell, raw(args[0]), raw(self._included()), raw(self._excluded())))
+                thread.inside = cell, inside[1], inside
+                return
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
         sets = self._sets(cell, args, kwargs)
-        self.note(("kernel_called", cell, keys.raw_repr(), included, excluded, sets))
-        open_cells.append(cell)
-        thread.sets.append(sets)
+        self.note(("kernel_called", cell, raw(args[0]), raw(self._included()), raw(self._excluded()), sets))
+        thread.inside = cell, sets, inside
+
+    def _call_begins(self, thread: ThreadState) -> None:
+        """The outermost one of a line, or of a Node. Beyond the frame of ``step`` is that of whoever called it."""
+        frame = _getframe(2).f_back
+        if thread.depth:
+            if thread.evaluation is not None and self._current_node() is None:
+                self.engine.close(thread)
+            run, top, note = thread.run
+            if self._top == top and frame is not None and id(frame.f_back) == run and not self._has_more_to_do():
+                self.note(note)
+                return
+        self._arrives(frame)
 
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """The tensors among the arguments, with their key sets."""
-        known, key_set, texts = self._known, self._key_set, self.wrapped.texts
-        sets = []
-        for name, tensor in cell.operator.given(args, kwargs):
-            one = known.get(id(tensor))
-            if one is not None and one[0]() is tensor:
-                number = one[1]
-            elif id(tensor) in texts:
-                number = self._wrapped_number(tensor)
-            else:
-                number = self._introduced(tensor, self.origin)
-            sets.append((name, number, key_set(tensor).raw_repr()))
+        known, key_set, raw, many = self._known, self._key_set, self._raw, len(args)
+        sets: list[str | int] = []
+        for place, name, is_list in cell.operator.tensors:
+            value = args[place] if place < many else kwargs.get(name)
+            if value is None:
+                continue
+            if is_list:
+                for at, one in enumerate(value):
+                    if one is not None:
+                        sets += f"{name}[{at}]", self._given(one), raw(key_set(one))
+                continue
+            numbered = known.get(id(value))
+            number = numbered.number if numbered is not None and numbered() is value else self._unknown(value)
+            sets += name, number, raw(key_set(value))
         return tuple(sets)
 
-    def _wrapped_number(self, tensor: Any) -> int:
-        """Of each outermost call a tensor of its own: ours is kept for the next time."""
-        thread = self.thread
-        if not thread.open:
+    def _given(self, tensor: Any) -> int:
+        known = self.live_tensors.get(tensor)
+        return known if known >= 0 else self._unknown(tensor)
+
+    def _unknown(self, tensor: Any) -> int:
+        """The serial number of an argument that has none yet. A wrapped number is of each outermost call a tensor of
+        its own: ours is kept for the next time."""
+        texts, thread = self.wrapped.texts, self.thread
+        if id(tensor) not in texts:
+            return self._introduced(tensor, self.origin)
+        if thread.inside is None:
             thread.numbers = {}
         number = thread.numbers.get(id(tensor), -1)
         if number < 0:
-            texts = self.wrapped.texts
             number = thread.numbers[id(tensor)] = self._introduced(tensor, "new", texts[id(tensor)], False)
         return number
 
-    def kernel_returned(self, cell: WatchedCell, result: Any, /) -> None:
+    def _kernel_returned(self, result: Any, thread: ThreadState) -> None:
         """It came back."""
-        self.thread.open.pop()
-        sets = self.thread.sets.pop()
+        if thread.inside is None:
+            return  # to enter it failed
+        cell, sets, thread.inside = thread.inside
         if isinstance(result, self._tensor_class):
-            number = self.live_tensors.get(result)
-            if number < 0:
-                number = self._introduced(result, "new", made=True)
-            if cell.is_autograd:
+            known = self._known.get(id(result))
+            if known is not None and known() is result:
+                number = known.number
+            else:
+                number = self._introduced(result, "new", "", True, True)
+            if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
             self.note(("kernel_returned_one", number))
         else:
@@ -216,56 +251,64 @@ class LiveRecorder(ProgramRecorder):
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> None:
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
-        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", made=True) for one in tensors]
-        if cell.is_autograd:
+        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", "", True, True) for one in tensors]
+        if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
         self.note(("kernel_returned", tuple(serials)))
 
-    def kernel_failed(self, cell: WatchedCell, /) -> None:
+    def kernel_failed(self, thread: ThreadState, /) -> None:
         """It raised."""
-        self.thread.open.pop()
-        self.thread.sets.pop()
+        if thread.inside is not None:
+            thread.inside = thread.inside[2]
         self.note(("kernel_failed",))
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
-    def arrives(self, frames: int = 5, /) -> None:
-        """The program's line calls something: the first kernel in it is about to run, or the engine.
+    def arrives(self, frames: int = 4, /) -> Note | None:
+        """The program's line calls something: the first kernel in it is about to run, or the engine. Gives the note
+        that says so as long as the line goes on.
 
         So many frames are of this package.
         """
+        return self._arrives(_getframe(frames))
+
+    def _has_more_to_do(self) -> bool:
+        """Than to note that the line calls."""
+        return len(self.notes) > self.many_notes or bool(self.names.seen_again)
+
+    def _arrives(self, frame: FrameType | None) -> Note | None:
         if len(self.notes) > self.many_notes:
             self.hand_over()
         if self.names.seen_again:
             self.names.see_again()
-        frame: FrameType | None = _getframe(frames)
         while frame is not None:
             code = frame.f_code
             announced = self._announces.get(id(code))
             if announced is None:
                 announced = self._announces[id(code)] = self._announcing(code)
             if announced == ANNOUNCED and self._top == id(frame):
-                self.note(("called_from_line", code, frame.f_lasti))
-                return
+                note: Note = ("called_from_line", code, frame.f_lasti)
+                self.note(note)
+                return note
             if announced != OTHER:
-                self._arrives_anew(frame, announced)
-                return
+                return self._arrives_anew(frame, announced)
             if is_base(frame, self.base):
-                return
+                return None
             frame = frame.f_back
+        return None
 
-    def _arrives_anew(self, frame: FrameType, announced: int) -> None:
+    def _arrives_anew(self, frame: FrameType, announced: int) -> Note:
         """From another frame than last time, or one that does not say when it goes on to another line."""
         place = id(frame.f_code), frame.f_lasti
         known = self._arrivals.get(place)
         if announced == USERS and known is not None and same_way(frame, known[0]):
             self._top, self._top_code = id(frame), frame.f_code
-            self._entered.clear()
             self.note(known[1])
-            return
+            return known[1]
         note = self._arrival(frame)
         self._arrivals[place] = self._found_way, note
         self.note(note)
+        return note if announced == USERS else ("called_from_line", frame.f_code, frame.f_lasti)
 
     def _announcing(self, code: CodeType) -> int:
         self._codes.append(code)
@@ -285,56 +328,51 @@ def _tensors_of(result: Any, kind: type) -> list[Any]:
     return []
 
 
-def make_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
-    """The kernel that tells the recorder and does what ``call`` does."""
-    wrapped, thread = watch.wrapped.of, watch.thread
-    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
-    listens = recorder
-    in_front, numbers_for = cell.key == "FuncTorchDynamicLayerFrontMode", watch.numbers_in_transform
+MakeStep = Callable[[WatchedCell, Step], Step]
+"""Of a cell and what calls the kernel there: the kernel to put in its place."""
 
-    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        operator = cell.operator
-        if operator.numbers:
-            args = operator.with_tensors(args, wrapped if not in_front else numbers_for(args))
-        told = listens.active is watch and thread.watched
-        if told:
-            entered(cell, keys, args, kwargs)
-        try:
-            result = call(keys, *args, **kwargs)
-        except BaseException as error:
+
+def steps(watch: LiveRecorder) -> MakeStep:
+    """Makes kernels that tell the recorder and do what was done before.
+
+    There are thousands of them, so what they share is bound once, out here: the collector of garbage looks at each
+    variable that a function is closed over. Each runs often, so the net of ``SafetyNet`` is written out in it: that is
+    a call less.
+    """
+    wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
+    entered, returned, failed, falls = watch._kernel_entered, watch._kernel_returned, watch.kernel_failed, watch._failed
+
+    def make(cell: WatchedCell, call: Step) -> Step:
+        def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
+            given = args
+            for value in args:
+                if type(value) in KINDS:
+                    given = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
+                    args = args if cell.is_python else given
+                    break
+            told = recorder.active is watch and (thread := threads.state).watched
             if told:
-                failed(cell)
-            if type(error) is NotImplementedError:
-                plainly(error, watch.cells)
-            raise
-        if operator.one_tensor and type(result) in KINDS:
-            result = wrapped(result)
-        if told:
-            returned(cell, result)
-        return result
-
-    return step
-
-
-def make_python_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
-    """The same before a function of Python's, which is handed numbers as they are."""
-    wrapped, thread = watch.wrapped.of, watch.thread
-    entered, returned, failed = watch.kernel_entered, watch.kernel_returned, watch.kernel_failed
-
-    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        told = recorder.active is watch and thread.watched
-        if told:
-            entered(cell, keys, cell.operator.with_tensors(args, wrapped), kwargs)
-        try:
-            result = call(keys, *args, **kwargs)
-        except BaseException as error:
+                try:
+                    entered(cell, given, kwargs, thread)
+                except Exception as fault:
+                    falls(fault, LiveRecorder._kernel_entered, cell, given, kwargs, thread)
+            try:
+                result = call(*args, **kwargs)
+            except BaseException as error:
+                if told:
+                    failed(thread)
+                if type(error) is NotImplementedError:
+                    plainly(error, watch.cells)
+                raise
+            if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
+                result = wrapped(result)
             if told:
-                failed(cell)
-            if type(error) is NotImplementedError:
-                plainly(error, watch.cells)
-            raise
-        if told:
-            returned(cell, result)
-        return result
+                try:
+                    returned(result, thread)
+                except Exception as fault:
+                    falls(fault, LiveRecorder._kernel_returned, result, thread)
+            return result
 
-    return step
+        return step
+
+    return make

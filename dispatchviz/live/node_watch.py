@@ -7,20 +7,21 @@ Node saved while hooks pack it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
-from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
+from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_notes import Sets
     from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_operators import WatchedCell
 
-Known = Mapping[str, tuple[int, Any]]
-"""By name of an argument or a result: serial number and tensor."""
+NOWHERE, UNMET = -1, -2
+"""In place of the serial number of a Node."""
 
 
 class NodeWatch:
@@ -29,39 +30,32 @@ class NodeWatch:
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._c = watch.torch._C
-        self._grad_mode = (
-            self._c.is_grad_enabled if hasattr(self._c, "is_grad_enabled") else watch.torch.is_grad_enabled
-        )
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
-        self._members: dict[str, tuple[str, ...]] = {}
-        """Of each kind of Node the names of what it saves."""
-        self._history = WeakNumbers()
-        """The Node of a tensor, as noted last."""
+        self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
+        """Of each kind of Node what it saves, and whether any of that may be packed."""
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
-        """An autograd kernel has returned these."""
-        if not self._grad_mode():
-            return  # no Node was made, and to ask a view that was written to would make one
+        """An autograd kernel has returned these, in grad mode."""
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
-                self._has_history(tensor, node, cell, sets, tensors if place == 0 else ())
+                number = self.numbers.get(node)
+                if number < 0:
+                    number = self.met(node)
+                    self._saved(node, number, sets, tensors if place == 0 else ())
+                serial = self._watch.live_tensors.gets_node(tensor, number)
+                if serial >= 0:
+                    self._has_history(tensor, serial, number, cell)
 
-    def _has_history(self, tensor: Any, node: Any, cell: WatchedCell, sets: Sets, results: Sequence[Any]) -> None:
-        number = self.numbers.get(node)
-        if number < 0:
-            number = self.met(node)
-            self._saved(node, number, sets, results)
-        if self._history.get(tensor) != number:
-            self._history.set(tensor, number)
-            serial = self._watch.live_tensors.get(tensor)
-            if cell.operator.writes:
-                fields = serial - self._watch.first_tensor, number - self._watch.first_node, tensor.output_nr
-                self._watch._emit(ev.HistoryRebased, *fields)
-            else:
-                self._watch.note(("history_set", serial, number, tensor.output_nr))
+    def _has_history(self, tensor: Any, serial: int, number: int, cell: WatchedCell) -> None:
+        watch = self._watch
+        if cell.operator.writes:
+            fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
+            watch._emit(ev.HistoryRebased, *fields)
+        else:
+            watch.note(("history_set", serial, number, tensor.output_nr))
 
     def known(self, node: Any) -> int:
         """The number of a Node, which it gets now if it has none."""
@@ -70,78 +64,101 @@ class NodeWatch:
 
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
-        get = self.numbers.get
-        waiting = [node]
+        targets = self._targets(node)
+        if UNMET in targets:
+            self._meet_those_before(node)
+            targets = self._targets(node)
+        return self._introduce(node, targets, True)
+
+    def _targets(self, node: Any) -> list[int]:
+        """Where its edges lead: of each, one after the other, the serial number of a Node and the number of its
+        input."""
+        get, targets = self.numbers.get, []
+        for to, input_nr in node.next_functions:
+            targets.append(NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET)
+            targets.append(input_nr)
+        return targets
+
+    def _meet_those_before(self, node: Any) -> None:
+        get, waiting = self.numbers.get, [node]
         while waiting:
             one = waiting[-1]
-            edges = one.next_functions
-            numbers = [-1 if to is None else get(to) for to, _ in edges]
-            unmet = [to for (to, _), number in zip(edges, numbers, strict=True) if number < 0 and to is not None]
+            unmet = [to for to, _ in one.next_functions if to is not None and get(to) < 0]
             if unmet:
                 waiting += reversed(unmet)
                 continue
             waiting.pop()
-            if one is node or get(one) < 0:
-                targets = tuple([(n, nr) if n >= 0 else None for n, (_, nr) in zip(numbers, edges, strict=True)])
-                number = self._introduce(one, targets, one is node)
-        return number
+            if one is not node and get(one) < 0:
+                self._introduce(one, self._targets(one), False)
 
-    def _introduce(self, node: Any, edges: tuple[tuple[int, int] | None, ...], is_made: bool) -> int:
-        number, name = next(self._watch.node_numbers), node.name()
-        self.numbers.set(node, number)
-        heights = self.numbers.topological
-        height = heights[number] = max([heights.get(edge[0], 0) + 1 for edge in edges if edge is not None], default=0)
+    def _introduce(self, node: Any, targets: list[int], is_made: bool) -> int:
+        watch, name, sequence_nr = self._watch, node.name(), node._sequence_nr()
+        number = next(watch.node_numbers)
+        self.numbers.set(node, name, sequence_nr, number)
         how: Literal["node_created", "node_known"]
-        how = "node_created" if is_made or self._watch.origin == "new" else "node_known"
-        self._watch.note((how, number, self._kinds[name], node._sequence_nr(), 0, 1))
+        how = "node_created" if is_made or watch.origin == "new" else "node_known"
+        watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))
         if name == ACCUMULATE:
-            tensor = self._watch._tensor(node.variable)
-            self._watch._emit(ev.AccumulatorMade, number - self._watch.first_node, tensor)
+            watch._emit(ev.AccumulatorMade, number - watch.first_node, watch._tensor(node.variable))
         else:
-            self._watch.note(("edges_collected", number, height, edges, ()))
+            watch.note(("live_edges_collected", number, tuple(targets)))
         return number
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
     def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
-        members = self._members_of(node)
+        name = node.name()
+        known = self._members.get(name)
+        if known is None:
+            members = _members_of(type(node))
+            known = self._members[name] = members, any(one.may_be_packed for one in members)
+        members, may_be_packed = known
         if not members:
             return
-        arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
-        self._watch.thread.watched = False
+        packed = may_be_packed and self._packs(results)
+        thread = self._watch.thread
+        thread.watched = False
         try:
-            for name in members:
-                if not (packed and hasattr(type(node), f"_raw_saved_{name}")):
-                    self._member(node, number, name, arguments, results)
+            for member in members:
+                if not (packed and member.may_be_packed):
+                    self._member(node, number, member, sets, results)
         finally:
-            self._watch.thread.watched = True
+            thread.watched = True
+
+    def _packs(self, results: Sequence[Any]) -> bool:
+        """Whether to ask a Node for a tensor that it saved may run code of the program's."""
+        return self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
 
     def _is_python(self, tensor: Any) -> bool:
         """To get such a tensor back from its Node calls its class."""
         return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
-    def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Sequence[Any]) -> None:
         try:
-            value = getattr(node, f"_saved_{name}")
+            value = getattr(node, member.attribute)
         except RuntimeError:
             return
+        name = member.name
+        kind = type(value)
+        if kind in PLAIN and not (value is None and member.may_be_packed):
+            self._watch.note(("attribute_saved", number, name, value if kind is not int else _signed(value)))
+            return
         own = number - self._watch.first_node
-        if value is None and hasattr(type(node), f"_raw_saved_{name}"):
+        if value is None and member.may_be_packed:
             self._watch._emit(ev.VariableSaved, own, name, None, -1, False)
         elif isinstance(value, self._watch.torch.Tensor):
-            self._variable(own, name, value, arguments, results)
+            self._variable(own, name, value, sets, results)
         elif isinstance(value, (tuple, list)) and any(isinstance(v, self._watch.torch.Tensor) for v in value):
             for place, one in enumerate(value):
                 if one is not None:
-                    self._variable(own, f"{name}[{place}]", one, arguments, results)
+                    self._variable(own, f"{name}[{place}]", one, sets, results)
         else:
             self._watch.note(("attribute_saved", number, name, _text(value)))
 
-    def _variable(self, node: int, name: str, value: Any, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _variable(self, node: int, name: str, value: Any, sets: Sets, results: Sequence[Any]) -> None:
         """Python gets another object of a saved tensor than the one that was saved: which one that was is told by the
         member's name, an argument's or ``result``."""
-        serial, is_output = arguments.get(name, -1), False
+        serial, is_output = _number_in(sets, name), False
         if serial < 0 and name.startswith("result") and results:
             place = int(name.removeprefix("result") or 0)
             serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
@@ -154,13 +171,26 @@ class NodeWatch:
             version = -1 if value.is_inference() else value._version
             self._watch._emit(ev.VariableSaved, node, name, serial - self._watch.first_tensor, version, is_output)
 
-    def _members_of(self, node: Any) -> tuple[str, ...]:
-        name = node.name()
-        known = self._members.get(name)
-        if known is None:
-            known = tuple(one.removeprefix("_saved_") for one in dir(type(node)) if one.startswith("_saved_"))
-            self._members[name] = known
-        return known
+
+class Member(NamedTuple):
+    """Something that Nodes of a kind save."""
+
+    name: str
+    attribute: str
+    """Of the Node."""
+    may_be_packed: bool
+    """It is a tensor, which hooks may have packed."""
+
+
+def _members_of(kind: type) -> tuple[Member, ...]:
+    names = [one.removeprefix("_saved_") for one in dir(kind) if one.startswith("_saved_")]
+    return tuple([Member(one, f"_saved_{one}", hasattr(kind, f"_raw_saved_{one}")) for one in names])
+
+
+def _number_in(sets: Sets, name: str) -> int:
+    """The serial number of an argument."""
+    place = sets.index(name) if name in sets else -1
+    return -1 if place < 0 else int(sets[place + 1])
 
 
 def _text(value: Any) -> str:

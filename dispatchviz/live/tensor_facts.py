@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
-from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], int, Any]
 """Sizes, strides, key set, where its storage begins (None: no memory)."""
@@ -18,25 +18,27 @@ class TensorFacts:
 
     def __init__(self, torch: Any, keys: KeyNumbers) -> None:
         self._torch, self._keys = torch, keys
-        self._key_set = torch._C._dispatch_keys
+        self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
+        self._same = _Same().__getitem__
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def of(self, tensor: Any) -> Facts:
         """All of them."""
-        ks = self._keys[self._key_set(tensor).raw_repr()]
+        ks = self._keys[self._raw(self._key_set(tensor))]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
-                return tensor.size(), tensor.stride(), ks, self._memory(tensor)
+                return self._same(tensor.size()), self._same(tensor.stride()), ks, self._memory(tensor)
             except (RuntimeError, NotImplementedError):
                 pass
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
 
-    def _memory(self, tensor: Any) -> int:
+    def _memory(self, tensor: Any) -> Any:
         """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
         and the engine adds in place only to what nobody else holds."""
-        return int(self._address(tensor)) - int(tensor.storage_offset() * tensor.element_size())
+        address, offset = self._address(tensor), tensor.storage_offset()
+        return address - offset * tensor.element_size() if offset else address
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
@@ -54,3 +56,11 @@ class TensorFacts:
 
 _PYTHON = raw(DispatchKey.Python)
 _WITHOUT_MEMORY = _PYTHON | 1 << BackendComponent.MetaBit - 1
+
+
+class _Same(dict[tuple[int, ...], tuple[int, ...]]):
+    """The same tuple for equal ones: there are few sizes and strides, and notes keep one for each tensor."""
+
+    def __missing__(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        known = self[numbers] = tuple(numbers)
+        return known

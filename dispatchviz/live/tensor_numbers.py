@@ -6,33 +6,54 @@ Nothing is kept alive: whether a gradient may be stolen depends on reference cou
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 MANY = 1 << 12
 """So many numbers of objects that may be gone are kept before they are looked through."""
 
 
+class Numbered(weakref.ref[Any]):
+    """An object with a number, which this does not keep alive. One thing for the collector of garbage to look at, where
+    a tuple with a weak reference would be two."""
+
+    __slots__ = ("node", "number")
+    number: int
+    node: int
+    """Of a tensor: the number of the Node that it had when it was looked at last; -1 if it had none."""
+
+
 class WeakNumbers:
     """Numbers of objects by identity, as long as they live."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self.known: dict[int, Numbered] = {}
         """By ``id``; of an object that is gone until it is looked through."""
         self._many = MANY
 
     def get(self, thing: object) -> int:
         """Its number; -1 if it has none."""
         known = self.known.get(id(thing))
-        return known[1] if known is not None and known[0]() is thing else -1
+        return known.number if known is not None and known() is thing else -1
 
-    def set(self, thing: object, number: int) -> None:
+    def set(self, thing: object, number: int) -> Numbered:
         """Numbers it."""
         if len(self.known) > self._many:
             self._forget_gone()
-        self.known[id(thing)] = weakref.ref(thing), number
+        known = self.known[id(thing)] = Numbered(thing)
+        known.number, known.node = number, -1
+        return known
+
+    def gets_node(self, tensor: object, node: int) -> int:
+        """The number of a tensor that has a Node; -1 if it had the same one before, or is unknown."""
+        known = self.known.get(id(tensor))
+        if known is None or known.node == node or known() is not tensor:
+            return -1
+        known.node = node
+        return known.number
 
     def _forget_gone(self) -> None:
-        for key in [key for key, known in list(self.known.items()) if known[0]() is None]:
+        for key in [key for key, known in list(self.known.items()) if known() is None]:
             del self.known[key]
         self._many = max(MANY, 2 * len(self.known))
 
@@ -41,26 +62,35 @@ class StorageNumbers:
     """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
     no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, fresh: Iterator[int]) -> None:
+        self._fresh = fresh
         self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
         self._many = MANY
 
-    def get(self, address: int, tensor: object, made: bool) -> int:
-        """The number of a tensor's storage; -1 if it has none."""
+    def of(self, address: int, tensor: weakref.ref[Any], made: bool) -> int:
+        """The number of a tensor's storage, a fresh one if it has none."""
         known = self._known.get(address)
-        if known is None or not address or (made and all(one() is None for one in known[1])):
-            return -1
-        known[1].append(weakref.ref(tensor))
-        if not len(known[1]) & 63:
-            known[1][:] = [one for one in known[1] if one() is not None]
-        return known[0]
+        if known is None or not address or (made and not _any_lives(known[1])):
+            return self._set(address, tensor)
+        number, there = known
+        there.append(tensor)
+        if not len(there) & 63:
+            there[:] = [one for one in there if one() is not None]
+        return number
 
-    def set(self, address: int, tensor: object, number: int) -> None:
-        """Numbers it."""
+    def _set(self, address: int, tensor: weakref.ref[Any]) -> int:
         if len(self._known) > self._many:
-            self._known = {at: known for at, known in self._known.items() if any(one() is not None for one in known[1])}
+            self._known = {at: known for at, known in self._known.items() if _any_lives(known[1])}
             self._many = max(MANY, 2 * len(self._known))
-        self._known[address] = number, [weakref.ref(tensor)]
+        number = next(self._fresh)
+        self._known[address] = number, [tensor]
+        return number
+
+
+def _any_lives(things: list[weakref.ref[Any]]) -> bool:
+    if things[-1]() is not None:  # the newest lives longest
+        return True
+    return len(things) > 1 and any(one() is not None for one in things)
 
 
 class NodeNumbers:
@@ -71,25 +101,25 @@ class NodeNumbers:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[str, dict[int, int]] = {}
         self.accumulators = WeakNumbers()
-        self.topological: dict[int, int] = {}
-        """By number, of Nodes met."""
+        self._leaves = self.accumulators.known
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            return self.accumulators.get(leaf)
-        return self._known.get((name, node._sequence_nr()), -1)
+            numbered = self._leaves.get(id(leaf))
+            return numbered.number if numbered is not None and numbered() is leaf else -1
+        known = self._known.get(name)
+        return -1 if known is None else known.get(node._sequence_nr(), -1)
 
-    def set(self, node: Any, number: int) -> None:
-        """Numbers it."""
-        name = node.name()
+    def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
+        """Numbers a Node with this name and sequence number."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
         else:
-            self._known[name, node._sequence_nr()] = number
+            self._known.setdefault(name, {})[sequence_nr] = number
 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"

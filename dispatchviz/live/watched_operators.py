@@ -4,7 +4,7 @@ hold according to the installed build's own registrations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.core.keys.keys import DispatchKey
@@ -18,8 +18,8 @@ from dispatchviz.live.wrapped_numbers import KINDS
 _TENSOR = ("Tensor", "Optional[Tensor]")
 _TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
 
-Found = tuple[str, Any]
-"""A parameter and its tensor: ``tensors[0]`` of a list's first."""
+FIRST = 1
+"""Position of a kernel's first argument: before it comes the key set."""
 
 
 class WatchedOperator:
@@ -30,9 +30,10 @@ class WatchedOperator:
         self._entry = entry
         self._cells: dict[str, Cell] = {}
         arguments = [(argument.name, str(argument.type)) for argument in schema.arguments]
-        self.numbers = frozenset(i for i, (_, kind) in enumerate(arguments) if kind in _TENSOR)
+        self.numbers = frozenset(i for i, (_, kind) in enumerate(arguments, FIRST) if kind in _TENSOR)
         """Positions of parameters that may be given a wrapped number."""
-        self.tensors = tuple((i, n, kind in _TENSORS) for i, (n, kind) in enumerate(arguments) if _has_tensors(kind))
+        kinds = enumerate(arguments, FIRST)
+        self.tensors = tuple((place, name, kind in _TENSORS) for place, (name, kind) in kinds if _has_tensors(kind))
         """Position, name, whether it is a list; of each parameter whose keys count."""
         self.one_tensor = [str(returned.type) for returned in schema.returns] == ["Tensor"]
         self.writes = any(one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
@@ -50,20 +51,8 @@ class WatchedOperator:
         """Its registrations change."""
         self._cells.clear()
 
-    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Found]:
-        """The tensors among the arguments of a call, and numbers where a tensor is expected."""
-        many = len(args)
-        for place, name, is_list in self.tensors:
-            value = args[place] if place < many else kwargs.get(name)
-            if value is None:
-                continue
-            if is_list:
-                yield from ((f"{name}[{i}]", one) for i, one in enumerate(value) if one is not None)
-            else:
-                yield name, value
-
     def with_tensors(self, args: tuple[Any, ...], wrapped: Callable[[complex], Any]) -> tuple[Any, ...]:
-        """The arguments, with tensors for numbers where a tensor is expected."""
+        """The key set and the arguments, with tensors for numbers where a tensor is expected."""
         numbers = self.numbers
         for place, value in enumerate(args):
             if type(value) in KINDS and place in numbers:
@@ -74,13 +63,26 @@ class WatchedOperator:
 class WatchedCell:
     """A cell with a kernel of ours in front."""
 
-    __slots__ = ("calls_again", "is_autograd", "is_select", "key", "name", "operator", "operators")
+    __slots__ = (
+        "calls_again",
+        "is_autograd",
+        "is_in_front",
+        "is_python",
+        "is_select",
+        "key",
+        "name",
+        "operator",
+        "operators",
+    )
 
-    def __init__(self, operators: WatchedOperators, name: str, key: str) -> None:
+    def __init__(self, operators: WatchedOperators, name: str, key: str, is_python: bool) -> None:
+        self.is_python = is_python
+        """The kernel behind ours is a function of Python's, which is handed numbers as they are."""
         self.operators, self.name, self.key = operators, name, key
         self.calls_again = key in CALLING_AGAIN
         self.is_autograd = key[:8] == "Autograd"
         self.is_select = key == "BackendSelect"
+        self.is_in_front = key == "FuncTorchDynamicLayerFrontMode" and not is_python
 
     operator: WatchedOperator
 
