@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from sys import _getframe
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
@@ -20,15 +21,30 @@ from dispatchviz.live.tensor_numbers import ACCUMULATE
 from dispatchviz.live.wrapped_numbers import on_another_thread
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import EventNote
     from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
 
 Edge = tuple[Any, int]
 """A Node and the number of its input."""
 
 
-StartingNode = tuple[int, str, int, Any]
-"""What its pre hook knows of a Node, without holding it: serial number, name, sequence number, and the leaf of an
-AccumulateGrad."""
+class Pass:
+    """A backward: the thread that called it, and those of the engine's own that evaluate Nodes of it.
+
+    A Node whose device is no CPU is evaluated on that device's thread (``Engine::ready_queue``), and so is what is
+    nested too deep (``Engine::add_thread_pool_task``).
+    """
+
+    __slots__ = ("caller", "depth", "helpers")
+
+    def __init__(self, depth: int) -> None:
+        self.caller, self.depth = get_ident(), depth
+        self.helpers: list[tuple[int, ThreadState]] = []
+
+
+StartingNode = tuple[int, str, int, Any, Pass]
+"""What its pre hook knows of a Node, without holding it: serial number, name, sequence number, the leaf of an
+AccumulateGrad, and the backward."""
 
 
 class Evaluation:
@@ -82,10 +98,12 @@ class EngineWatch:
         if edges is None or None in edges:  # the engine refuses it
             return original(roots, *args, **kwargs)
         task = next(self._tasks)
-        hooks = watch.guarded(lambda: self._begin(task, edges, args, kwargs)) or []
         thread = watch.thread
-        before = thread.evaluation, thread.run
+        work = Pass(thread.depth + 1)
+        hooks = watch.guarded(lambda: self._begin(task, edges, work, args, kwargs)) or []
+        before = thread.evaluation, thread.run, thread.work
         thread.evaluation, thread.run = None, NO_RUN if here is None else (id(_getframe()), watch._top, here)
+        thread.work = work
         thread.depth += 1
         finished = False
         try:
@@ -93,8 +111,8 @@ class EngineWatch:
             finished = True
             return result
         finally:
-            watch.guarded(lambda: self.close(thread))
-            thread.evaluation, thread.run = before
+            watch.guarded(lambda: self._end(thread, work))
+            thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
             for hook in hooks:
                 hook.remove()
@@ -103,7 +121,9 @@ class EngineWatch:
                     watch._emit(ev.BackwardFinished, task)
                 watch.leave()
 
-    def _begin(self, task: int, edges: list[Edge], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _begin(
+        self, task: int, edges: list[Edge], work: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
         """The event, and the hooks of all Nodes."""
         watch, numbers = self._watch, self._watch.nodes.numbers
         gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
@@ -116,42 +136,60 @@ class EngineWatch:
         accumulate = bool(kwargs.get("accumulate_grad", False))
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
-        return [self._hooked(node, number) for node, number in zip(nodes, reversed(serials), strict=True)]
+        return [self._hooked(node, number, work) for node, number in zip(nodes, reversed(serials), strict=True)]
 
-    def _hooked(self, node: Any, number: int) -> Any:
+    def _hooked(self, node: Any, number: int, work: Pass) -> Any:
         """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
         name = node.name()
-        facts = number, name, node._sequence_nr(), node.variable if name == ACCUMULATE else None
+        facts = number, name, node._sequence_nr(), node.variable if name == ACCUMULATE else None, work
         return node.register_prehook(partial(self._watch.node_starts, facts))
 
     def starts(self, node: StartingNode, gradients: tuple[Any, ...], thread: ThreadState) -> None:
         """A Node is about to be evaluated."""
-        if thread.evaluation is not None:
+        watch, (number, name, sequence_nr, leaf, work) = self._watch, node
+        if thread.work is not work:
+            self._joins(thread, work)
+        elif thread.evaluation is not None:
             self.close(thread)
-        watch, (number, name, sequence_nr, leaf) = self._watch, node
         received = tuple([None if one is None else watch._serial(one) for one in gradients])
         place = next((one.device for one in gradients if one is not None), None)
-        watch.note(("live_node_started", number, name, sequence_nr, received, place))
+        watch.note(("live_node_started", number, name, sequence_nr, received, place, thread.is_engines))
         if leaf is None or gradients[0] is None:
             thread.evaluation = NO_LEAF
         else:
             thread.evaluation = Evaluation(leaf, received[0] or 0, self._address(gradients[0]))
 
-    def close(self, thread: ThreadState) -> None:
-        """The Node that was evaluated has returned."""
+    def _joins(self, thread: ThreadState, work: Pass) -> None:
+        """A thread of the engine's own evaluates the first Node in a backward that another called."""
+        watch = self._watch
+        watch.distinguish_threads()
+        watch.note(("continues_thread", work.caller))
+        thread.evaluation, thread.run, thread.work, thread.depth = None, NO_RUN, work, work.depth
+        thread.is_engines = True
+        work.helpers.append((get_ident(), thread))
+
+    def _end(self, thread: ThreadState, work: Pass) -> None:
+        """The engine has returned; no thread of its own goes on."""
+        for ident, helper in work.helpers:
+            self.close(helper, ident)
+            helper.run, helper.work, helper.depth = NO_RUN, None, 0
+        self.close(thread)
+
+    def close(self, thread: ThreadState, ident: int = 0) -> None:
+        """The Node that was evaluated has returned; on a thread that has an identifier, or on this one."""
         watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
         if evaluation is not None and recorder.active is watch:
             if evaluation.leaf is not None and evaluation.leaf.grad is not None:
-                self._accumulated(evaluation)
-            watch.note(recorder.LEAVE)
+                watch.note_of(ident, self._accumulated(evaluation))
+            watch.note_of(ident, recorder.LEAVE)
 
-    def _accumulated(self, evaluation: Evaluation) -> None:
+    def _accumulated(self, evaluation: Evaluation) -> EventNote:
         watch, leaf = self._watch, evaluation.leaf
         result = leaf.grad
         how, why = self._method(evaluation, result)
         gradient = evaluation.gradient - watch.first_tensor
         fields = watch._tensor(leaf), gradient, watch._tensor(result), how, why
-        watch._emit(ev.GradientAccumulated, *fields)
+        return ("event", ev.GradientAccumulated, fields)  # type: ignore[return-value]  # of one kind of event each
 
     def _method(self, evaluation: Evaluation, result: Any) -> tuple[ev.AccumulationMethod, str]:
         """How ``.grad`` got the gradient, told by what it is before and after."""

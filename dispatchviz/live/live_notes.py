@@ -35,8 +35,9 @@ TensorMet = tuple[
 requires grad, the number that it wraps as a text (empty: none)."""
 LiveNodeCreated = tuple[Literal["node_created", "node_known"], int, NodeKind, int, int, int]
 """A Node, made now or before the recording: number, kind, sequence number, topological number, thread."""
-LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, tuple[int | None, ...], Any]
-"""A Node is about to be evaluated: number, name, sequence number, gradients, the device of the first."""
+LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, tuple[int | None, ...], Any, bool]
+"""A Node is about to be evaluated: number, name, sequence number, gradients, the device of the first, whether on a
+thread of the engine's own."""
 
 LiveNote = (
     Note
