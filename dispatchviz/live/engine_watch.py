@@ -73,6 +73,8 @@ class EngineWatch:
         self._watch = watch
         self._torch = watch.torch
         self._tasks = count()
+        self._several = False
+        """Threads of the engine's own were met."""
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -162,7 +164,9 @@ class EngineWatch:
     def _joins(self, thread: ThreadState, work: Pass) -> None:
         """A thread of the engine's own evaluates the first Node in a backward that another called."""
         watch = self._watch
-        watch.distinguish_threads()
+        if not self._several:
+            self._several = True
+            watch.distinguish_threads()
         watch.note(("continues_thread", work.caller))
         thread.evaluation, thread.run, thread.work, thread.depth = None, NO_RUN, work, work.depth
         thread.is_engines = True
