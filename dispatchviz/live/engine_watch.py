@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from sys import _getframe
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
@@ -75,6 +75,8 @@ class EngineWatch:
         self._tasks = count()
         self._several = False
         """Threads of the engine's own were met."""
+        self._joining = Lock()
+        """Held while such a thread begins with a backward, and while one ends: either says how its last Node ended."""
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -167,16 +169,20 @@ class EngineWatch:
         if not self._several:
             self._several = True
             watch.distinguish_threads()
+        with self._joining:
+            self.close(thread)  # of another backward, which may not have ended yet
+            thread.evaluation, thread.run, thread.work, thread.depth = None, NO_RUN, work, work.depth
+            thread.is_engines = True
+            work.helpers.append((get_ident(), thread))
         watch.note(("continues_thread", work.caller))
-        thread.evaluation, thread.run, thread.work, thread.depth = None, NO_RUN, work, work.depth
-        thread.is_engines = True
-        work.helpers.append((get_ident(), thread))
 
     def _end(self, thread: ThreadState, work: Pass) -> None:
-        """The engine has returned; no thread of its own goes on."""
-        for ident, helper in work.helpers:
-            self.close(helper, ident)
-            helper.run, helper.work, helper.depth = NO_RUN, None, 0
+        """The engine has returned; no thread of its own goes on with this backward."""
+        with self._joining:
+            for ident, helper in work.helpers:
+                if helper.work is work:
+                    self.close(helper, ident)
+                    helper.work, helper.depth = None, 0
         self.close(thread)
 
     def close(self, thread: ThreadState, ident: int = 0) -> None:
