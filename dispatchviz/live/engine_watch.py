@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from sys import _getframe
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
@@ -20,10 +21,25 @@ from dispatchviz.live.tensor_numbers import ACCUMULATE
 from dispatchviz.live.wrapped_numbers import on_another_thread
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import EventNote
     from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
 
 Edge = tuple[Any, int]
 """A Node and the number of its input."""
+
+
+class Pass:
+    """A backward: the thread that called it, and those of the engine's own that evaluate Nodes of it.
+
+    A Node whose device is no CPU is evaluated on that device's thread (``Engine::ready_queue``), and so is what is
+    nested too deep (``Engine::add_thread_pool_task``).
+    """
+
+    __slots__ = ("caller", "depth", "helpers")
+
+    def __init__(self, depth: int) -> None:
+        self.caller, self.depth = get_ident(), depth
+        self.helpers: list[tuple[int, ThreadState]] = []
 
 
 class Evaluation:
@@ -52,6 +68,10 @@ class EngineWatch:
         self._watch = watch
         self._torch = watch.torch
         self._tasks = count()
+        self._several = False
+        """Threads of the engine's own were met."""
+        self._joining = Lock()
+        """Held while such a thread begins with a backward, and while one ends: either says how its last Node ended."""
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -77,10 +97,12 @@ class EngineWatch:
         if edges is None or None in edges:  # the engine refuses it
             return original(roots, *args, **kwargs)
         task = next(self._tasks)
-        hooks = watch.guarded(lambda: self._begin(task, edges, args, kwargs)) or []
         thread = watch.thread
-        before = thread.evaluation, thread.run
+        work = Pass(thread.depth + 1)
+        hooks = watch.guarded(lambda: self._begin(task, edges, work, args, kwargs)) or []
+        before = thread.evaluation, thread.run, thread.work
         thread.evaluation, thread.run = None, NO_RUN if here is None else (id(_getframe()), watch._top, here)
+        thread.work = work
         thread.depth += 1
         finished = False
         try:
@@ -88,8 +110,8 @@ class EngineWatch:
             finished = True
             return result
         finally:
-            watch.guarded(lambda: self.close(thread))
-            thread.evaluation, thread.run = before
+            watch.guarded(lambda: self._end(thread, work))
+            thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
             for hook in hooks:
                 hook.remove()
@@ -98,7 +120,9 @@ class EngineWatch:
                     watch._emit(ev.BackwardFinished, task)
                 watch.leave()
 
-    def _begin(self, task: int, edges: list[Edge], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _begin(
+        self, task: int, edges: list[Edge], work: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
         """The event, and the hooks of all Nodes."""
         watch, numbers = self._watch, self._watch.nodes.numbers
         gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
@@ -112,9 +136,11 @@ class EngineWatch:
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
         starts = self.starts
-        return [_hooked(node, number, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+        return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
 
-    def starts(self, number: int, name: str, sequence_nr: int, leaf: Any, gradients: tuple[Any, ...]) -> None:
+    def starts(
+        self, number: int, name: str, sequence_nr: int, leaf: Any, work: Pass, gradients: tuple[Any, ...]
+    ) -> None:
         """A Node is about to be evaluated: its pre hook, which knows the leaf of an AccumulateGrad. Runs once for each
         Node, so it has a net of its own: that is a call less."""
         watch = self._watch
@@ -122,15 +148,17 @@ class EngineWatch:
             return
         try:
             thread = watch.thread
-            if thread.evaluation is not None:
+            if thread.work is not work:
+                self._joins(thread, work)
+            elif thread.evaluation is not None:
                 self.close(thread)
             received, place = self._received(gradients)
-            watch.note(("live_node_started", number, name, sequence_nr, received, place))
+            watch.note(("live_node_started", number, name, sequence_nr, received, place, thread.is_engines))
             thread.evaluation = NO_LEAF
             if leaf is not None and gradients[0] is not None:
                 thread.evaluation = Evaluation(leaf, watch.number_of(gradients[0]), self._address(gradients[0]))
         except Exception as fault:
-            watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, gradients))
+            watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, work, gradients))
 
     def _received(self, gradients: tuple[Any, ...]) -> tuple[int | tuple[int | None, ...], Any]:
         """Serial numbers of the gradients, or of the only one, as there mostly is; the device of the first."""
@@ -140,21 +168,45 @@ class EngineWatch:
         received = tuple([None if one is None else serial(one) for one in gradients])
         return received, next((one.device for one in gradients if one is not None), None)
 
-    def close(self, thread: ThreadState) -> None:
-        """The Node that was evaluated has returned."""
+    def _joins(self, thread: ThreadState, work: Pass) -> None:
+        """A thread evaluates a Node of another backward than before: a nested one is over, or has to wait for it, or the
+        thread is the engine's own."""
+        watch, ident = self._watch, get_ident()
+        if ident != work.caller and not self._several:
+            self._several = True
+            watch.distinguish_threads()
+        with self._joining:
+            self.close(thread)
+            thread.run, thread.work, thread.depth = NO_RUN, work, work.depth
+            if ident != work.caller:
+                thread.is_engines = True
+                work.helpers.append((ident, thread))
+        watch.note(("continues_thread", work.caller))
+
+    def _end(self, thread: ThreadState, work: Pass) -> None:
+        """The engine has returned; no thread of its own goes on with this backward."""
+        with self._joining:
+            for ident, helper in work.helpers:
+                if helper.work is work:
+                    self.close(helper, ident)
+                    helper.work, helper.depth = None, 0
+        self.close(thread)
+
+    def close(self, thread: ThreadState, ident: int = 0) -> None:
+        """The Node that was evaluated has returned; on a thread that has an identifier, or on this one."""
         watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
         if evaluation is not None and recorder.active is watch:
             if evaluation.leaf is not None and evaluation.leaf.grad is not None:
-                self._accumulated(evaluation)
-            watch.note(recorder.LEAVE)
+                watch.note_of(ident, self._accumulated(evaluation))
+            watch.note_of(ident, recorder.LEAVE)
 
-    def _accumulated(self, evaluation: Evaluation) -> None:
+    def _accumulated(self, evaluation: Evaluation) -> EventNote:
         watch, leaf = self._watch, evaluation.leaf
         result = leaf.grad
         how, why = self._method(evaluation, result)
         gradient = evaluation.gradient - watch.first_tensor
         fields = watch._tensor(leaf), gradient, watch._tensor(result), how, why
-        watch._emit(ev.GradientAccumulated, *fields)
+        return ("event", ev.GradientAccumulated, fields)  # type: ignore[return-value]  # of one kind of event each
 
     def _method(self, evaluation: Evaluation, result: Any) -> tuple[ev.AccumulationMethod, str]:
         """How ``.grad`` got the gradient, told by what it is before and after."""
@@ -203,11 +255,11 @@ class EngineWatch:
             return None if node is None else node.next_functions[0][0]
 
 
-def _hooked(node: Any, number: int, starts: Callable[..., None]) -> Any:
+def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
     """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
-    return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf))
+    return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))
 
 
 def _preorder(roots: list[Any]) -> list[Any]:

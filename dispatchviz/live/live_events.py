@@ -116,11 +116,18 @@ class LiveEventBuilder(ProgramEventBuilder):
         self.edges_collected(node, topological_nr, edges, ())
 
     def live_node_started(
-        self, node: int, name: str, sequence_nr: int, gradients: int | tuple[int | None, ...], place: Any
+        self,
+        node: int,
+        name: str,
+        sequence_nr: int,
+        gradients: int | tuple[int | None, ...],
+        place: Any,
+        is_engines: bool,
     ) -> None:
-        """A Node is about to be evaluated; ``place`` is the device of its first gradient."""
+        """A Node is about to be evaluated; ``place`` is the device of its first gradient; ``is_engines``: on a
+        thread of its own, which ``set_device`` in PyTorch's ``engine.cpp`` names."""
         device = "cpu" if place is None else _text(place)
-        thread = f"pt_autograd_{place.index}" if device.startswith("cuda") else "caller"
+        thread = f"pt_autograd_{place.index or 0}" if is_engines and place is not None else "caller"
         received = self._tensors(gradients if isinstance(gradients, tuple) else (gradients,))
         fields = name, sequence_nr, received, None, device, thread, "", 0, 0
         self._span(ev.NodeStarted, self.nodes[node], *fields)

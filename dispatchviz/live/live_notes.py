@@ -38,9 +38,9 @@ LiveNodeCreated = tuple[Literal["node_created", "node_known"], int, NodeKind, in
 """A Node, made now or before the recording: number, kind, sequence number, topological number, thread."""
 LiveEdgesCollected = tuple[Literal["live_edges_collected"], int, tuple[int, ...]]
 """Node, where its edges lead: of each, one after the other, the Node (negative: nowhere) and its input number."""
-LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, int | tuple[int | None, ...], Any]
+LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, int | tuple[int | None, ...], Any, bool]
 """A Node is about to be evaluated: number, name, sequence number, its only gradient or all of them, the device of the
-first."""
+first, whether on a thread of the engine's own."""
 
 LiveNote = (
     Note

@@ -17,7 +17,7 @@ from weakref import ref
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation
+from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.node_watch import NodeWatch
@@ -31,7 +31,7 @@ from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Arrival, Note
-    from dispatchviz.live.live_notes import EmitLive, Sets
+    from dispatchviz.live.live_notes import EmitLive, LiveNote, Sets
 
 
 Kernel = tuple[WatchedCell, "Sets", "Kernel | None"]
@@ -41,7 +41,7 @@ Kernel = tuple[WatchedCell, "Sets", "Kernel | None"]
 class ThreadState:
     """What a thread is in."""
 
-    __slots__ = ("depth", "evaluation", "inside", "numbers", "run", "watched")
+    __slots__ = ("depth", "evaluation", "inside", "is_engines", "numbers", "run", "watched", "work")
 
     def __init__(self) -> None:
         self.inside: Kernel | None = None
@@ -54,6 +54,10 @@ class ThreadState:
         """So many passes of the engine it is in."""
         self.run = NO_RUN
         """The innermost one."""
+        self.is_engines = False
+        """The engine of PyTorch made it."""
+        self.work: Pass | None = None
+        """The backward that it evaluates Nodes of."""
 
 
 class _Threads(threading.local):
@@ -72,6 +76,7 @@ class LiveRecorder(ProgramRecorder):
         c = torch._C
         self.keys = KeyNumbers(c)
         super().__init__(LiveEventBuilder(self.keys))
+        self._recording_thread = self.builder.thread
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
         self.live_tensors = WeakNumbers()
@@ -129,6 +134,13 @@ class LiveRecorder(ProgramRecorder):
     def guarded(self, function: Callable[[], Any], /) -> Any:
         """The result of a function that tells; None if it fails, which ends the recording."""
         return function()
+
+    def note_of(self, ident: int, note: LiveNote, /) -> None:
+        """Appends a note of the thread with that identifier; 0 is this one."""
+        if ident:
+            self.notes.extend(("on_thread", ident, *note, "on_thread", self._recording_thread))
+        else:
+            self.note(note)
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
