@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.live.registration import UNKNOWN_FILE, registrations_in
+from dispatchviz.live.registration import registrations_in
 
 Call = Callable[..., Any]
 """Takes the key set, then the arguments."""
@@ -73,7 +73,7 @@ class LiftedKernels:
         """Whether Python registered the newest kernel of a key."""
         rows = (row for row in registrations_in(self._c._dispatch_dump(operator)) if row.key == key)
         newest = next(rows, None)
-        return newest is not None and (".py:" in newest.place or newest.place.startswith(UNKNOWN_FILE))
+        return newest is not None and newest.is_python
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell by a library of its own."""

@@ -68,7 +68,7 @@ class TorchEngine:
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:
         """Inside the block kernels, Nodes and the engine tell the recorder."""
         assert isinstance(watch, LiveRecorder)
-        watch.operators.read(InstalledPyTorch())
+        watch.operators.read(InstalledPyTorch(watch.cells.python.names))
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
             python_tensors_may_have_objects(self.torch, watch.cells),

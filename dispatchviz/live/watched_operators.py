@@ -128,10 +128,10 @@ class WatchedOperators:
         """Whether there is such an operator."""
         return self._registry is not None and name in self._registry.operators
 
-    def registered(self, name: str) -> Iterator[Registration]:
-        """Its kernels, as they were read."""
+    def registered(self, name: str) -> Iterator[tuple[Registration, str]]:
+        """Its kernels with their names, as they were read."""
         assert self._build is not None
-        return self._build.registered(name)
+        return self._build.named(name)
 
     def definition(self, name: str) -> tuple[str, int, int]:
         """Its schema as PyTorch prints it; how many cells fallbacks fill, and how many its kernels."""
