@@ -108,17 +108,33 @@ class NodeWatch:
         if not members:
             return
         arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
+        packed = self._hooks(True) is not None
         self._watch.thread.watched = False
         try:
-            for name in members:
-                if not (packed and hasattr(type(node), f"_raw_saved_{name}")):
-                    self._member(node, number, name, arguments, results)
+            if self._modes() > 0 or any(map(self._is_python, results)):
+                with self._c._DisableTorchDispatch():
+                    self._read(node, number, members, packed, arguments, results)
+            else:
+                self._read(node, number, members, packed, arguments, results)
         finally:
             self._watch.thread.watched = True
 
+    def _read(
+        self,
+        node: Any,
+        number: int,
+        members: Sequence[str],
+        packed: bool,
+        arguments: Mapping[str, int],
+        results: Sequence[Any],
+    ) -> None:
+        """Tells of the members, but for those that a hook would unpack."""
+        for name in members:
+            if not (packed and hasattr(type(node), f"_raw_saved_{name}")):
+                self._member(node, number, name, arguments, results)
+
     def _is_python(self, tensor: Any) -> bool:
-        """To get such a tensor back from its Node calls its class."""
+        """To get such a tensor back from its Node calls its class, unless that is disabled."""
         return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
     def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:

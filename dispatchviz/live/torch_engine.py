@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
+from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.compiled_regions import compiler_unwatched
 from dispatchviz.live.hidden_frames import our_frames_hidden
@@ -16,7 +17,6 @@ from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
-from dispatchviz.live.watched_transforms import originals_again, transforms_followed
 
 if TYPE_CHECKING:
     from dispatchviz.program_recorder import ProgramRecorder
@@ -73,8 +73,8 @@ class TorchEngine:
         with (
             python_tensors_may_have_objects(self.torch, watch.cells),
             registrations_followed(self.torch, watch),
-            transforms_followed(watch.cells) as transforms,
-            compiler_unwatched(watch, lambda: originals_again(transforms)),
+            begun_keys_watched(watch) as begun,
+            compiler_unwatched(watch, lambda: originals_again(begun)),
             formatting_followed(self.torch, watch),
             watch.engine.watching(),
             our_frames_hidden(watch.base),

@@ -32,11 +32,15 @@ _TRANSFORMS = (
 META = 1 << BackendComponent.MetaBit - 1
 FUNCTORCH = raw(K.FuncTorchGradWrapper, K.FuncTorchBatched)
 FUNCTIONALIZE = raw(K.Functionalize)
+PYTHON = raw(K.Python)
+TRACER = raw(K.Tracer)
 
 ON_DEMAND = (
     (META, (K.AutogradMeta, K.Meta, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)),
     (FUNCTORCH, _TRANSFORMS),
     (FUNCTIONALIZE, (K.Functionalize,)),
+    (PYTHON, (K.PythonTLSSnapshot, K.Python)),
+    (TRACER, (K.Tracer,)),
     (raw(K.ZeroTensor), (K.ZeroTensor,)),
     (raw(K.Negative), (K.Negative,)),
     (raw(K.Conjugate), (K.Conjugate,)),
