@@ -1,15 +1,15 @@
 """Functions of PyTorch that begin what few programs have: transforms of ``torch.func``, dispatch modes, keys that are
-included by hand, ``torch.jit.trace``. The keys that this needs are watched from the first one on.
+included by hand. The keys that this needs are watched from the first one on.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.live.watched_cells import FUNCTIONALIZE, FUNCTORCH, PYTHON, TRACER
+from dispatchviz.live.watched_cells import FUNCTIONALIZE, FUNCTORCH, PYTHON
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
@@ -21,11 +21,11 @@ BEGIN = {
     "_func_increment_nesting": FUNCTORCH | FUNCTIONALIZE,
     "_push_on_torch_dispatch_stack": PYTHON,
     "_set_dispatch_mode": PYTHON,
-    "_create_function_from_trace": TRACER,
-    "_create_function_from_trace_with_dict": TRACER,
-    "_create_graph_by_tracing": TRACER,
 }
 """Functions, and the keys that are then needed."""
+TRACING = ("_create_function_from_trace", "_create_function_from_trace_with_dict", "_create_graph_by_tracing")
+"""Functions of ``torch.jit.trace``: the kernels at Tracer write down frames and numbers of their callers, so none of ours
+is there meanwhile."""
 INCLUDING = "_dispatch_tls_set_dispatch_key_included"
 GUARD = "_IncludeDispatchKeyGuard"
 _HOLDERS = ("torch._functorch", "torch._C", "torch.utils._python_dispatch")
@@ -47,6 +47,7 @@ def begun_keys_watched(watch: LiveRecorder) -> Iterator[Replaced]:
                     replaced.append((module, function, original, _that_needs(watch, keys, original)))
     c = watch.torch._C
     replaced += [(c, INCLUDING, vars(c)[INCLUDING], _including(watch)), (c, GUARD, vars(c)[GUARD], _guard(watch))]
+    replaced += [(c, name, vars(c)[name], _tracing(watch, vars(c)[name])) for name in TRACING if name in vars(c)]
     _set(replaced, 3)
     try:
         yield replaced
@@ -77,27 +78,38 @@ def _that_needs(watch: LiveRecorder, keys: int, original: Callable[..., Any]) ->
     return begin
 
 
+def _tracing(watch: LiveRecorder, original: Callable[..., Any]) -> Callable[..., Any]:
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        with watch.cells.without("Tracer"):
+            return original(*args, **kwargs)
+
+    return trace
+
+
 def _including(watch: LiveRecorder) -> Callable[..., Any]:
-    c = watch.torch._C
-    original = vars(c)[INCLUDING]
+    original = vars(watch.torch._C)[INCLUDING]
 
     def include(key: Any, *args: Any) -> Any:
-        if isinstance(key, c.DispatchKey):
-            watch.cells.meet(watch.keys[c.DispatchKeySet(key).raw_repr()])
+        _meet(watch, key)
         return original(key, *args)
 
     return include
 
 
 def _guard(watch: LiveRecorder) -> type:
-    c = watch.torch._C
-    original = vars(c)[GUARD]
+    original = vars(watch.torch._C)[GUARD]
 
     def begin(self: Any, keys: Any) -> None:
-        if isinstance(keys, c.DispatchKey):
-            watch.cells.meet(watch.keys[c.DispatchKeySet(keys).raw_repr()])
-        elif isinstance(keys, c.DispatchKeySet):
-            watch.cells.meet(watch.keys[keys.raw_repr()])
+        _meet(watch, keys)
         original.__init__(self, keys)
 
     return type(GUARD, (original,), {"__init__": begin, "__module__": original.__module__})
+
+
+def _meet(watch: LiveRecorder, keys: Any) -> None:
+    """A key set, a key or the name of one; PyTorch says what is wrong with anything else."""
+    c = watch.torch._C
+    with suppress(RuntimeError, TypeError):
+        keys = c._dispatch_key_parse(keys) if isinstance(keys, str) else keys
+        keys = keys if isinstance(keys, c.DispatchKeySet) else c.DispatchKeySet(keys)
+        watch.cells.meet(watch.keys[keys.raw_repr()])

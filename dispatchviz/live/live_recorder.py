@@ -135,9 +135,8 @@ class LiveRecorder(ProgramRecorder):
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         on = -1 if storage is None else self._storage_number(storage, tensor, made)
-        self.note(
-            ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
-        )
+        dtype, device, requires_grad = self.facts.kind(tensor, ks)
+        self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         return number
 
     def _storage_number(self, address: int, tensor: Any, made: bool) -> int:

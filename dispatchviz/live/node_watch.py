@@ -34,6 +34,7 @@ class NodeWatch:
         )
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
+        self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[str, ...]] = {}
@@ -111,7 +112,7 @@ class NodeWatch:
         packed = self._hooks(True) is not None
         self._watch.thread.watched = False
         try:
-            if self._modes() > 0 or any(map(self._is_python, results)):
+            if self._modes() > 0 or any(raw & self._python for _, _, raw in sets) or any(map(self._is_python, results)):
                 with self._c._DisableTorchDispatch():
                     self._read(node, number, members, packed, arguments, results)
             else:
@@ -135,7 +136,7 @@ class NodeWatch:
 
     def _is_python(self, tensor: Any) -> bool:
         """To get such a tensor back from its Node calls its class, unless that is disabled."""
-        return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
+        return bool(self._c._dispatch_keys(tensor).raw_repr() & self._python)
 
     def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
         try:

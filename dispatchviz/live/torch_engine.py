@@ -14,7 +14,7 @@ from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
-from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
+from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
 
@@ -71,7 +71,7 @@ class TorchEngine:
         watch.operators.read(InstalledPyTorch(watch.cells.python.names))
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
-            python_tensors_may_have_objects(self.torch, watch.cells),
+            subclass_makers_followed(self.torch, watch),
             registrations_followed(self.torch, watch),
             begun_keys_watched(watch) as begun,
             compiler_unwatched(watch, lambda: originals_again(begun)),

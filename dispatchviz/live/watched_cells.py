@@ -141,6 +141,21 @@ class WatchedCells:
                 self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
                 self.waiting = waiting
 
+    @contextmanager
+    def without(self, key: str) -> Iterator[None]:
+        """Inside the block the cells of a key hold what they held."""
+        if key not in self._keys:
+            yield
+            return
+        keys, waiting = [one for one in self._keys if one != key], self.waiting
+        self.take_out()
+        self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
+        self.waiting = waiting
+        try:
+            yield
+        finally:
+            self._put(list(self._cells_of([key])))
+
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
         with collector_waits(), self._overriding():
             for operator, key in cells:
