@@ -37,6 +37,7 @@ def registrations_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         (library, "define", follower.define),
         (library, "impl", follower.impl),
         (library, "_impl_with_aoti_compile", follower.impl_compiled),
+        (library, "_register_fake", follower.register_fake),
         (library, "fallback", follower.fallback),
         (module, "reset", follower.reset),
         (ops, "load_library", follower.load),
@@ -88,6 +89,11 @@ class _Follower:
 
     def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
         """``Library._impl_with_aoti_compile``"""
+        with self._changed(self._operators(library, name)):
+            return original(library, name, *args, **kwargs)
+
+    def register_fake(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        """``Library._register_fake``, which asks whether there is a kernel for Meta."""
         with self._changed(self._operators(library, name)):
             return original(library, name, *args, **kwargs)
 
@@ -143,6 +149,7 @@ class _Follower:
                 watch.operators.forget(name)
                 if recorder.active is watch and not _of_import():
                     self._tell(name, before[name])
+            watch.cells.lift(names)  # what happened within may have put them
             watch.cells.put_again([name for name in names if watch.operators.is_defined(name)])
 
     def _known(self, name: str) -> tuple[bool, Rows]:
