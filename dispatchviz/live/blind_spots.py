@@ -16,7 +16,9 @@ BLIND_SPOTS = (
     "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
     "requires_grad that is set on an existing tensor, and .grad that is assigned.",
     "Whether a kernel was called boxed or unboxed.",
-    "__torch_dispatch__: the Python key is not watched, what is called below it is.",
+    "__torch_dispatch__ that returns NotImplemented, and which one is called next; what PyTorch asks a class for besides "
+    "calls of operators, as its sizes.",
+    "torch.jit.trace: what it writes down, and the key Tracer meanwhile.",
     "Custom Functions: the lines of forward and backward are seen, Function.apply is not.",
     "Fallbacks that the program registers, and what a library that it loads registers for operators that were there.",
     "aten::div_.Tensor_mode, with which numbers are wrapped.",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import EngineWatch, Evaluation
 from dispatchviz.live.key_numbers import KeyNumbers
 from dispatchviz.live.live_events import LiveEventBuilder
@@ -84,6 +85,8 @@ class LiveRecorder(ProgramRecorder):
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
         cell = WatchedCell(self.operators, operator, key)
+        if key == "Python":
+            call = handler_step(self, cell, call)
         return make_python_step(self, cell, call) if is_python else make_step(self, cell, call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:

@@ -52,7 +52,7 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
     @property
     def is_python(self) -> bool:
         """Python registered it."""
-        return ".py:" in self.place or self.place.startswith(UNKNOWN_FILE)
+        return is_pythons(self.place)
 
     def kernel(self, name: str = "") -> Kernel:
         """A kernel with these facts and no function."""
@@ -71,6 +71,15 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
 def said_place(place: str) -> str:
     """``registered at FILE:LINE``"""
     return place if place.startswith("registered ") else f"{_AT}{place}"
+
+
+def is_pythons(place: str) -> bool:
+    """Whether a place is in a file of Python's, which need have no ending: ``<string>:3``."""
+    file, _, line = place.rpartition(":")
+    return line.isdecimal() and not file.endswith(_OF_CPP)
+
+
+_OF_CPP = (".cpp", ".h", ".cu", ".cuh", ".cc", ".cxx", ".hpp", ".c", ".mm", ".inl")
 
 
 def place_said(debug: str) -> str:
