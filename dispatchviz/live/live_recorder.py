@@ -149,6 +149,11 @@ class LiveRecorder(ProgramRecorder):
             self.live_storages.set(address, tensor, number)
         return number
 
+    def name_bound(self, name: str, tensor: Any, turn: int = 0, /) -> None:
+        """A variable names a tensor; the Node of a custom Function is met then."""
+        self.nodes.look_at_bound(tensor)
+        super().name_bound(name, tensor, turn)
+
     # -- kernels ------------------------------------------------------------------------------------------------------
 
     def kernel_entered(self, cell: WatchedCell, keys: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], /) -> None:

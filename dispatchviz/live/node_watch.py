@@ -7,6 +7,7 @@ Node saved while hooks pack it).
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 Known = Mapping[str, tuple[int, Any]]
 """By name of an argument or a result: serial number and tensor."""
+
+
+Saved = list[tuple[weakref.ref[Any], int, int] | None]
+"""Of each tensor that a custom Function saves a reference, its serial number and its version."""
 
 
 class NodeWatch:
@@ -39,6 +44,8 @@ class NodeWatch:
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[str, ...]] = {}
         """Of each kind of Node the names of what it saves."""
+        self._custom: weakref.WeakKeyDictionary[Any, Saved] = weakref.WeakKeyDictionary()
+        """What custom Functions saved, by their context, until it is met as a Node."""
         self._history = WeakNumbers()
         """The Node of a tensor, as noted last."""
 
@@ -63,6 +70,36 @@ class NodeWatch:
                 self._watch._emit(ev.HistoryRebased, *fields)
             else:
                 self._watch.note(("history_set", serial, number, tensor.output_nr))
+
+    def look_at_bound(self, tensor: Any) -> None:
+        """A tensor gets a name: if no kernel made it, a custom Function did."""
+        if self._history.get(tensor) >= 0 or type(tensor) is not self._watch.torch.Tensor:
+            return
+        if tensor.requires_grad and not tensor._is_view() and isinstance(node := tensor.grad_fn, self._c._FunctionBase):
+            serial, number = self._watch.serial(tensor), self.known(node)
+            self._history.set(tensor, number)
+            self._watch.note(("history_set", serial, number, tensor.output_nr))
+
+    def saves(self, context: Any, tensors: Sequence[Any]) -> None:
+        """A custom Function saves these: its context is its Node, which is met later."""
+        self._custom[context] = [self._own(one) for one in tensors]
+
+    def _own(self, tensor: Any) -> tuple[Any, int, int] | None:
+        """Reference, serial number and version; None of what is no tensor."""
+        if not isinstance(tensor, self._watch.torch.Tensor):
+            return None
+        return weakref.ref(tensor), self._watch.serial(tensor), -1 if tensor.is_inference() else tensor._version
+
+    def _saved_by_function(self, node: Any, number: int) -> None:
+        own, first = number - self._watch.first_node, self._watch.first_tensor
+        for place, one in enumerate(self._custom.pop(node, ())):
+            name = f"saved_tensors[{place}]"
+            if one is None:
+                self._watch._emit(ev.VariableSaved, own, name, None, -1, False)
+            else:
+                tensor, serial, version = one
+                is_output = (living := tensor()) is not None and not living._is_view() and living.grad_fn is node
+                self._watch._emit(ev.VariableSaved, own, name, serial - first, version, is_output)
 
     def known(self, node: Any) -> int:
         """The number of a Node, which it gets now if it has none."""
@@ -100,6 +137,8 @@ class NodeWatch:
             self._watch._emit(ev.AccumulatorMade, number - self._watch.first_node, tensor)
         else:
             self._watch.note(("edges_collected", number, height, edges, ()))
+        if isinstance(node, self._c._FunctionBase):
+            self._saved_by_function(node, number)
         return number
 
     # -- what it saved ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.compiled_regions import compiler_unwatched
+from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
@@ -74,6 +75,7 @@ class TorchEngine:
             subclass_makers_followed(self.torch, watch),
             registrations_followed(self.torch, watch),
             begun_keys_watched(watch) as begun,
+            saving_followed(watch, begun),
             compiler_unwatched(watch, lambda: originals_again(begun)),
             formatting_followed(self.torch, watch),
             watch.engine.watching(),
