@@ -24,7 +24,7 @@ Known = Mapping[str, tuple[int, Any]]
 """By name of an argument or a result: serial number and tensor."""
 
 
-Saved = list[tuple[weakref.ref[Any], int, int] | None]
+Saved = Sequence[tuple[weakref.ref[Any], int, int] | None]
 """Of each tensor that a custom Function saves a reference, its serial number and its version."""
 
 
@@ -44,8 +44,8 @@ class NodeWatch:
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[str, ...]] = {}
         """Of each kind of Node the names of what it saves."""
-        self._custom: weakref.WeakKeyDictionary[Any, Saved] = weakref.WeakKeyDictionary()
-        """What custom Functions saved, by their context, until it is met as a Node."""
+        self._custom: dict[int, tuple[weakref.ref[Any], Saved]] = {}
+        """What custom Functions saved, by the ``id`` of their context, which is there too, until it is met as a Node."""
         self._history = WeakNumbers()
         """The Node of a tensor, as noted last."""
 
@@ -82,7 +82,9 @@ class NodeWatch:
 
     def saves(self, context: Any, tensors: Sequence[Any]) -> None:
         """A custom Function saves these: its context is its Node, which is met later."""
-        self._custom[context] = [self._own(one) for one in tensors]
+        key = id(context)
+        gone = weakref.ref(context, lambda _: self._custom.pop(key, None))
+        self._custom[key] = gone, [self._own(one) for one in tensors]
 
     def _own(self, tensor: Any) -> tuple[Any, int, int] | None:
         """Reference, serial number and version; None of what is no tensor."""
@@ -92,7 +94,8 @@ class NodeWatch:
 
     def _saved_by_function(self, node: Any, number: int) -> None:
         own, first = number - self._watch.first_node, self._watch.first_tensor
-        for place, one in enumerate(self._custom.pop(node, ())):
+        _, saved = self._custom.pop(id(node), (None, ()))
+        for place, one in enumerate(saved):
             name = f"saved_tensors[{place}]"
             if one is None:
                 self._watch._emit(ev.VariableSaved, own, name, None, -1, False)
