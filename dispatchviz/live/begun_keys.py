@@ -24,8 +24,8 @@ BEGIN = {
 }
 """Functions, and the keys that are then needed."""
 TRACING = ("_create_function_from_trace", "_create_function_from_trace_with_dict", "_create_graph_by_tracing")
-"""Functions of ``torch.jit.trace``: the kernels at Tracer write down frames and numbers of their callers, so none of ours
-is there meanwhile."""
+"""Functions of ``torch.jit.trace``: the kernels at Tracer write down frames and numbers of their callers, so none of
+ours is there meanwhile."""
 INCLUDING = "_dispatch_tls_set_dispatch_key_included"
 GUARD = "_IncludeDispatchKeyGuard"
 _HOLDERS = ("torch._functorch", "torch._C", "torch.utils._python_dispatch")

@@ -45,7 +45,7 @@ class NodeWatch:
         self._members: dict[str, tuple[str, ...]] = {}
         """Of each kind of Node the names of what it saves."""
         self._custom: dict[int, tuple[weakref.ref[Any], Saved]] = {}
-        """What custom Functions saved, by the ``id`` of their context, which is there too, until it is met as a Node."""
+        """What custom Functions saved, by the ``id`` of their context, which comes first, until it is met as a Node."""
         self._history = WeakNumbers()
         """The Node of a tensor, as noted last."""
 

@@ -10,9 +10,9 @@ import pytest
 
 from dispatchviz.cli.check_runs import two_runs
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.checked import Checked
 from dispatchviz.program_source import Code
-from dispatchviz.trace import Trace
 
 pytestmark = pytest.mark.torch
 

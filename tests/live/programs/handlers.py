@@ -149,4 +149,6 @@ with warnings.catch_warnings(), Told("checkpointed"):
     torch.utils.checkpoint.checkpoint(lambda a: a.sin().cos(), x, use_reentrant=False).sum().backward()
 print(torch.vmap(lambda a: a * 2)(torch.ones(2, 2)))
 with Told("vmapped"):
-    print(torch.vmap(lambda a: (a * 2).sum())(torch.ones(2, 2)), torch.func.grad(lambda a: (a * a).sum())(torch.ones(2)))
+    print(
+        torch.vmap(lambda a: (a * 2).sum())(torch.ones(2, 2)), torch.func.grad(lambda a: (a * a).sum())(torch.ones(2))
+    )

@@ -53,12 +53,18 @@ with Told():
         except Exception as error:
             print(type(error), error)
 with torch.inference_mode():
-    for wrong in (lambda: torch.ones(2).coalesce(), lambda: torch.ones(2).values(), lambda: torch.ones(2).crow_indices()):
+    for wrong in (
+        lambda: torch.ones(2).coalesce(),
+        lambda: torch.ones(2).values(),
+        lambda: torch.ones(2).crow_indices(),
+    ):
         try:
             wrong()
         except Exception as error:
             print(type(error), error)
-torch.library.register_torch_dispatch("late::half", Told, lambda mode, func, types, args, kwargs: print("rule") or func(*args))
+torch.library.register_torch_dispatch(
+    "late::half", Told, lambda mode, func, types, args, kwargs: print("rule") or func(*args)
+)
 with Told():
     torch.ops.late.half(torch.ones(2))
 print(torch._C._dispatch_has_kernel_for_dispatch_key("late::half", "Meta"))
