@@ -16,8 +16,10 @@ BLIND_SPOTS = (
     "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
     "requires_grad that is set on an existing tensor, and .grad that is assigned.",
     "Whether a kernel was called boxed or unboxed.",
-    "__torch_dispatch__: the Python key is not watched, what is called below it is.",
-    "Custom Functions: the lines of forward and backward are seen, Function.apply is not.",
+    "__torch_dispatch__ that returns NotImplemented, and which is called next; sizes that PyTorch asks a class for.",
+    "torch.jit.trace: what it writes down, and the key Tracer meanwhile.",
+    "Function.apply of custom Functions: their lines are seen, their Node when a result gets a name or is used.",
+    "In inference mode a number that PyTorch wraps has the keys of an ordinary tensor here.",
     "Fallbacks that the program registers, and what a library that it loads registers for operators that were there.",
     "aten::div_.Tensor_mode, with which numbers are wrapped.",
 )

@@ -169,7 +169,7 @@ class EngineWatch:
         return received, next((one.device for one in gradients if one is not None), None)
 
     def _joins(self, thread: ThreadState, work: Pass) -> None:
-        """A thread evaluates a Node of another backward than before: a nested one is over, or has to wait for it, or the
+        """A thread evaluates a Node of another backward than before: a nested one has to wait for it, or the
         thread is the engine's own."""
         watch, ident = self._watch, get_ident()
         if ident != work.caller and not self._several:

@@ -4,14 +4,14 @@ Read from its own dumps (``_dispatch_dump``), an operator when it is first asked
 everything before: ``read_all``. Of keys that PyTorch 2.13 has not, registrations are left out (``unknown_keys``).
 
 Kernels have PyTorch's facts and no function. Dumps do not have their names: those are taken from what dispatchviz knows
-of PyTorch 2.13 where operator, key and file are the same, and are empty elsewhere.
+of PyTorch 2.13 where operator, key and file are the same, and from the program's functions; they are empty elsewhere.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -55,11 +55,16 @@ class Definition(NamedTuple):
 _INFERRED = re.compile(r"\bPyObject\b")
 
 
+NamesOfProgram = Callable[[str, str], Sequence[str]]
+"""Of an operator and a key the names of the functions that the program registered there, the newest first."""
+
+
 class InstalledPyTorch:
     """The operators of the installed PyTorch, as a registry's stock. InstalledTorchError if there is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_program: NamesOfProgram = lambda operator, key: ()) -> None:
         self.torch = installed_torch()
+        self._of_program = of_program
         self._dispatcher: Any = self.torch._C
         self._dumps: dict[str, str] = {}
         self._registry: Registry | None = None
@@ -172,13 +177,21 @@ class InstalledPyTorch:
         """Its kernels, also those of unknown keys: by the order of PyTorch's keys, newest first under each key."""
         return map(self._located, registrations_in(self._dump(name)))
 
+    def named(self, name: str) -> Iterator[tuple[Registration, str]]:
+        """The same, each with the name of its kernel."""
+        known, waiting = _names(pytorch_registrations(name, "cuda")), dict[str, list[str]]()
+        for row in self.registered(name):
+            of_program = waiting.setdefault(row.key, [*self._of_program(name, row.key)])
+            yield row, of_program.pop(0) if of_program and row.is_python else _known_name(known, row)
+
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
         """Its kernels per key or alias, newest first."""
-        return kernels_by_key(self._noted(self.registered(name)), _names(pytorch_registrations(name, "cuda")))
+        return kernels_by_key(self._noted(self.named(name)))
 
     def fallbacks(self) -> Iterator[tuple[DispatchKey, Kernel]]:
         """Its backend fallbacks."""
-        found = kernels_by_key(self._noted(self.registered_fallbacks), _names(pytorch_fallbacks()))
+        names = _names(pytorch_fallbacks())
+        found = kernels_by_key(self._noted((row, _known_name(names, row)) for row in self.registered_fallbacks))
         return ((key, kernel) for key, (kernel,) in found.items())
 
     @cached_property
@@ -203,11 +216,11 @@ class InstalledPyTorch:
         """Keys of this release that PyTorch 2.13 has not: no registration of theirs is handed out."""
         return {key for key in self.keys if key not in DispatchKey.__members__}
 
-    def _noted(self, rows: Iterable[Registration]) -> Iterator[Registration]:
-        for row in rows:
+    def _noted(self, rows: Iterable[tuple[Registration, str]]) -> Iterator[tuple[Registration, str]]:
+        for row, name in rows:
             if known_key(row.key) is None:
                 self.unknown_keys.add(row.key)
-            yield row
+            yield row, name
 
     @cached_property
     def alias_members(self) -> dict[DispatchKey, frozenset[DispatchKey]]:
@@ -237,6 +250,11 @@ class InstalledPyTorch:
 def _named(dump: str) -> str:
     """The operator that a dump is of."""
     return dump.partition("\n")[0].removeprefix("name: ")
+
+
+def _known_name(names: Mapping[tuple[DispatchKey, str], str], row: Registration) -> str:
+    key = known_key(row.key)
+    return "" if key is None else names.get((key, file_name(row.place)), "")
 
 
 def _names(known: Iterable[tuple[DispatchKey, Kernel]]) -> dict[tuple[DispatchKey, str], str]:

@@ -6,11 +6,14 @@ calls at the same operator and key is then not seen, nor what other threads call
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.live.registration import UNKNOWN_FILE, registrations_in
+from dispatchviz.live.registration import is_pythons, place_said, registrations_in
 
+_DEBUG = re.compile(r"debug='(.*)'")
+"""In the text of a kernel."""
 Call = Callable[..., Any]
 """Takes the key set, then the arguments."""
 
@@ -29,7 +32,8 @@ class KernelObjects:
     def is_python(self, operator: str, key: str, parsed: Any) -> bool:
         """Whether Python registered the kernel that is in a cell now."""
         kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
-        return ".py:" in repr(kernel)
+        said = _DEBUG.search(repr(kernel))
+        return said is not None and is_pythons(place_said(said[1]))
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell, as long as the library lives."""
@@ -73,7 +77,7 @@ class LiftedKernels:
         """Whether Python registered the newest kernel of a key."""
         rows = (row for row in registrations_in(self._c._dispatch_dump(operator)) if row.key == key)
         newest = next(rows, None)
-        return newest is not None and (".py:" in newest.place or newest.place.startswith(UNKNOWN_FILE))
+        return newest is not None and newest.is_python
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell by a library of its own."""

@@ -17,6 +17,7 @@ from weakref import ref
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
@@ -112,7 +113,8 @@ class LiveRecorder(ProgramRecorder):
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
-        return self._make_step(WatchedCell(self.operators, operator, key, is_python), call)
+        cell = WatchedCell(self.operators, operator, key, is_python)
+        return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
         """The result of a function of ours whose kernels are not told."""
@@ -169,10 +171,14 @@ class LiveRecorder(ProgramRecorder):
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         on = -1 if storage is None else self.live_storages.of(storage, alive, made)
-        self.note(
-            ("tensor_met", number, how, size, stride, tensor.dtype, tensor.device, ks, on, tensor.requires_grad, value)
-        )
+        dtype, device, requires_grad = self.facts.kind(tensor, ks)
+        self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         return number
+
+    def name_bound(self, name: str, tensor: Any, turn: int = 0, /) -> None:
+        """A variable names a tensor; the Node of a custom Function is met then."""
+        self.nodes.look_at_bound(tensor)
+        super().name_bound(name, tensor, turn)
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 

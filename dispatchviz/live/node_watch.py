@@ -7,6 +7,7 @@ Node saved while hooks pack it).
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -24,6 +25,10 @@ NOWHERE, UNMET = -1, -2
 """In place of the serial number of a Node."""
 
 
+Saved = Sequence[tuple[weakref.ref[Any], int, int] | None]
+"""Of each tensor that a custom Function saves a reference, its serial number and its version."""
+
+
 class NodeWatch:
     """Emits the notes of Nodes; knows those that were met."""
 
@@ -32,10 +37,13 @@ class NodeWatch:
         self._c = watch.torch._C
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
+        self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
         """Of each kind of Node what it saves, and whether any of that may be packed."""
+        self._custom: dict[int, tuple[weakref.ref[Any], Saved]] = {}
+        """What custom Functions saved, by the ``id`` of their context, which comes first, until it is met as a Node."""
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these, in grad mode."""
@@ -56,6 +64,40 @@ class NodeWatch:
             watch._emit(ev.HistoryRebased, *fields)
         else:
             watch.note(("history_set", serial, number, tensor.output_nr))
+
+    def look_at_bound(self, tensor: Any) -> None:
+        """A tensor gets a name: if no kernel made it, a custom Function did."""
+        watch = self._watch
+        if type(tensor) is not watch.torch.Tensor or watch.live_tensors.has_node(tensor):
+            return
+        if tensor.requires_grad and not tensor._is_view() and isinstance(node := tensor.grad_fn, self._c._FunctionBase):
+            serial, number = watch.serial(tensor), self.known(node)
+            watch.live_tensors.gets_node(tensor, number)
+            watch.note(("history_set", serial, number, tensor.output_nr))
+
+    def saves(self, context: Any, tensors: Sequence[Any]) -> None:
+        """A custom Function saves these: its context is its Node, which is met later."""
+        key = id(context)
+        gone = weakref.ref(context, lambda _: self._custom.pop(key, None))
+        self._custom[key] = gone, [self._own(one) for one in tensors]
+
+    def _own(self, tensor: Any) -> tuple[Any, int, int] | None:
+        """Reference, serial number and version; None of what is no tensor."""
+        if not isinstance(tensor, self._watch.torch.Tensor):
+            return None
+        return weakref.ref(tensor), self._watch.serial(tensor), -1 if tensor.is_inference() else tensor._version
+
+    def _saved_by_function(self, node: Any, number: int) -> None:
+        own, first = number - self._watch.first_node, self._watch.first_tensor
+        _, saved = self._custom.pop(id(node), (None, ()))
+        for place, one in enumerate(saved):
+            name = f"saved_tensors[{place}]"
+            if one is None:
+                self._watch._emit(ev.VariableSaved, own, name, None, -1, False)
+            else:
+                tensor, serial, version = one
+                is_output = (living := tensor()) is not None and not living._is_view() and living.grad_fn is node
+                self._watch._emit(ev.VariableSaved, own, name, serial - first, version, is_output)
 
     def known(self, node: Any) -> int:
         """The number of a Node, which it gets now if it has none."""
@@ -102,6 +144,8 @@ class NodeWatch:
             watch._emit(ev.AccumulatorMade, number - watch.first_node, watch._tensor(node.variable))
         else:
             watch.note(("live_edges_collected", number, tuple(targets)))
+        if isinstance(node, self._c._FunctionBase):
+            self._saved_by_function(node, number)
         return number
 
     # -- what it saved ------------------------------------------------------------------------------------------------
@@ -115,23 +159,32 @@ class NodeWatch:
         members, may_be_packed = known
         if not members:
             return
-        packed = may_be_packed and self._packs(results)
+        packed = may_be_packed and self._hooks(True) is not None
         thread = self._watch.thread
         thread.watched = False
         try:
-            for member in members:
-                if not (packed and member.may_be_packed):
-                    self._member(node, number, member, sets, results)
+            if may_be_packed and (self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results))):
+                with self._c._DisableTorchDispatch():
+                    self._read(node, number, members, packed, sets, results)
+            else:
+                self._read(node, number, members, packed, sets, results)
         finally:
             thread.watched = True
 
-    def _packs(self, results: Sequence[Any]) -> bool:
-        """Whether to ask a Node for a tensor that it saved may run code of the program's."""
-        return self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
+    def _read(
+        self, node: Any, number: int, members: Sequence[Member], packed: bool, sets: Sets, results: Sequence[Any]
+    ) -> None:
+        """Tells of the members, but for those that a hook would unpack."""
+        for member in members:
+            if not (packed and member.may_be_packed):
+                self._member(node, number, member, sets, results)
+
+    def _any_python(self, sets: Sets) -> bool:
+        return any(raw & self._python for raw in sets[2::3])
 
     def _is_python(self, tensor: Any) -> bool:
-        """To get such a tensor back from its Node calls its class."""
-        return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
+        """To get such a tensor back from its Node calls its class, unless that is disabled."""
+        return bool(self._c._dispatch_keys(tensor).raw_repr() & self._python)
 
     def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Sequence[Any]) -> None:
         try:

@@ -7,11 +7,19 @@ Python key is met: ours is then what it keeps. So ours calls the function itself
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 Function = Callable[..., Any]
 Found = tuple[Function, bool]
 """A function, and whether it takes the key set first."""
+
+
+class Registered(NamedTuple):
+    """A function that the program registered, and the ``id`` of its library's C++ object."""
+
+    function: Function
+    with_keys: bool
+    library: int
 
 
 class PythonKernels:
@@ -19,23 +27,32 @@ class PythonKernels:
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
-        self._known: dict[tuple[str, str], Found] = {}
+        self._known: dict[tuple[str, str], list[Registered]] = {}
+        """By operator and key, the newest first."""
         self.put: dict[tuple[str, str], Found] = {}
         """Those that ours stand in front of."""
 
-    def registered(self, operator: str, key: str, function: Function, with_keys: bool) -> None:
+    def registered(self, operator: str, key: str, registered: Registered) -> None:
         """The program registers one."""
-        self._known[operator, key] = function, with_keys
+        self._known.setdefault((operator, key), []).insert(0, registered)
 
-    def gone(self, operator: str) -> None:
-        """A library with kernels of the operator goes."""
-        self._known = {cell: found for cell, found in self._known.items() if cell[0] != operator}
+    def gone(self, library: int) -> None:
+        """A library goes, with its kernels."""
+        for known in self._known.values():
+            known[:] = [one for one in known if one.library != library]
+
+    def names(self, operator: str, key: str) -> list[str]:
+        """Of the functions that the program registered there, the newest first, as PyTorch's errors call a function."""
+        known = self._known.get((operator, key), ())
+        return [getattr(one.function, "__name__", type(one.function).__name__) for one in known]
 
     def find(self, operator: str, key: str) -> Found | None:
         """The function in a cell; None if it is not known."""
         known = self._known.get((operator, key))
-        if known is not None or key != "Meta":
-            return known
+        if known:
+            return known[0].function, known[0].with_keys
+        if key != "Meta":
+            return None
         namespace, _, name = operator.partition("::")
         name, _, overload = name.partition(".")
         packet = getattr(getattr(self._torch.ops, namespace), name)

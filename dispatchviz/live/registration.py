@@ -49,6 +49,11 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
         """As PyTorch's dumps have it."""
         return said_place(self.place)
 
+    @property
+    def is_python(self) -> bool:
+        """Python registered it."""
+        return is_pythons(self.place)
+
     def kernel(self, name: str = "") -> Kernel:
         """A kernel with these facts and no function."""
         fallthrough, typed = self.kind == "fallthrough", self.kind.endswith("unboxed")
@@ -66,6 +71,15 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
 def said_place(place: str) -> str:
     """``registered at FILE:LINE``"""
     return place if place.startswith("registered ") else f"{_AT}{place}"
+
+
+def is_pythons(place: str) -> bool:
+    """Whether a place is in a file of Python's, which need have no ending: ``<string>:3``."""
+    file, _, line = place.rpartition(":")
+    return line.isdecimal() and not file.endswith(_OF_CPP)
+
+
+_OF_CPP = (".cpp", ".h", ".cu", ".cuh", ".cc", ".cxx", ".hpp", ".c", ".mm", ".inl")
 
 
 def place_said(debug: str) -> str:
@@ -103,14 +117,12 @@ def known_key(name: str) -> DispatchKey | None:
     return DispatchKey.__members__.get(name)
 
 
-def kernels_by_key(
-    rows: Iterable[Registration], names: Mapping[tuple[DispatchKey, str], str]
-) -> dict[DispatchKey, list[Kernel]]:
-    """Kernels per known key or alias, in the same order; ``names`` are their names by key and file name."""
+def kernels_by_key(rows: Iterable[tuple[Registration, str]]) -> dict[DispatchKey, list[Kernel]]:
+    """Kernels per known key or alias, in the same order; each registration comes with its kernel's name."""
     found: dict[DispatchKey, list[Kernel]] = {}
-    for row in rows:
+    for row, name in rows:
         if key := known_key(row.key):
-            found.setdefault(key, []).append(row.kernel(names.get((key, file_name(row.place)), "")))
+            found.setdefault(key, []).append(row.kernel(name))
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -201,15 +201,20 @@ class SnapshotStock:
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
         """Kernels per key or alias that PyTorch 2.13 has, newest first."""
-        return kernels_by_key(self.snapshot.by_name[name].kernels, {})
+        return kernels_by_key(_unnamed(self.snapshot.by_name[name].kernels))
 
 
 def snapshot_registry(snapshot: Snapshot) -> Registry:
     """A registry with what a snapshot has; its tables follow the aliases of that release."""
     members = {DispatchKey[alias]: _known(names) for alias, names in snapshot.aliases.items()}
-    fallbacks = {key: kernel for key, (kernel,) in kernels_by_key(snapshot.fallbacks, {}).items()}
+    fallbacks = {key: kernel for key, (kernel,) in kernels_by_key(_unnamed(snapshot.fallbacks)).items()}
     return registry_with(SnapshotStock(snapshot), fallbacks, members)
 
 
 def _known(names: Iterable[str]) -> frozenset[DispatchKey]:
     return frozenset(key for key in map(known_key, names) if key is not None)
+
+
+def _unnamed(rows: Iterable[Registration]) -> Iterator[tuple[Registration, str]]:
+    """A snapshot has no names of kernels."""
+    return ((row, "") for row in rows)

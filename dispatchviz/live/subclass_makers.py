@@ -1,5 +1,6 @@
-"""Functions of PyTorch that raise for a tensor which has a Python object already, as every tensor has that a watched
-kernel returned.
+"""Functions of PyTorch that make a tensor of a subclass. Some raise for a tensor which has a Python object already, as
+every tensor has that a watched kernel returned. Of a class with a ``__torch_dispatch__`` it is known from here whether
+it tells its sizes itself.
 """
 
 from __future__ import annotations
@@ -8,22 +9,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.live.watched_cells import PYTHON
+
 if TYPE_CHECKING:
+    from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_cells import WatchedCells
 
 
 @contextmanager
-def python_tensors_may_have_objects(torch: Any, cells: WatchedCells) -> Iterator[None]:
+def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
     """Inside the block ``_make_subclass`` and ``as_subclass`` take such tensors too, and do what they always do.
 
     Of a class with a ``__torch_dispatch__`` the tensor gets the Python key, which only they can give: what they call is
     then not watched.
     """
-    tensor, c = torch.Tensor, torch._C
-    make, convert = tensor._make_subclass, tensor.as_subclass
+    tensor, c, cells = torch.Tensor, torch._C, watch.cells
+    make, convert, wrap = tensor._make_subclass, tensor.as_subclass, tensor._make_wrapper_subclass
+
+    def seen(cls: Any, is_plain: bool) -> None:
+        cells.meet(PYTHON)
+        if isinstance(cls, type):
+            watch.facts.wrapper_made(cls, is_plain)
 
     def as_subclass(self: Any, cls: Any) -> Any:
         if not _is_plain(tensor, cls, self):
+            seen(cls, True)
             return _unseen(cells, ["aten::alias"], lambda: convert(self, cls))
         with c.DisableTorchFunctionSubclass():
             alias = torch.ops.aten.alias.default(self)
@@ -32,6 +42,7 @@ def python_tensors_may_have_objects(torch: Any, cells: WatchedCells) -> Iterator
 
     def make_subclass(cls: Any, data: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         if kwargs or not _is_plain(tensor, cls, data):
+            seen(cls, not any(map(kwargs.get, POLICIES)))
             return _unseen(cells, ["aten::detach"], lambda: make(cls, data, requires_grad, **kwargs))
         with c.DisableTorchFunctionSubclass():
             detached = data.detach()
@@ -41,11 +52,22 @@ def python_tensors_may_have_objects(torch: Any, cells: WatchedCells) -> Iterator
         detached.__class__ = cls
         return detached
 
+    def make_wrapper_subclass(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        seen(cls, len(args) <= PLAIN and not any(map(kwargs.get, POLICIES)))
+        return wrap(cls, *args, **kwargs)
+
     tensor._make_subclass, tensor.as_subclass = staticmethod(make_subclass), as_subclass
+    tensor._make_wrapper_subclass = staticmethod(make_wrapper_subclass)
     try:
         yield
-    finally:
-        del tensor._make_subclass, tensor.as_subclass  # the base class has the originals
+    finally:  # the base class has the originals
+        del tensor._make_subclass, tensor.as_subclass, tensor._make_wrapper_subclass
+
+
+POLICIES = ("dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout")
+"""Parameters with which the class is asked for its sizes, its device, its layout."""
+PLAIN = 9
+"""So many parameters of ``_make_wrapper_subclass`` come between the class and those."""
 
 
 def _is_plain(tensor: Any, cls: Any, data: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +12,8 @@ from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], int, Any]
 """Sizes, strides, key set, where its storage begins (None: no memory)."""
+Kind = tuple[Any, Any, bool]
+"""Dtype and device, as objects whose text is theirs; whether it requires grad."""
 
 
 class TensorFacts:
@@ -22,6 +25,10 @@ class TensorFacts:
         self._address = torch._C._data_address
         self._same = _Same().__getitem__
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
+        self._size, self._stride = torch.Tensor.size, torch.Tensor.stride
+        self._wrappers: dict[type, bool] = {}
+        """By class with a ``__torch_dispatch__`` whether its tensors have sizes and a device that are not asked of it;
+        of those whose making was seen."""
 
     def of(self, tensor: Any) -> Facts:
         """All of them."""
@@ -45,13 +52,39 @@ class TensorFacts:
         size: tuple[int, ...] = ()
         stride: tuple[int, ...] = ()
         storage = None
-        if not ks & _PYTHON:
+        if not ks & _PYTHON or self._wrappers.get(type(tensor)):
             with suppress(RuntimeError, NotImplementedError):
-                size = tensor.size()
+                size = _numbers(self._size(tensor))
             with suppress(RuntimeError, NotImplementedError):
-                stride = tensor.stride()
+                stride = _numbers(self._stride(tensor))
                 storage = None if ks & _WITHOUT_MEMORY else self._memory(tensor)
         return size, stride, ks, storage
+
+    def wrapper_made(self, kind: type, is_plain: bool) -> None:
+        """A tensor of a class with a ``__torch_dispatch__`` is made; ``is_plain``: without asking that class, it has
+        sizes, a device and a layout. Of a class with tensors of both kinds nothing is read."""
+        self._wrappers[kind] = is_plain and self._wrappers.get(kind, True)
+
+    def kind(self, tensor: Any, ks: int) -> Kind:
+        """Dtype, device and whether it requires grad."""
+        if type(tensor) in self._plain:
+            return tensor.dtype, tensor.device, tensor.requires_grad
+        base = self._torch.Tensor
+        with self._torch._C.DisableTorchFunctionSubclass():
+            is_asked = ks & _PYTHON and not self._wrappers.get(type(tensor))
+            device = _device_of(ks) if is_asked else base.device.__get__(tensor)
+            return base.dtype.__get__(tensor), device, base.requires_grad.__get__(tensor)
+
+
+def _numbers(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Symbols are not told."""
+    return tuple(sizes) if all(type(one) is int for one in sizes) else ()
+
+
+def _device_of(ks: int) -> str:
+    """The device of the highest backend in a set."""
+    backend = max((one for one in BackendComponent if one and ks & 1 << one - 1), default=BackendComponent.CPUBit)
+    return backend.name.removesuffix("Bit").lower()
 
 
 _PYTHON = raw(DispatchKey.Python)

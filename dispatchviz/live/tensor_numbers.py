@@ -52,6 +52,11 @@ class WeakNumbers:
         known.node = node
         return known.number
 
+    def has_node(self, tensor: object) -> bool:
+        """Whether a Node of it was noted."""
+        known = self.known.get(id(tensor))
+        return known is not None and known.node >= 0 and known() is tensor
+
     def _forget_gone(self) -> None:
         for key in [key for key, known in list(self.known.items()) if known() is None]:
             del self.known[key]

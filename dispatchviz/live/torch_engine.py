@@ -7,16 +7,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.held_tensors import TENSOR_CLASSES
+from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
 from dispatchviz.live.compiled_regions import compiler_unwatched
+from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
-from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
+from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
-from dispatchviz.live.watched_transforms import originals_again, transforms_followed
 
 if TYPE_CHECKING:
     from dispatchviz.program_recorder import ProgramRecorder
@@ -68,13 +69,14 @@ class TorchEngine:
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:
         """Inside the block kernels, Nodes and the engine tell the recorder."""
         assert isinstance(watch, LiveRecorder)
-        watch.operators.read(InstalledPyTorch())
+        watch.operators.read(InstalledPyTorch(watch.cells.python.names))
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
-            python_tensors_may_have_objects(self.torch, watch.cells),
+            subclass_makers_followed(self.torch, watch),
             registrations_followed(self.torch, watch),
-            transforms_followed(watch.cells) as transforms,
-            compiler_unwatched(watch, lambda: originals_again(transforms)),
+            begun_keys_watched(watch) as begun,
+            saving_followed(watch, begun),
+            compiler_unwatched(watch, lambda: originals_again(begun)),
             formatting_followed(self.torch, watch),
             watch.engine.watching(),
             our_frames_hidden(watch.base),

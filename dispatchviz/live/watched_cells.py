@@ -8,14 +8,14 @@ call ever picks them. Registrations are read before any cell is changed (``insta
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import kernel_calls
+from dispatchviz.live.kernel_calls import LiftedKernels, kernel_calls
 from dispatchviz.live.python_kernels import PythonKernels, caller
 
 Step = Callable[..., Any]
@@ -32,11 +32,15 @@ _TRANSFORMS = (
 META = 1 << BackendComponent.MetaBit - 1
 FUNCTORCH = raw(K.FuncTorchGradWrapper, K.FuncTorchBatched)
 FUNCTIONALIZE = raw(K.Functionalize)
+PYTHON = raw(K.Python)
+TRACER = raw(K.Tracer)
 
 ON_DEMAND = (
     (META, (K.AutogradMeta, K.Meta, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)),
     (FUNCTORCH, _TRANSFORMS),
     (FUNCTIONALIZE, (K.Functionalize,)),
+    (PYTHON, (K.PythonTLSSnapshot, K.Python)),
+    (TRACER, (K.Tracer,)),
     (raw(K.ZeroTensor), (K.ZeroTensor,)),
     (raw(K.Negative), (K.Negative,)),
     (raw(K.Conjugate), (K.Conjugate,)),
@@ -86,7 +90,7 @@ class WatchedCells:
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
+        self._put_all(keys)
         self.waiting = sum(bits for bits, _ in ON_DEMAND)
 
     def meet(self, ks: int) -> None:
@@ -111,10 +115,11 @@ class WatchedCells:
         finally:
             self.put_again((operator,))
 
-    def put_again(self, operators: Iterable[str]) -> None:
+    def put_again(self, operators: Sequence[str]) -> None:
         """Into those of operators whose registrations have changed."""
         cells = [(operator, key) for operator in operators for key in self._keys]
         self._put([(operator, key) for operator, key in cells if self._holds_kernel(operator, key)])
+        self._put_errors(operators)
 
     def take_out(self) -> None:
         """Out of all cells: each holds again what it held."""
@@ -134,8 +139,50 @@ class WatchedCells:
             yield
         finally:
             if keys:
-                self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
+                self._put_all(keys)
                 self.waiting = waiting
+
+    @contextmanager
+    def without(self, key: str) -> Iterator[None]:
+        """Inside the block the cells of a key hold what they held."""
+        if key not in self._keys:
+            yield
+            return
+        keys, waiting = [one for one in self._keys if one != key], self.waiting
+        self.take_out()
+        self._put_all(keys)
+        self.waiting = waiting
+        try:
+            yield
+        finally:
+            self._put(list(self._cells_of([key])))
+
+    def _put_all(self, keys: Iterable[str]) -> None:
+        self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
+        self._put_errors(name for name in self._c._dispatch_get_all_op_names() if name.startswith("aten::"))
+
+    def _put_errors(self, operators: Iterable[str]) -> None:
+        """Into empty cells of a backend: the error that PyTorch raises there lists the kernels of the operator, and
+        ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before). NB: not in
+        releases that do not hand out kernels, where ours leave their cells."""
+        if isinstance(self._calls, LiftedKernels):
+            return
+        keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
+        computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
+        for operator, key in [(one, key) for one in operators for key in keys if not computed(one, key)]:
+            self._calls.put(operator, key, self._error_of(operator), self._library(operator))
+
+    def _error_of(self, operator: str) -> Step:
+        call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
+
+        def fails(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            self.lift((operator,))
+            try:
+                return call(keys, *args, **kwargs)
+            finally:
+                self.put_again((operator,))
+
+        return fails
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
         with collector_waits(), self._overriding():

@@ -4,7 +4,7 @@ hold according to the installed build's own registrations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dispatchviz.core.keys.keys import DispatchKey
@@ -50,6 +50,13 @@ class WatchedOperator:
     def forget(self) -> None:
         """Its registrations change."""
         self._cells.clear()
+
+    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Any]:
+        """The tensors among the key set and the arguments of a call."""
+        many = len(args)
+        for place, name, is_list in self.tensors:
+            value = args[place] if place < many else kwargs.get(name)
+            yield from (value or ()) if is_list else (value,)
 
     def with_tensors(self, args: tuple[Any, ...], wrapped: Callable[[complex], Any]) -> tuple[Any, ...]:
         """The key set and the arguments, with tensors for numbers where a tensor is expected."""
@@ -130,10 +137,10 @@ class WatchedOperators:
         """Whether there is such an operator."""
         return self._registry is not None and name in self._registry.operators
 
-    def registered(self, name: str) -> Iterator[Registration]:
-        """Its kernels, as they were read."""
+    def registered(self, name: str) -> Iterator[tuple[Registration, str]]:
+        """Its kernels with their names, as they were read."""
         assert self._build is not None
-        return self._build.registered(name)
+        return self._build.named(name)
 
     def definition(self, name: str) -> tuple[str, int, int]:
         """Its schema as PyTorch prints it; how many cells fallbacks fill, and how many its kernels."""

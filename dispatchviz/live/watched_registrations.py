@@ -6,20 +6,25 @@ says, and are put in front of what is there then.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.call_sites import is_users
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.python_kernels import Registered
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.registration import Registration
 
-Rows = list["Registration"]
+Rows = list[tuple["Registration", str]]
+"""Registrations, each with the name of its kernel."""
 Function = Callable[..., Any]
 
 
@@ -32,6 +37,7 @@ def registrations_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         (library, "define", follower.define),
         (library, "impl", follower.impl),
         (library, "_impl_with_aoti_compile", follower.impl_compiled),
+        (library, "_register_fake", follower.register_fake),
         (library, "fallback", follower.fallback),
         (module, "reset", follower.reset),
         (ops, "load_library", follower.load),
@@ -75,13 +81,19 @@ class _Follower:
         operators = self._operators(library, name)
         with self._changed(operators):
             result = original(library, name, fn, dispatch_key, *args, **kwargs)
-            with_keys = bool(kwargs.get("with_keyset", False))
+            new = Registered(fn, bool(kwargs.get("with_keyset", False)), id(library.m))
+            key = dispatch_key or library.dispatch_key or NO_KEY
             for operator in operators:
-                self._watch.cells.python.registered(operator, str(dispatch_key or library.dispatch_key), fn, with_keys)
+                self._watch.cells.python.registered(operator, getattr(key, "name", key), new)
             return result
 
     def impl_compiled(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
         """``Library._impl_with_aoti_compile``"""
+        with self._changed(self._operators(library, name)):
+            return original(library, name, *args, **kwargs)
+
+    def register_fake(self, original: Function, library: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        """``Library._register_fake``, which asks whether there is a kernel for Meta."""
         with self._changed(self._operators(library, name)):
             return original(library, name, *args, **kwargs)
 
@@ -94,9 +106,8 @@ class _Follower:
     def reset(self, original: Function, module: Any) -> Any:
         """A library goes, and its kernels with it."""
         names = self._of_library.pop(id(module), set())
-        for name in names:
-            self._watch.cells.python.gone(name)
         with self._changed(names):
+            self._watch.cells.python.gone(id(module))
             return original(module)
 
     def load(self, original: Function, ops: Any, *args: Any, **kwargs: Any) -> Any:
@@ -136,8 +147,9 @@ class _Follower:
         finally:
             for name in names:
                 watch.operators.forget(name)
-                if recorder.active is watch:
+                if recorder.active is watch and not _of_import():
                     self._tell(name, before[name])
+            watch.cells.lift(names)  # what happened within may have put them
             watch.cells.put_again([name for name in names if watch.operators.is_defined(name)])
 
     def _known(self, name: str) -> tuple[bool, Rows]:
@@ -152,13 +164,29 @@ class _Follower:
         if is_defined and not was_defined:
             watch._emit(ev.OperatorDefined, name, *watch.operators.definition(name))
         added, removed = _more(rows, rows_before), _more(rows_before, rows)
-        for row, is_removed in [*((row, False) for row in added), *((row, True) for row in removed)]:
-            watch._emit(ev.KernelRegistered, name, row.key, _name(row), is_removed)
+        for (row, kernel), is_removed in [*((row, False) for row in added), *((row, True) for row in removed)]:
+            watch._emit(ev.KernelRegistered, name, row.key, _name(row, kernel), is_removed)
 
 
-def _name(row: Registration) -> str:
-    """Of its function nothing is known."""
-    return FALLTHROUGH if row.kind == "fallthrough" else row.place
+def _of_import() -> bool:
+    """Whether a library that is imported right now registers, and not the program."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame.f_code):
+        if frame.f_code.co_filename == IMPORTER:
+            return True
+        frame = frame.f_back
+    return False
+
+
+IMPORTER = "<frozen importlib._bootstrap>"
+"""The file of the frames of an import."""
+NO_KEY = "CompositeImplicitAutograd"
+"""The key of a registration without one."""
+
+
+def _name(row: Registration, kernel: str) -> str:
+    """Of a function in C++ nothing is known."""
+    return FALLTHROUGH if row.kind == "fallthrough" else kernel or row.place
 
 
 def _more(now: Rows, before: Rows) -> Rows:

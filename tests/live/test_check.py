@@ -33,25 +33,8 @@ WITHOUT_BACKWARD = PROGRAM.replace("z.backward()", "pass")
 FOR_CUDA = frozenset({"broadcast", "forum", "wrapper_subclass"})
 """Examples that make tensors on cuda."""
 UNLIKE = {
-    # operators that the program registers, or Functions: seen otherwise than the model tells
-    "registrations": (
-        "chains/custom_operator",
-        "custom_operator",
-        "lessons/alias_keys",
-        "lessons/boxing",
-        "lessons/composites",
-        "lessons/custom_operator",
-        "lessons/guards",
-        "lessons/registration",
-        "training/custom_function",
-    ),
-    # the Python key and the tracer's are not watched
-    "modes": (
-        "chains/modes",
-        "chains/tracing",
-        "chains/vmap",
-        "logging_mode",
-    ),
+    # a Node gets gradients that a hook replaced
+    "registrations": ("training/custom_function",),
     # the model calls another operator than PyTorch inside a kernel
     "model": (
         "training/contrastive",

@@ -32,7 +32,7 @@ BINDING = "the Python bindings call the operator without a word"
 STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 QUEUE = "counts and ready queues are inside the engine"
 HOOKS = "of hooks only the lines of the program's own are seen"
-TORCH_DISPATCH = "the Python key is not watched; what a handler calls is seen below it"
+TORCH_DISPATCH = "from the stack of modes and the arguments, when the Python key's kernel is called"
 VERSIONS = "a version is read where a Node saves a tensor, and not where it is bumped"
 SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
 FORWARD_AD = "forward mode is not watched; its calls are seen"
@@ -78,8 +78,8 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.KernelReturned: Known("observed", "the kernel came back with these"),
     ev.Boxed: _unseen(BOXING),
     ev.Unboxed: _unseen(BOXING),
-    ev.TorchDispatchEntered: _unseen(TORCH_DISPATCH),
-    ev.TorchDispatchLeft: _unseen(TORCH_DISPATCH),
+    ev.TorchDispatchEntered: Known("derived", TORCH_DISPATCH),
+    ev.TorchDispatchLeft: Known("derived", "from what the kernel of the Python key returned"),
     ev.GuardEntered: Known("derived", SETS),
     ev.GuardLeft: Known("derived", SETS),
     ev.GradModeChanged: _unseen(SWITCHES),

@@ -1,0 +1,114 @@
+"""The kernel in front of Python's fallback, which tells whose ``__torch_dispatch__`` is about to be called.
+
+Whose that is follows from the mode stack and the arguments, as ``pythonFallback``
+(``aten/src/ATen/core/PythonFallbackKernel.cpp``) and ``handle_torch_function_no_python_arg_parser``
+(``torch/csrc/utils/python_arg_parser.cpp``) find it; the same rules for the model are in
+``core/python_side/torch_dispatch.py``. NB: if that one returns NotImplemented, the next is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.keys.key_set import after_Python_keyset, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.seam import recorder
+
+if TYPE_CHECKING:
+    from dispatchviz.live.live_recorder import LiveRecorder
+    from dispatchviz.live.watched_cells import Step
+    from dispatchviz.live.watched_operators import WatchedCell, WatchedOperator
+
+_MODE_KEYS = raw(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
+"""What is included while there is a mode."""
+
+
+def handler_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
+    """What calls the fallback with ``call``; within the kernel that tells of the cell."""
+    handlers = _Handlers(watch)
+
+    def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first
+        if recorder.active is not watch or not watch.thread.watched:
+            return call(*args, **kwargs)
+        owner = handlers.entered(cell.operator, args, kwargs)
+        if owner is None:
+            return call(*args, **kwargs)
+        try:
+            result = call(*args, **kwargs)
+            handlers.left(owner, result)
+            return result
+        finally:
+            if recorder.active is watch:
+                watch.leave()
+
+    return step
+
+
+class _Handlers:
+    """Finds them."""
+
+    def __init__(self, watch: LiveRecorder) -> None:
+        self._watch, self._c = watch, watch.torch._C
+
+    def entered(self, operator: WatchedOperator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+        """Tells of the handler that comes first; gives its class, None if there is no handler."""
+        watch, c = self._watch, self._c
+        modes = c._len_torch_dispatch_stack()
+        overloaded = self._overloaded(one for one in operator.given(args, kwargs) if one is not None)
+        if not modes and not overloaded:
+            return None
+        owner = type(c._get_dispatch_stack_at(modes - 1) if modes else overloaded[0]).__name__
+        included = watch.keys[c._dispatch_tls_local_include_set().raw_repr()]
+        excluded = watch.keys[c._dispatch_tls_local_exclude_set().raw_repr()] | after_Python_keyset
+        watch._emit_span(
+            ev.TorchDispatchEntered,
+            "mode" if modes else "subclass",
+            owner,
+            _overload(operator.name),
+            tuple(type(one).__name__ for one in overloaded),
+            tuple((name, self._text(value)) for name, value in _named(args[1:], kwargs)),
+            included if modes > 1 else included & ~_MODE_KEYS,
+            excluded,
+            max(modes - 1, 0),
+        )
+        return owner
+
+    def left(self, owner: str, result: Any) -> None:
+        """It returned."""
+        watch = self._watch
+        if recorder.active is watch:
+            results = result if isinstance(result, (tuple, list)) else (result,)
+            tensors = tuple(watch._tensor(one) for one in results if isinstance(one, watch.torch.Tensor))
+            watch._emit(ev.TorchDispatchLeft, owner, tensors, False)
+
+    def _overloaded(self, tensors: Iterable[Any]) -> list[Any]:
+        """One tensor of each class with the Python key, in the order of handling."""
+        found: list[Any] = []
+        for tensor in tensors:
+            if self._is_python(tensor) and all(type(tensor) is not type(known) for known in found):
+                bases = (i for i, known in enumerate(found) if isinstance(tensor, type(known)))
+                found.insert(next(bases, len(found)), tensor)
+        return found
+
+    def _is_python(self, tensor: Any) -> bool:
+        c = self._c
+        return isinstance(tensor, self._watch.torch.Tensor) and bool(c._dispatch_keys(tensor).has(c.DispatchKey.Python))
+
+    def _text(self, value: Any) -> str:
+        """Of an argument."""
+        if isinstance(value, self._watch.torch.Tensor):
+            return f"t{self._watch._tensor(value)}"
+        if type(value) in (list, tuple):
+            return "[" + ", ".join(map(self._text, value)) + "]"
+        return repr(value) if isinstance(value, str) else str(value)
+
+
+def _overload(name: str) -> str:
+    """``aten.add.Tensor``"""
+    return name.replace("::", ".") if "." in name else f"{name.replace('::', '.')}.default"
+
+
+def _named(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]

@@ -1,0 +1,111 @@
+"""What a recording of an installed PyTorch tells of modes, of subclasses and of what the program registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from dispatchviz.cli.check_runs import two_runs
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.comparison.checked import Checked
+from dispatchviz.program_source import Code
+
+pytestmark = pytest.mark.torch
+
+HANDLERS = """
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+class Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, held):
+        return torch.Tensor._make_wrapper_subclass(cls, held.shape)
+
+    def __init__(self, held):
+        self.held = held
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return cls(func(*[getattr(arg, "held", arg) for arg in args], **(kwargs or {})))
+
+class Special(Wrapper):
+    pass
+
+x = torch.ones(2, requires_grad=True)
+w, s = Wrapper(torch.ones(2)), Special(torch.ones(2))
+with Mode():
+    with Mode():
+        y = torch.add(x, x, alpha=2)
+    z = w * w
+total = torch.add(w, s)
+"""
+REGISTERED = """
+import torch
+library = torch.library.Library("mine", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+
+def first(x):
+    return x + x
+
+library.impl("twice", first, "CPU")
+a = torch.ops.mine.twice(torch.ones(2))
+again = torch.library.Library("mine", "FRAGMENT")
+again.impl("twice", lambda x: x * 2, "CPU")
+b = torch.ops.mine.twice(torch.ones(2))
+again._destroy()
+c = torch.ops.mine.twice(torch.ones(2))
+"""
+COMPILED = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+f(torch.ones(2))
+library = torch.library.Library("mine", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+library.impl("twice", lambda x: x + x, "CPU")
+"""
+
+
+def both(program: str) -> Checked:
+    return two_runs(Code(program), ())
+
+
+def told(trace: Trace, *kinds: type[ev.Event]) -> Iterator[dict[str, Any]]:
+    for step in (step for event in kinds for step in trace.steps_of(event)):
+        fields = msgspec.structs.asdict(trace[step])
+        yield {name: value for name, value in fields.items() if name not in ("seq", "parent")}
+
+
+def test_handlers_are_told_as_the_model_tells_them() -> None:
+    found = both(HANDLERS)
+    assert found.same
+    entered = [list(told(trace, ev.TorchDispatchEntered)) for trace in (found.torch, found.model)]
+    names = ("kind", "handler", "function", "types", "included", "excluded", "modes_left")
+    ours, theirs = ([tuple(one[name] for name in names) for one in rows] for rows in entered)
+    assert ours == theirs
+    assert {one[1] for one in ours} == {"Mode", "Wrapper", "Special"}
+
+
+def test_kernels_have_the_names_of_their_functions() -> None:
+    found = both(REGISTERED)
+    assert found.same
+    rows = [list(told(trace, ev.OperatorDefined, ev.KernelRegistered)) for trace in (found.torch, found.model)]
+    assert rows[0] == rows[1]
+    selected = [one["kernel"] for one in told(found.torch, ev.KernelSelected) if one["operator"] == "mine::twice"]
+    assert [name for name in selected if name != "autograd_fallback"] == ["first", "<lambda>", "first"]
+
+
+def test_what_an_imported_library_registers_is_no_row() -> None:
+    rows = told(both(COMPILED).torch, ev.OperatorDefined, ev.KernelRegistered)
+    assert {one["operator"] for one in rows} == {"mine::twice"}
