@@ -20,6 +20,8 @@ Sets = tuple[tuple[str, int, int], ...]
 KernelCalled = tuple[Literal["kernel_called"], WatchedCell, int, int, int, Sets]
 """A kernel begins that a call selected: its cell, its key set, the thread's included and excluded set, those of the
 arguments."""
+KernelCalledWithGenerator = tuple[Literal["kernel_called_with_generator"], WatchedCell, int, int, int, Sets, str]
+"""The same with a random generator among the arguments: the type of its device."""
 KernelRedispatched = tuple[Literal["kernel_redispatched"], WatchedCell, int, int, int]
 """A kernel begins that a redispatch selected: its cell, its key set, the thread's included and excluded set."""
 KernelReturnedOne = tuple[Literal["kernel_returned_one"], int]
@@ -41,6 +43,7 @@ LiveNodeStarted = tuple[Literal["live_node_started"], int, str, int, tuple[int |
 LiveNote = (
     Note
     | KernelCalled
+    | KernelCalledWithGenerator
     | KernelRedispatched
     | KernelReturnedOne
     | KernelReturned

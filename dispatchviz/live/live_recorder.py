@@ -168,8 +168,13 @@ class LiveRecorder(ProgramRecorder):
             self.arrives()
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
-        sets = self._sets(cell, args, kwargs)
-        self.note(("kernel_called", cell, keys.raw_repr(), included, excluded, sets))
+        sets, operator = self._sets(cell, args, kwargs), cell.operator
+        generator = None if operator.generator is None else operator.generator_among(args, kwargs)
+        if generator is None:
+            self.note(("kernel_called", cell, keys.raw_repr(), included, excluded, sets))
+        else:
+            device = generator.device.type
+            self.note(("kernel_called_with_generator", cell, keys.raw_repr(), included, excluded, sets, device))
         open_cells.append(cell)
         thread.sets.append(sets)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
     from dispatchviz.live.watched_operators import WatchedCell
 
-Known = Mapping[str, tuple[int, Any]]
-"""By name of an argument or a result: serial number and tensor."""
+Results = Mapping[str, Any]
+"""The tensors that an operator returns, by name."""
 
 
 class NodeWatch:
@@ -34,7 +34,7 @@ class NodeWatch:
         )
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
-        self.numbers = NodeNumbers()
+        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr)
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[str, ...]] = {}
         """Of each kind of Node the names of what it saves."""
@@ -45,15 +45,24 @@ class NodeWatch:
         """An autograd kernel has returned these."""
         if not self._grad_mode():
             return  # no Node was made, and to ask a view that was written to would make one
+        if cell.operator.writes:
+            self._look_at_bases(tensors, cell, sets)
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 self._has_history(tensor, node, cell, sets, tensors if place == 0 else ())
+
+    def _look_at_bases(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
+        """A write through a view is in the history of its base, too."""
+        for tensor in tensors:
+            if tensor.requires_grad and tensor._is_view() and (base := tensor._base).grad_fn is not None:
+                self._watch.serial(base)
+                self._has_history(base, base.grad_fn, cell, sets, ())
 
     def _has_history(self, tensor: Any, node: Any, cell: WatchedCell, sets: Sets, results: Sequence[Any]) -> None:
         number = self.numbers.get(node)
         if number < 0:
             number = self.met(node)
-            self._saved(node, number, sets, results)
+            self._saved(node, number, sets, self._named(results, cell))
         if self._history.get(tensor) != number:
             self._history.set(tensor, number)
             serial = self._watch.live_tensors.get(tensor)
@@ -101,14 +110,25 @@ class NodeWatch:
             self._watch.note(("edges_collected", number, height, edges, ()))
         return number
 
+    def _named(self, results: Sequence[Any], cell: WatchedCell) -> Results:
+        """The results of an operator by their names: those of its schema, else ``result`` or ``result0``."""
+        names = cell.operator.returns
+        if len(names) != len(results):
+            return {f"result{place or ''}": one for place, one in enumerate(results)}
+        several = len(results) > 1
+        return {
+            name or f"result{place if several else ''}": one
+            for place, (name, one) in enumerate(zip(names, results, strict=True))
+        }
+
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
+    def _saved(self, node: Any, number: int, sets: Sets, results: Results) -> None:
         members = self._members_of(node)
         if not members:
             return
         arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
+        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results.values()))
         self._watch.thread.watched = False
         try:
             for name in members:
@@ -121,7 +141,7 @@ class NodeWatch:
         """To get such a tensor back from its Node calls its class."""
         return bool(self._c._dispatch_keys(tensor).has(self._c.DispatchKey.Python))
 
-    def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _member(self, node: Any, number: int, name: str, arguments: Mapping[str, int], results: Results) -> None:
         try:
             value = getattr(node, f"_saved_{name}")
         except RuntimeError:
@@ -138,16 +158,15 @@ class NodeWatch:
         else:
             self._watch.note(("attribute_saved", number, name, _text(value)))
 
-    def _variable(self, node: int, name: str, value: Any, arguments: Mapping[str, int], results: Sequence[Any]) -> None:
+    def _variable(self, node: int, name: str, value: Any, arguments: Mapping[str, int], results: Results) -> None:
         """Python gets another object of a saved tensor than the one that was saved: which one that was is told by the
-        member's name, an argument's or ``result``."""
+        member's name, an argument's or a result's."""
         serial, is_output = arguments.get(name, -1), False
-        if serial < 0 and name.startswith("result") and results:
-            place = int(name.removeprefix("result") or 0)
-            serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
+        if serial < 0 and name in results:
+            serial, is_output = self._watch.serial(results[name]), True
         if serial < 0:
             serial = self._watch.live_tensors.get(value)
-            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results]
+            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results.values()]
         if serial < 0:
             self._watch._emit(ev.AttributeSaved, node, name, f"a tensor of sizes {tuple(value.size())}")
         else:

@@ -6,6 +6,8 @@ Nothing is kept alive: whether a gradient may be stolen depends on reference cou
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from ctypes import c_size_t
 from typing import Any
 
 MANY = 1 << 12
@@ -65,14 +67,22 @@ class StorageNumbers:
 
 class NodeNumbers:
     """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
-    sequence number, which its thread gives once, and an AccumulateGrad by its leaf.
+    sequence number, which its thread gives once, and an AccumulateGrad, which has none, by its leaf and its address.
+    One that the program renumbers (``_set_sequence_nr``) is known by its address.
 
     NB: Nodes of one name that two threads gave the same sequence number cannot be told apart.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, next_sequence_nr: Callable[[], int]) -> None:
+        """``next_sequence_nr``: what this thread gives to the next Node."""
+        self._next_sequence_nr = next_sequence_nr
         self._known: dict[tuple[str, int], int] = {}
+        self._at: dict[tuple[str, int], int] = {}
+        """By name and address, of the last Node that was met there."""
         self.accumulators = WeakNumbers()
+        """By leaf, of the AccumulateGrad that it had when this was last asked."""
+        self._addresses: dict[int, int] = {}
+        """By number, of each AccumulateGrad."""
         self.topological: dict[int, int] = {}
         """By number, of Nodes met."""
 
@@ -80,16 +90,33 @@ class NodeNumbers:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            return self.accumulators.get(leaf)
-        return self._known.get((name, node._sequence_nr()), -1)
+            number = self.accumulators.get(leaf)
+            return number if self._addresses.get(number) == _address(node) else -1
+        sequence_nr = node._sequence_nr()
+        number = self._known.get((name, sequence_nr), -1)
+        if number < 0 and sequence_nr >= self._next_sequence_nr():  # no Node got that number when it was made
+            number = self._at.get((name, _address(node)), -1)
+        return number
 
     def set(self, node: Any, number: int) -> None:
         """Numbers it."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
+            self._addresses[number] = _address(node)
         else:
             self._known[name, node._sequence_nr()] = number
+            self._at[name, _address(node)] = number
+
+
+def _address(node: Any) -> int:
+    """Where a Node is in memory: the first member of Python's object of it points there. (Not of a Function of
+    Python's, whose first member is something else.)
+
+    A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of one that is gone until there is
+    another: so that one is elsewhere.
+    """
+    return c_size_t.from_address(id(node) + object.__basicsize__).value
 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
