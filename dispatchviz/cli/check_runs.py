@@ -86,6 +86,7 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
         stderr=told,
+        env={"PYTHONHASHSEED": "0", **os.environ},  # a set has one order in both
         check=False,
     )
     if not os.path.exists(request.save):

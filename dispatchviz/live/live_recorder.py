@@ -132,6 +132,8 @@ class LiveRecorder(ProgramRecorder):
         if kept:
             self.live_tensors.set(tensor, number)
         size, stride, ks, storage = self.facts.of(tensor)
+        if value:
+            ks = self.keys[self.wrapped.key_set(tensor)]
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         on = -1 if storage is None else self._storage_number(storage, tensor, made)
@@ -187,7 +189,8 @@ class LiveRecorder(ProgramRecorder):
             if one is not None and one[0]() is tensor:
                 number = one[1]
             elif id(tensor) in texts:
-                number = self._wrapped_number(tensor)
+                sets.append((name, self._wrapped_number(tensor), self.wrapped.key_set(tensor)))
+                continue
             else:
                 number = self._introduced(tensor, self.origin)
             sets.append((name, number, key_set(tensor).raw_repr()))

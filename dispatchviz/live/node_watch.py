@@ -159,14 +159,15 @@ class NodeWatch:
             self._watch.note(("attribute_saved", number, name, _text(value)))
 
     def _variable(self, node: int, name: str, value: Any, arguments: Mapping[str, int], results: Results) -> None:
-        """Python gets another object of a saved tensor than the one that was saved: which one that was is told by the
-        member's name, an argument's or a result's."""
-        serial, is_output = arguments.get(name, -1), False
+        """A saved result is another object for Python than the one that was saved, and so may an argument be: which one
+        that was is then told by the member's name."""
+        known = self._watch.live_tensors.get
+        serial = known(value)
+        is_output = serial >= 0 and name not in arguments and serial in map(known, results.values())
+        if serial < 0:
+            serial = arguments.get(name, -1)
         if serial < 0 and name in results:
             serial, is_output = self._watch.serial(results[name]), True
-        if serial < 0:
-            serial = self._watch.live_tensors.get(value)
-            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results.values()]
         if serial < 0:
             self._watch._emit(ev.AttributeSaved, node, name, f"a tensor of sizes {tuple(value.size())}")
         else:
