@@ -39,7 +39,8 @@ def command(every: bool, plain: bool, cuda: str, save: str | None, source: Scrip
     Exit status, as of diff:
       0  PyTorch did what the model does
       1  they differ
-      2  bad input, no PyTorch here that can be recorded, or a program for cuda and a PyTorch without
+      2  bad input, no PyTorch here that can be recorded, a program for cuda and a PyTorch without, or one that calls
+         what the model does not have
 
     \b
     Examples:
