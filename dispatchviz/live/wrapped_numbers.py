@@ -61,7 +61,7 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
 
     @cached_property
     def _in_inference_mode(self) -> int:
-        return on_another_thread(lambda: self._unwatched(self._inference_keys))
+        return int(on_another_thread(lambda: self._unwatched(self._inference_keys)))
 
     def _inference_keys(self) -> int:
         with self._torch.inference_mode():
