@@ -29,6 +29,8 @@ def command(every: bool, plain: bool, cuda: str, save: str | None, source: Scrip
     gets; errors; what is printed, up to the last digits of numbers. Not seen in an installed PyTorch: Python's
     bindings, meta and impl of structured kernels, the engine's counts and queues, version counters, hooks.
 
+    Random numbers that the program does not seed are the same in both runs.
+
     What the program prints on PyTorch goes to stderr. --save keeps the model's trace, whose header then says with which
     PyTorch it was compared. In a terminal runs that differ open side by side; without one, or with --plain, text is
     printed.
@@ -37,7 +39,8 @@ def command(every: bool, plain: bool, cuda: str, save: str | None, source: Scrip
     Exit status, as of diff:
       0  PyTorch did what the model does
       1  they differ
-      2  bad input, no PyTorch here that can be recorded, or a program for cuda and a PyTorch without
+      2  bad input, no PyTorch here that can be recorded, a program for cuda and a PyTorch without, or one that calls
+         what the model does not have
 
     \b
     Examples:

@@ -63,6 +63,7 @@ def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked
         with doing(f"{name_of(source)} runs on the model"):
             model = _run(_request("model", source, args, cuda, folder), shows=False)
         check_cuda(torch, model)
+        check_model_has_all(model)
         with doing("both runs are compared"):
             return checked_traces(model, torch)
 
@@ -90,6 +91,7 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
         stderr=told,
+        env={"PYTHONHASHSEED": "0", **os.environ},  # a set has one order in both
         check=False,
     )
     if not os.path.exists(request.save):
@@ -120,6 +122,19 @@ def check_cuda(torch: Trace, model: Trace | None = None) -> None:
 def _uses_cuda(model: Trace) -> bool:
     made = (model[step] for step in model.steps_of(ev.TensorCreated))
     return any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
+
+
+# -- what the model has -----------------------------------------------------------------------------------------------
+
+OF_THE_MODEL = "dispatchviz's model"
+"""What errors name by which the model says that it has no such function or module."""
+
+
+def check_model_has_all(model: Trace) -> None:
+    """DispatchvizError if a program ended in the model because of something that only PyTorch has."""
+    last = model[len(model) - 1] if len(model) else None
+    if isinstance(last, ev.ProgramRaised) and OF_THE_MODEL in last.message:
+        raise DispatchvizError(f"nothing to compare, the model cannot run this at line {last.line}: {last.message}")
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------

@@ -1,18 +1,23 @@
 """Runs a program on the model or on an installed PyTorch, in a process of its own, for ``dispatchviz check``.
 
-In one process ``import torch`` would mean both. The trace goes to a file; errors of the program are in it.
+In one process ``import torch`` would mean both. The trace goes to a file; errors of the program are in it. What a
+program draws without a seed is the same in both runs.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import sys
 from typing import Literal
 
 import msgspec
+import numpy
 
 from dispatchviz.cli.script_run import run_script
+from dispatchviz.core.native.random.generator import DEFAULT_SEED
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.program_source import script_of
 from dispatchviz.recording import EngineName
 from dispatchviz.terminal_output import complain
@@ -34,6 +39,7 @@ def main() -> int:
     """Runs what ``sys.argv`` asks for; gives 0 if there is a trace."""
     request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
     try:
+        _seed(request.engine)
         run_script(
             script_of(request.kind, request.program),
             request.arguments,
@@ -45,3 +51,11 @@ def main() -> int:
         complain(str(error))
         return error.status
     return 0
+
+
+def _seed(engine: EngineName) -> None:
+    """The model's default generator always starts from that seed, PyTorch's from another one each time."""
+    random.seed(DEFAULT_SEED)
+    numpy.random.seed(DEFAULT_SEED % (1 << 32))
+    if engine == "torch":
+        installed_torch().manual_seed(DEFAULT_SEED)

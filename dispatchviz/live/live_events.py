@@ -7,6 +7,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.user_lines import ProgramEventBuilder
@@ -38,6 +40,9 @@ class NodeKinds(dict[str, NodeKind]):
         return kind
 
 
+RawSets = tuple[Any, ...]
+"""Of each tensor argument, one after the other: parameter, serial number, key set as the installed release numbers it."""
+
 Open = tuple[int, int, str]
 """A kernel that runs: the thread's included and excluded set as it began, and the guard that was derived around it."""
 
@@ -55,14 +60,25 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def kernel_called(self, cell: WatchedCell, own: int, included: int, excluded: int, sets: tuple[Any, ...]) -> None:
+    def kernel_called(self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets) -> None:
         """A kernel begins that a call selected."""
+        self._called_with(cell, own, included, excluded, sets, 0)
+
+    def kernel_called_with_generator(
+        self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets, device: str
+    ) -> None:
+        """The same with a random generator among the arguments, which has the key of its device."""
+        self._called_with(cell, own, included, excluded, sets, raw(DispatchKey[device.upper()]))
+
+    def _called_with(
+        self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets, generator: int
+    ) -> None:
         keys = self._keys
         included, excluded = keys[included], keys[excluded]
         self._begins(included, excluded)
         flat = iter(sets)
         arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in zip(flat, flat, flat, strict=True)])
-        self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, 0)
+        self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, generator)
 
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
         """A kernel begins that a redispatch selected."""

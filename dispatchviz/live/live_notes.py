@@ -21,6 +21,8 @@ and the collector of garbage looks at each."""
 KernelCalled = tuple[Literal["kernel_called"], WatchedCell, int, int, int, Sets]
 """A kernel begins that a call selected: its cell, its key set, the thread's included and excluded set, those of the
 arguments."""
+KernelCalledWithGenerator = tuple[Literal["kernel_called_with_generator"], WatchedCell, int, int, int, Sets, str]
+"""The same with a random generator among the arguments: the type of its device."""
 KernelRedispatched = tuple[Literal["kernel_redispatched"], WatchedCell, int, int, int]
 """A kernel begins that a redispatch selected: its cell, its key set, the thread's included and excluded set."""
 KernelReturnedOne = tuple[Literal["kernel_returned_one"], int]
@@ -45,6 +47,7 @@ first, whether on a thread of the engine's own."""
 LiveNote = (
     Note
     | KernelCalled
+    | KernelCalledWithGenerator
     | KernelRedispatched
     | KernelReturnedOne
     | KernelReturned

@@ -168,6 +168,8 @@ class LiveRecorder(ProgramRecorder):
         number = next(self.tensor_numbers)
         alive = self.live_tensors.set(tensor, number) if kept else ref(tensor)
         size, stride, ks, storage = self.facts.of(tensor)
+        if value:
+            ks = self.keys[self.wrapped.key_set(tensor)]
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         on = -1 if storage is None else self.live_storages.of(storage, alive, made)
@@ -198,8 +200,12 @@ class LiveRecorder(ProgramRecorder):
                 return
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
-        sets = self._sets(cell, args, kwargs)
-        self.note(("kernel_called", cell, raw(args[0]), raw(self._included()), raw(self._excluded()), sets))
+        sets, called = self._sets(cell, args, kwargs), (raw(args[0]), raw(self._included()), raw(self._excluded()))
+        generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
+        if generator is None:
+            self.note(("kernel_called", cell, *called, sets))
+        else:
+            self.note(("kernel_called_with_generator", cell, *called, sets, generator.device.type))
         thread.inside = cell, sets, inside
 
     def _call_begins(self, thread: ThreadState) -> None:
@@ -225,12 +231,20 @@ class LiveRecorder(ProgramRecorder):
             if is_list:
                 for at, one in enumerate(value):
                     if one is not None:
-                        sets += f"{name}[{at}]", self._given(one), raw(key_set(one))
+                        sets += f"{name}[{at}]", self._given(one), self._set_of(one)
                 continue
             numbered = known.get(id(value))
-            number = numbered.number if numbered is not None and numbered() is value else self._unknown(value)
-            sets += name, number, raw(key_set(value))
+            if numbered is not None and numbered() is value:
+                sets += name, numbered.number, raw(key_set(value))
+            else:
+                sets += name, self._unknown(value), self._set_of(value)
         return tuple(sets)
+
+    def _set_of(self, tensor: Any) -> int:
+        """Its key set; of a wrapped number the one that PyTorch's has, which ours may have more than."""
+        return (
+            self.wrapped.key_set(tensor) if id(tensor) in self.wrapped.texts else int(self._raw(self._key_set(tensor)))
+        )
 
     def _given(self, tensor: Any) -> int:
         known = self.live_tensors.get(tensor)

@@ -8,7 +8,7 @@ Node saved while hooks pack it).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -28,6 +28,9 @@ NOWHERE, UNMET = -1, -2
 Saved = Sequence[tuple[weakref.ref[Any], int, int] | None]
 """Of each tensor that a custom Function saves a reference, its serial number and its version."""
 
+Results = Mapping[str, Any]
+"""The tensors that an operator returns, by name."""
+
 
 class NodeWatch:
     """Emits the notes of Nodes; knows those that were met."""
@@ -38,7 +41,7 @@ class NodeWatch:
         self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
-        self.numbers = NodeNumbers()
+        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr)
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
         """Of each kind of Node what it saves, and whether any of that may be packed."""
@@ -47,15 +50,27 @@ class NodeWatch:
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these, in grad mode."""
+        if cell.operator.writes:
+            self._look_at_bases(tensors, cell)
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 number = self.numbers.get(node)
                 if number < 0:
                     number = self.met(node)
-                    self._saved(node, number, sets, tensors if place == 0 else ())
+                    self._saved(node, number, sets, self._named(tensors, cell) if place == 0 else {})
                 serial = self._watch.live_tensors.gets_node(tensor, number)
                 if serial >= 0:
                     self._has_history(tensor, serial, number, cell)
+
+    def _look_at_bases(self, tensors: Sequence[Any], cell: WatchedCell) -> None:
+        """A write through a view is in the history of its base, too."""
+        watch = self._watch
+        for tensor in tensors:
+            if tensor.requires_grad and tensor._is_view() and (node := (base := tensor._base).grad_fn) is not None:
+                watch.serial(base)
+                number = self.known(node)
+                if (serial := watch.live_tensors.gets_node(base, number)) >= 0:
+                    self._has_history(base, serial, number, cell)
 
     def _has_history(self, tensor: Any, serial: int, number: int, cell: WatchedCell) -> None:
         watch = self._watch
@@ -148,9 +163,20 @@ class NodeWatch:
             self._saved_by_function(node, number)
         return number
 
+    def _named(self, results: Sequence[Any], cell: WatchedCell) -> Results:
+        """The results of an operator by their names: those of its schema, else ``result`` or ``result0``."""
+        names = cell.operator.returns
+        if len(names) != len(results):
+            return {f"result{place or ''}": one for place, one in enumerate(results)}
+        several = len(results) > 1
+        return {
+            name or f"result{place if several else ''}": one
+            for place, (name, one) in enumerate(zip(names, results, strict=True))
+        }
+
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, sets: Sets, results: Sequence[Any]) -> None:
+    def _saved(self, node: Any, number: int, sets: Sets, results: Results) -> None:
         name = node.name()
         known = self._members.get(name)
         if known is None:
@@ -163,7 +189,9 @@ class NodeWatch:
         thread = self._watch.thread
         thread.watched = False
         try:
-            if may_be_packed and (self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results))):
+            if may_be_packed and (
+                self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results.values()))
+            ):
                 with self._c._DisableTorchDispatch():
                     self._read(node, number, members, packed, sets, results)
             else:
@@ -172,7 +200,7 @@ class NodeWatch:
             thread.watched = True
 
     def _read(
-        self, node: Any, number: int, members: Sequence[Member], packed: bool, sets: Sets, results: Sequence[Any]
+        self, node: Any, number: int, members: Sequence[Member], packed: bool, sets: Sets, results: Results
     ) -> None:
         """Tells of the members, but for those that a hook would unpack."""
         for member in members:
@@ -186,7 +214,7 @@ class NodeWatch:
         """To get such a tensor back from its Node calls its class, unless that is disabled."""
         return bool(self._c._dispatch_keys(tensor).raw_repr() & self._python)
 
-    def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Sequence[Any]) -> None:
+    def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Results) -> None:
         try:
             value = getattr(node, member.attribute)
         except RuntimeError:
@@ -208,16 +236,16 @@ class NodeWatch:
         else:
             self._watch.note(("attribute_saved", number, name, _text(value)))
 
-    def _variable(self, node: int, name: str, value: Any, sets: Sets, results: Sequence[Any]) -> None:
-        """Python gets another object of a saved tensor than the one that was saved: which one that was is told by the
-        member's name, an argument's or ``result``."""
-        serial, is_output = _number_in(sets, name), False
-        if serial < 0 and name.startswith("result") and results:
-            place = int(name.removeprefix("result") or 0)
-            serial, is_output = self._watch.serial(results[place]) if place < len(results) else -1, True
+    def _variable(self, node: int, name: str, value: Any, sets: Sets, results: Results) -> None:
+        """A saved result is another object for Python than the one that was saved, and so may an argument be: which one
+        that was is then told by the member's name."""
+        known = self._watch.live_tensors.get
+        serial = known(value)
+        is_output = serial >= 0 and name not in sets and serial in map(known, results.values())
         if serial < 0:
-            serial = self._watch.live_tensors.get(value)
-            is_output = serial >= 0 and serial in [self._watch.live_tensors.get(one) for one in results]
+            serial = _number_in(sets, name)
+        if serial < 0 and name in results:
+            serial, is_output = self._watch.serial(results[name]), True
         if serial < 0:
             self._watch._emit(ev.AttributeSaved, node, name, f"a tensor of sizes {tuple(value.size())}")
         else:

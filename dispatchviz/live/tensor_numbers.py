@@ -6,7 +6,8 @@ Nothing is kept alive: whether a gradient may be stolen depends on reference cou
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from ctypes import c_size_t
 from typing import Any
 
 MANY = 1 << 12
@@ -100,31 +101,56 @@ def _any_lives(things: list[weakref.ref[Any]]) -> bool:
 
 class NodeNumbers:
     """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
-    sequence number, which its thread gives once, and an AccumulateGrad by its leaf.
+    sequence number, which its thread gives once, and an AccumulateGrad, which has none, by its leaf and its address.
+    One that the program renumbers (``_set_sequence_nr``) is known by its address.
 
     NB: Nodes of one name that two threads gave the same sequence number cannot be told apart.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, next_sequence_nr: Callable[[], int]) -> None:
+        """``next_sequence_nr``: what this thread gives to the next Node."""
+        self._next_sequence_nr = next_sequence_nr
         self._known: dict[str, dict[int, int]] = {}
+        self._at: dict[str, dict[int, int]] = {}
+        """By name and address, of the last Node that was met there."""
         self.accumulators = WeakNumbers()
+        """By leaf, of the AccumulateGrad that it had when this was last asked."""
         self._leaves = self.accumulators.known
+        self._addresses: dict[int, int] = {}
+        """By number, of each AccumulateGrad."""
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             numbered = self._leaves.get(id(leaf))
-            return numbered.number if numbered is not None and numbered() is leaf else -1
-        known = self._known.get(name)
-        return -1 if known is None else known.get(node._sequence_nr(), -1)
+            if numbered is None or numbered() is not leaf:
+                return -1
+            return numbered.number if self._addresses.get(numbered.number) == _address(node) else -1
+        known, sequence_nr = self._known.get(name), node._sequence_nr()
+        number = -1 if known is None else known.get(sequence_nr, -1)
+        if number < 0 and sequence_nr >= self._next_sequence_nr():  # no Node got that number when it was made
+            number = self._at.get(name, {}).get(_address(node), -1)
+        return number
 
     def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
         """Numbers a Node with this name and sequence number."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
+            self._addresses[number] = _address(node)
         else:
             self._known.setdefault(name, {})[sequence_nr] = number
+            self._at.setdefault(name, {})[_address(node)] = number
+
+
+def _address(node: Any) -> int:
+    """Where a Node is in memory: the first member of Python's object of it points there. (Not of a Function of
+    Python's, whose first member is something else.)
+
+    A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of one that is gone until there is
+    another: so that one is elsewhere.
+    """
+    return c_size_t.from_address(id(node) + object.__basicsize__).value
 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"

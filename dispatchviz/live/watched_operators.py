@@ -36,6 +36,11 @@ class WatchedOperator:
         self.tensors = tuple((place, name, kind in _TENSORS) for place, (name, kind) in kinds if _has_tensors(kind))
         """Position, name, whether it is a list; of each parameter whose keys count."""
         self.one_tensor = [str(returned.type) for returned in schema.returns] == ["Tensor"]
+        self.returns = tuple([returned.name for returned in schema.returns])
+        """Their names in the schema; empty of those that have none."""
+        generators = [(i, n) for i, (n, kind) in enumerate(arguments) if kind == "Optional[Generator]"]
+        self.generator = generators[0] if generators else None
+        """Position and name of the parameter for a random generator: its key counts."""
         self.writes = any(one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
         """It writes to an argument."""
 
@@ -57,6 +62,13 @@ class WatchedOperator:
         for place, name, is_list in self.tensors:
             value = args[place] if place < many else kwargs.get(name)
             yield from (value or ()) if is_list else (value,)
+
+    def generator_among(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The random generator among the arguments of a call; None without one."""
+        if self.generator is None:
+            return None
+        place, name = self.generator
+        return args[place] if place < len(args) else kwargs.get(name)
 
     def with_tensors(self, args: tuple[Any, ...], wrapped: Callable[[complex], Any]) -> tuple[Any, ...]:
         """The key set and the arguments, with tensors for numbers where a tensor is expected."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 NUMBERS = (bool, int, float, complex)
@@ -50,6 +51,21 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
             self[key] = known
             self.texts[id(known)] = key[1]
         return known
+
+    def key_set(self, tensor: Any) -> int:
+        """The raw key set of the tensor that PyTorch made of the number: ours is never made in inference mode, where it
+        has no keys for autograd."""
+        if self._torch.is_inference_mode_enabled():
+            return self._in_inference_mode
+        return int(self._torch._C._dispatch_keys(tensor).raw_repr())
+
+    @cached_property
+    def _in_inference_mode(self) -> int:
+        return int(on_another_thread(lambda: self._unwatched(self._inference_keys)))
+
+    def _inference_keys(self) -> int:
+        with self._torch.inference_mode():
+            return int(self._torch._C._dispatch_keys(self._torch.empty(0, device="cpu")).raw_repr())
 
     def differentiated(self, number: complex, tensors: Sequence[Any]) -> Any:
         """The tensor of a number in a call with these tensors, where a transform of ``torch.func`` wraps it.

@@ -9,9 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dispatchviz.cli.check_runs import check_cuda, two_runs
+from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, two_runs
+from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, alike, checked_traces
+from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
 from dispatchviz.render.cards.check_text import check_lines
@@ -32,32 +34,6 @@ WITHOUT_BACKWARD = PROGRAM.replace("z.backward()", "pass")
 
 FOR_CUDA = frozenset({"broadcast", "forum", "wrapper_subclass"})
 """Examples that make tensors on cuda."""
-UNLIKE = {
-    # a Node gets gradients that a hook replaced
-    "registrations": ("training/custom_function",),
-    # the model calls another operator than PyTorch inside a kernel
-    "model": (
-        "training/contrastive",
-        "training/gpt",
-    ),
-    # not looked into yet
-    "open": (
-        "chains/add",
-        "collective_overlap",
-        "lessons/hooks",
-        "lessons/node",
-        "lessons/stealing",
-        "lessons/views",
-        "lessons/winner",
-        "training/letters_in_order",
-        "training/private_gradients",
-        "training/translation",
-        "training/vision_transformer",
-    ),
-}
-"""Programs of which something is seen otherwise, by what that has to do with. Each is expected to differ until that is
-mended."""
-_UNLIKE = {name for names in UNLIKE.values() for name in names}
 
 
 def shipped() -> list[str]:
@@ -105,6 +81,29 @@ def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> No
         check_cuda(Trace(header, ()), model)
 
 
+def test_a_program_that_the_model_cannot_run_is_not_compared() -> None:
+    with pytest.raises(DispatchvizError, match=r"line 2: torch\.sparse is not in"):
+        check_model_has_all(traced("import torch\ntorch.sparse.sum\n"))
+    check_model_has_all(traced("import torch\ntorch.ones(2).view(3)\n"))
+
+
+def test_a_replaced_gradient_is_that_which_the_node_gets() -> None:
+    trace = seen_by_both(traced(PROGRAM.replace("z.backward()", "z.register_hook(lambda g: g * 2)\nz.backward()")))
+    first = next(event for event in trace if isinstance(event, ev.NodeStarted))
+    (result,) = (event.tensors for event in trace if event.seq == _last_return_before(trace, first.seq))
+    assert first.gradients == result
+
+
+def _last_return_before(trace: Trace, step: int) -> int:
+    return max(seq for seq in trace.steps_of(ev.KernelReturned) if seq < step)
+
+
+@pytest.mark.torch
+def test_what_a_program_draws_without_a_seed_is_the_same_in_both() -> None:
+    program = "import random, torch\nprint(torch.rand(2), random.random(), {'a', 'b', 'c'})\n"
+    assert two_runs(Code(program), ()).same
+
+
 @pytest.mark.torch
 @pytest.mark.long
 @pytest.mark.parametrize("name", in_turn([name for name in shipped() if name not in FOR_CUDA], 12))
@@ -113,7 +112,7 @@ def test_pytorch_does_what_the_model_does(name: str) -> None:
         found = two_runs(str(folder() / f"{name}.py"), ())
     except DispatchvizError as error:
         pytest.skip(str(error))
-    assert found.same is (name not in _UNLIKE), said(found)
+    assert found.same, said(found)
 
 
 @pytest.mark.torch
@@ -127,5 +126,5 @@ def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
 
 
 def test_examples_are_those_that_ship() -> None:
-    assert set(shipped()) >= FOR_CUDA | _UNLIKE
+    assert set(shipped()) >= FOR_CUDA
     assert {example.name for example in examples()} <= set(shipped())

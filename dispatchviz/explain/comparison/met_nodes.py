@@ -18,7 +18,8 @@ class MetNodes:
         self._created: dict[int, ev.NodeCreated] = {}
         self._edges: dict[int, ev.EdgesCollected] = {}
         self._leaves: dict[int, ev.AccumulatorMade] = {}
-        self._saved: dict[int, dict[str, Saved]] = {}
+        self._saved: dict[int, dict[str, list[Saved]]] = {}
+        """Of each Node what it saved, by name; of a list its tensors, one after another."""
         self._told: set[int] = set()
         for event in events:
             self._read(event)
@@ -32,12 +33,16 @@ class MetNodes:
             case ev.AccumulatorMade():
                 self._leaves[event.node] = event
             case ev.VariableSaved():
-                self._saved.setdefault(event.node, {})[event.name] = replace(event, counter=-1)
+                self._save(replace(event, counter=-1))
             case ev.AttributeSaved():
-                self._saved.setdefault(event.node, {})[event.name] = event
+                self._save(event)
             case ev.VariableNotSaved():
                 empty = ev.VariableSaved(event.seq, event.parent, event.node, event.name, None, -1, False)
-                self._saved.setdefault(event.node, {})[event.name] = empty
+                self._save(empty)
+
+    def _save(self, event: Saved) -> None:
+        name = event.name.partition("[")[0]
+        self._saved.setdefault(event.node, {}).setdefault(name, []).append(replace(event, name=name))
 
     def met(self, node: int, with_members: bool = False) -> Iterator[ev.AnyEvent]:
         """Tells of a Node, after those that its edges lead to, as far as they were not met before.
@@ -66,7 +71,13 @@ class MetNodes:
             yield replace(edges, inputs=())
         if with_members:
             saved = self._saved.get(node, {})
-            yield from (_as_seen(saved[name]) for name in sorted(saved))
+            yield from (_as_seen(one) for name in sorted(saved) for one in _present(saved[name]))
+
+
+def _present(saved: list[Saved]) -> list[Saved]:
+    """Without the places of a list where there is no tensor, which an installed PyTorch does not tell of."""
+    there = [one for one in saved if not isinstance(one, ev.VariableSaved) or one.tensor is not None]
+    return there or saved[:1]
 
 
 def _as_seen(saved: Saved) -> Saved:

@@ -6,7 +6,8 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, hooks. Left out as well: what formats a tensor as text.
+engine's counts and queues, version counters, hooks. Left out as well: what formats a tensor as text, and what PyTorch's
+meta functions in Python call, which the model computes otherwise (``docs/differences.md``).
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ KEPT = (
     ev.ProgramRaised, ev.NameBound,
 )  # fmt: skip
 """Kinds of events that both tell."""
+
+PYTHON_META = "(_meta_registrations.py)"
+"""How the names of PyTorch's meta functions in Python end."""
 
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
 """Whether a call's arguments were on a stack is not seen."""
@@ -77,14 +81,15 @@ class _View:
         self._sets: dict[int, Sets | None] = {}
         """The thread's sets during each event, as far as they are known."""
         self._left_out: set[int] = set()
-        """What formats a tensor, with all within."""
+        """What formats a tensor and what is in a meta function, with all within."""
+        self._meta_functions: set[int] = set()
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """Of each kernel that runs, which results got which Node."""
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
         self._hooks = _last_pre_hooks(trace.events)
-        self._waiting: dict[int, ev.NodeStarted] = {}
-        """Of the last hook before a Node that Node: in PyTorch it is seen behind its hooks."""
+        self._before_hooks: dict[int, ev.NodeStarted] = {}
+        """The Nodes whose hooks run now: in PyTorch a Node is seen behind them, with the gradients that they return."""
         self._outermost: int | None = None
         """The last line that is within nothing."""
         self._last: tuple[object, int] = None, -1
@@ -93,7 +98,7 @@ class _View:
     def add(self, event: ev.AnyEvent) -> None:
         """The next one."""
         seq, parent = event.seq, event.parent
-        if isinstance(event, ev.TensorFormatted) or parent in self._left_out:
+        if self._is_left_out(event):
             self._left_out.add(seq)
         self._parents[seq] = parent
         self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
@@ -103,12 +108,19 @@ class _View:
             self._got_history(event)
         elif isinstance(event, ev.SourceLine):
             self._line = event
-        elif isinstance(event, ev.NodeStarted) and (last := self._hooks.get(seq)) is not None:
-            self._waiting[last] = event
-        elif (node := self._waiting.pop(seq, None)) is not None:
-            self._keep(node)
+        elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
+            self._before_hooks[seq] = event
+        elif isinstance(event, ev.HookRan) and event.parent in self._before_hooks:
+            self._after_hook(event)
         elif seq not in self._left_out and isinstance(event, KEPT):
             self._keep(event)
+
+    def _is_left_out(self, event: ev.AnyEvent) -> bool:
+        if isinstance(event, ev.KernelEntered) and event.kernel.endswith(PYTHON_META):
+            self._meta_functions.add(event.seq)
+        if event.parent in self._meta_functions:
+            return not isinstance(event, ev.KernelReturned)
+        return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
 
     def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
         """A call says with which sets it is made; a guard and a redispatch follow from what is around."""
@@ -125,6 +137,16 @@ class _View:
         kernel = _of(self._kernel, event.parent)
         if kernel is not None:
             self._histories.setdefault(kernel, []).append(event)
+
+    def _after_hook(self, event: ev.HookRan) -> None:
+        assert event.parent is not None
+        node = self._before_hooks.pop(event.parent)
+        if event.gradients:
+            node = replace(node, gradients=event.gradients)
+        if self._hooks[event.parent] == event.seq:
+            self._keep(node)
+        else:
+            self._before_hooks[event.parent] = node
 
     # -- what is told -------------------------------------------------------------------------------------------------
 

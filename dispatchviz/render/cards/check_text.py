@@ -22,8 +22,9 @@ COMPARED: tuple[tuple[type[ev.Event], str], ...] = (
 def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
     """The comparison of a run on the model with one on PyTorch."""
     release, seen = found.torch.header.pytorch, found.comparison.second
-    if found.same:
-        same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(seen)}."
+    if found.comparison.same:
+        but = "" if found.printed_alike else ". But the program printed something else"
+        same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(seen)}{but}."
         yield from console.wrapped(same, 0)
     comparison = replace(found.comparison, output=None) if found.printed_alike else found.comparison
     yield from diff_lines(comparison, wheres, console, every, numbers=False)

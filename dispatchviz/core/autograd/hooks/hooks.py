@@ -139,7 +139,7 @@ def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int)
     if replaced:
         _check_single(values[index], result, hook)
         values[index] = result
-    _record_hook("tensor pre hook", node, hook, replaced)
+    _record_hook("tensor pre hook", node, hook, replaced, values)
 
 
 def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
@@ -149,7 +149,7 @@ def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
     for hook in list(node.hooks.pre.values()):
         before = tuple(values)
         replaced = _replaces(before, hook(before), hook, values)
-        _record_hook("pre hook", node, hook, replaced)
+        _record_hook("pre hook", node, hook, replaced, values)
 
 
 def run_post_hooks(
@@ -159,7 +159,7 @@ def run_post_hooks(
     for hook in list(hooks.values()):
         before = tuple(outputs)
         replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
-        _record_hook("post hook", node, hook, replaced)
+        _record_hook("post hook", node, hook, replaced, outputs)
     return outputs
 
 
@@ -181,9 +181,11 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _record_hook(kind: HookKind, node: Node, hook: Hook, replaced: bool) -> None:
+def _record_hook(
+    kind: HookKind, node: Node, hook: Hook, replaced: bool, gradients: Sequence[Tensor | None] = ()
+) -> None:
     if recorder.active is not None:
-        recorder.active.hook_ran(kind, node, recorded_name(hook), replaced, False)
+        recorder.active.hook_ran(kind, node, recorded_name(hook), replaced, False, gradients)
 
 
 def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:

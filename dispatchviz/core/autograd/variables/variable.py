@@ -195,7 +195,8 @@ def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
 
 def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
     """A stale view gets a new AsStridedBackward0, leading to what its base has become, or that of its operators."""
-    from dispatchviz.core.generated.nodes import AsStridedBackward0  # generated Nodes need this module
+    from dispatchviz.core.autograd.graph.saved_variable import keep  # saved variables need this module,
+    from dispatchviz.core.generated.nodes import AsStridedBackward0  # generated Nodes too
 
     old = tensor._grad_fn
     if view.creation_meta != creation_meta.DEFAULT:
@@ -208,9 +209,9 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
     node = AsStridedBackward0()
     base = view.base
     node.self_geometry = (base._size, base._stride, base._offset)
-    node.size = tensor._size
-    node.stride = tensor._stride
-    node.storage_offset = tensor._offset
+    node.size = keep(node, "size", tensor._size)
+    node.stride = keep(node, "stride", tensor._stride)
+    node.storage_offset = keep(node, "storage_offset", tensor._offset)
     collect_next_edges(node, base)
     node.add_input_metadata(tensor)
     set_gradient_edge(tensor, node, 0)

@@ -10,7 +10,13 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.tensor_iterator import compute, elementwise_same, no_instance, result_type
+from dispatchviz.core.native.iterator.tensor_iterator import (
+    compute,
+    elementwise_same,
+    no_instance,
+    out_elementwise,
+    result_type,
+)
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
@@ -118,8 +124,10 @@ def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) ->
     """The gradients of self and, for each element of self, of the weight."""
     xp: Any = array_module(self._device.type)
     of_self, of_weight = (
-        ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None) for _ in range(2)
+        ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None) for _ in range(2)
     )
+    for out in (of_self, of_weight):
+        out_elementwise(out, self, weight, grad_output)
     put_floating("prelu_backward_cpu", of_self, lambda x, w, g: xp.where(x > 0, g, w * g), self, weight, grad_output)
     put_floating("prelu_backward_cpu", of_weight, lambda x, g: xp.where(x > 0, 0, x * g), self, grad_output)
     return of_self, of_weight

@@ -15,9 +15,10 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.attention.sdp_backends import SDPBackend, fused_sdp_choice
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.tensor.dtype import REDUCED, bfloat16, bool_, float16, float32
+from dispatchviz.core.tensor.dtype import REDUCED, DType, bfloat16, bool_, float16, float32
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.thread.context import context
 
 
 def scaled_dot_product_attention(
@@ -171,12 +172,12 @@ def _scaled_dot_product_flash_attention_cpu(
     """The result, laid out as the query, and the logarithm of every row's sum."""
     batch, rows, heads, _ = (query._size[i] for i in (0, 2, 1, 3))
     output = ops.transpose_int.call(ops.empty_like.call(query, None, None, None, None, None), 1, 2)
-    wide = float32 if query._dtype in (float16, bfloat16) else query._dtype
+    wide = _wide(query)
     logsumexp = ops.empty_memory_format.call((batch, rows, heads), wide, None, query._device, None, None)
     for tensor in (query, key, value):
         ops.transpose_int.call(tensor, 1, 2)
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
-    _buffers(2, query)
+    _buffers_forward(query, key, wide)
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
     kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
     xp = array_module(query._device.type)
@@ -186,10 +187,38 @@ def _scaled_dot_product_flash_attention_cpu(
     return ops.transpose_int.call(output, 1, 2), ops.transpose_int.call(logsumexp, 1, 2)
 
 
-def _buffers(count: int, like: Tensor) -> None:
-    """What the kernel allocates for its threads."""
-    for _ in range(count):
-        ops.empty_memory_format.call((1,), like._dtype, None, like._device, None, None)
+def _buffers_forward(query: Tensor, key: Tensor, wide: DType) -> None:
+    """What the kernel allocates for its threads: scores, their maxima and sums and the rows of the result, and in the
+    dtype of a narrow query the scores once more (``cpu_flash_attention``)."""
+    rows, columns = _block(query, key)
+    reduced = columns if wide is not query._dtype else 0
+    _buffer((context.num_threads, rows * (columns + 2 + query._size[-1])), wide, query)
+    _buffer((context.num_threads, rows, reduced), query._dtype, query)
+
+
+def _buffers_backward(query: Tensor, key: Tensor) -> None:
+    """The same of the way back: scores and their gradients, both once more for a narrow dtype, and the sums of a
+    block's rows, which each of PyTorch's threads allocates (``cpu_flash_attention_backward``)."""
+    wide = _wide(query)
+    rows, columns = _block(query, key)
+    _buffer((context.num_threads, 2 * rows * columns), wide, query)
+    _buffer((context.num_threads, 2 * rows * columns if wide is not query._dtype else 0), query._dtype, query)
+    _buffer((rows,), wide, query)
+
+
+def _buffer(size: tuple[int, ...], dtype: DType, like: Tensor) -> None:
+    ops.empty_memory_format.call(size, dtype, None, like._device, None, None)
+
+
+def _wide(query: Tensor) -> DType:
+    return float32 if query._dtype in (float16, bfloat16) else query._dtype
+
+
+def _block(query: Tensor, key: Tensor) -> tuple[int, int]:
+    """How many rows and columns of the scores the kernel computes at once."""
+    count = query._size[2]
+    rows = 256 if count >= 768 else 64 if count >= 192 else 32
+    return min(rows, count), min(512, key._size[2])
 
 
 def _reshape_attn_mask_to_4d(mask: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -239,7 +268,7 @@ def _scaled_dot_product_flash_attention_cpu_backward(
     grads = [ops.zeros.call(size, query._dtype, None, query._device, None) for size in swapped]
     if not grad._is_contiguous:
         ops.contiguous.call(grad, "contiguous_format")
-    _buffers(3, query)
+    _buffers_backward(query, key)
     for result, values in zip(grads, _gradients(grad_out, query, key, value, is_causal, mask, scale), strict=True):
         result._array[...] = array_module(query._device.type).swapaxes(values, 1, 2)
     first, second, third = (ops.transpose_int.call(result, 1, 2) for result in grads)

@@ -22,21 +22,20 @@ from dispatchviz.core.thread.warning import warn_python
 
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     """A number where the mask is true."""
-    fresh, where = _fresh(self, mask)
-    return ops.masked_fill__Scalar.call(fresh, where, value)
+    return ops.masked_fill__Scalar.call(_fresh(self, mask)[0], mask, value)
 
 
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """The number of a 0-dim tensor where the mask is true."""
-    fresh, where = _fresh(self, mask)
-    return ops.masked_fill__Tensor.call(fresh, where, value)
+    return ops.masked_fill__Tensor.call(_fresh(self, mask)[0], mask, value)
 
 
 def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """A copy of the tensor in the common shape, and the mask in it (``expand_outplace``)."""
+    """A copy of the tensor in the common shape, and the mask in it (``expand_outplace``, of whose two calls PyTorch's
+    compiler makes the last first)."""
     if self._size != mask._size:
         size = broadcast_sizes(mask._size, self._size)
-        mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+        self, mask = ops.expand.call(self, size, False), ops.expand.call(mask, size, False)
     return ops.clone.call(self, "contiguous_format"), mask
 
 
@@ -111,7 +110,7 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
     check_no_overlap(out, (self, mask))
     if self._size != mask._size:
         size = broadcast_sizes(mask._size, self._size)
-        mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+        self, mask = ops.expand.call(self, size, False), ops.expand.call(mask, size, False)
     if self._device.type == "cuda":
         return _select_by_index(self, mask, out)
     count = int(ops.item.call(ops.sum.call(mask, None)))  # type: ignore[arg-type]

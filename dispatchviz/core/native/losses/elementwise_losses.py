@@ -378,7 +378,8 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction:
     return apply_loss_reduction(ops.add_Tensor.call(output_margin, output_self, 1), reduction)
 
 
-_EPSILON = 1e-12
+_EPSILON = 9.999999960041972e-13
+"""1e-12 as a float: so PyTorch has it, and widens it."""
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:

@@ -63,7 +63,8 @@ def _check(self: Tensor, num_samples: int, replacement: bool, out: Tensor) -> No
 
 def _check_weights(self: Tensor) -> None:
     least, most = ops.aminmax.call(self, None, False)
-    valid = ops.bitwise_and_Tensor.call(ops.ge_Scalar.call(least, 0), ops.lt_Scalar.call(most, math.inf))
+    not_negative = ops.ge_Scalar.call(least, 0)  # PyTorch's compiler evaluates the last argument first
+    valid = ops.bitwise_and_Tensor.call(ops.lt_Scalar.call(most, math.inf), not_negative)
     ops._assert_async_msg.call(valid, _INVALID)
     if len(self._size) == 1:
         no_weight = ops.eq_Scalar.call(ops.sum.call(self, None), 0)

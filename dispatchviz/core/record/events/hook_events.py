@@ -47,6 +47,8 @@ class HookRan(Event, frozen=True):
     """It returned other gradients."""
     kept: bool = False
     """A retains-grad hook has written the gradient to ``.grad``: there was one, and the tensor still exists."""
+    gradients: tuple[TensorNumber | None, ...] = ()
+    """Numbers of the gradients after it, if it returned others; empty if it did not."""
 
 
 class HookRegistered(Event, frozen=True):

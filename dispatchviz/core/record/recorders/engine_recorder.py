@@ -164,9 +164,18 @@ class EngineRecorder(RecorderBase):
         else:
             self.note(("node_finished", number, self._serials(gradients)))
 
-    def hook_ran(self, kind: ev.HookKind, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
-        """A hook was called."""
-        self._emit(ev.HookRan, kind, self._node(node), function, replaced, kept)
+    def hook_ran(
+        self,
+        kind: ev.HookKind,
+        node: Node,
+        function: str,
+        replaced: bool,
+        kept: bool = False,
+        gradients: Sequence[Tensor | None] = (),
+    ) -> None:
+        """A hook was called; the gradients are those after it."""
+        numbers = tuple([None if one is None else self._tensor(one) for one in gradients]) if replaced else ()
+        self._emit(ev.HookRan, kind, self._node(node), function, replaced, kept, numbers)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""

@@ -30,7 +30,8 @@ def max_pool_with_indices(name: str, features: int) -> BatchRule:
         if single:
             return values, 0, indices, 0
         size = self._size[bdim]
-        return reshape_dim_outof(0, size, values), 0, reshape_dim_outof(0, size, indices), 0
+        indices = reshape_dim_outof(0, size, indices)  # PyTorch's compiler evaluates the last argument first
+        return reshape_dim_outof(0, size, values), 0, indices, 0
 
     return rule
 
