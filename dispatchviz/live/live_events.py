@@ -41,7 +41,8 @@ class NodeKinds(dict[str, NodeKind]):
 
 
 RawSets = tuple[Any, ...]
-"""Of each tensor argument, one after the other: parameter, serial number, key set as the installed release numbers it."""
+"""Of each tensor argument, one after the other: parameter, serial number, key set as the installed release numbers
+it."""
 
 Open = tuple[int, int, str]
 """A kernel that runs: the thread's included and excluded set as it began, and the guard that was derived around it."""
