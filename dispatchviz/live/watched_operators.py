@@ -38,7 +38,7 @@ class WatchedOperator:
         self.one_tensor = [str(returned.type) for returned in schema.returns] == ["Tensor"]
         self.returns = tuple([returned.name for returned in schema.returns])
         """Their names in the schema; empty of those that have none."""
-        generators = [(i, n) for i, (n, kind) in enumerate(arguments) if kind == "Optional[Generator]"]
+        generators = [(i, n) for i, (n, kind) in enumerate(arguments, FIRST) if kind == "Optional[Generator]"]
         self.generator = generators[0] if generators else None
         """Position and name of the parameter for a random generator: its key counts."""
         self.writes = any(one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
