@@ -14,6 +14,7 @@ from graphviz import nohtml
 from graphviz.quoting import attr_list
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.graph_changes import GraphChanges
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, GraphTensor, SavedTensor, State
 from dispatchviz.explain.graph.node_details import Made, hooks, made_at, made_during, made_in, saved_bytes, view_text
 from dispatchviz.explain.graph.node_groups import Group, groups
@@ -73,14 +74,19 @@ class Drawing:
 
 def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
     """Draws a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
-    pen = Pen()
+    pen, changes = Pen(), changes_of(graph, options)
     for node in graph:
-        _draw_node(pen, graph, node, options)
+        _draw_node(pen, graph, node, options, changes)
     drawn_in_full: set[int] = set()
     for number in reversed(graph.wiring.order):
         for index, edge in enumerate(graph[number].edges):
             _draw_edge(pen, graph, graph[number], index, edge, drawn_in_full, options)
-    title = [f"Backward graph of {graph.header.program}", *legend(graph), *frames_legend(options)]
+    title = [
+        f"Backward graph of {graph.header.program}",
+        *when(graph, options),
+        *legend(graph),
+        *frames_legend(options),
+    ]
     if _draw_parents(pen, graph):
         title.append("Dotted arrows: to the Node during whose run a Node was made (parent in anomaly mode)")
     if made := _made_while_running(graph):
@@ -114,6 +120,14 @@ def _backward_frame(graph: BackwardGraph, node: int, made: dict[int, int]) -> tu
     where = f" of line {line.line}" if line else ""
     how = " with create_graph=True" if backward.create_graph else ""
     return ((f"step {backward.seq}", f"made during the backward{where}{how}"),)
+
+
+def when(graph: BackwardGraph, options: Options) -> Iterator[str]:
+    """As of which step, if that is not the end; what is compared with."""
+    if graph.at < len(graph.trace) - 1:
+        yield f"as of step {graph.at}"
+    if options.since is not None:
+        yield f"Thick line: changed since step {options.since}"
 
 
 def frames_legend(options: Options) -> Iterator[str]:
@@ -152,6 +166,11 @@ class Pen:
 
     def edge(self, tail: str, head: str, **attributes: str) -> None:
         self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
+
+    def in_order(self, names: Iterable[str]) -> None:
+        """Keeps boxes that nothing leads to in this order."""
+        self.boxes.append("  first [style=invis shape=point width=0 height=0 margin=0]")
+        self.edges += [f"  first -> {name} [style=invis]" for name in names]
 
     def text(self, text: str) -> str:
         """A text escaped for any label, records too, and remembered; an empty one would crash the layout."""
@@ -216,9 +235,15 @@ def saved_legend(graph: BackwardGraph) -> Iterator[str]:
         yield f"saved tensors: {plain_bytes(count)} in {where}" + ("; freed by now" if freed else "")
 
 
-def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode, options: Options) -> None:
+def changes_of(graph: BackwardGraph, options: Options) -> GraphChanges | None:
+    """What has changed since the step that is asked for."""
+    return None if options.since is None else GraphChanges(graph.trace, options.since)
+
+
+def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode, options: Options, changes: GraphChanges | None) -> None:
     title = f"<t>{pen.text(node.title)}"
-    if state := state_text(graph, node):
+    change = changes.text(node.number, node.state) if changes else ""
+    if state := ", ".join(filter(None, [state_text(graph, node), change])):
         title = f"{{{title}|{pen.text(state)}}}"
     facts = pen.lines(_facts(graph, node, options)) if options.says("saved") else ""
     rows = [title, facts, _ports(pen, node, options)]
@@ -226,6 +251,10 @@ def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode, options: Options
     pen.box(
         f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}", id=f"n{node.number}", **look(node), **link
     )
+
+
+CHANGED = {"penwidth": "3"}
+"""Of a Node that has changed since the step that is compared with."""
 
 
 def node_link(pen: Pen, graph: BackwardGraph, node: GraphNode) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_fold import Fold
 from dispatchviz.render.graph.dot import (
+    CHANGED,
     LOOKS,
     MOST_USES,
     UNUSED,
@@ -18,6 +19,7 @@ from dispatchviz.render.graph.dot import (
     frames_legend,
     legend,
     node_link,
+    when,
 )
 from dispatchviz.render.graph.folded_frames import folded_frames
 from dispatchviz.render.graph.folded_picture import Arrow, Box, FoldedPicture, folded_picture
@@ -30,7 +32,8 @@ def folded_drawing(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -
     picture = folded_picture(graph, fold, options)
     pen = Pen()
     _Writer(pen, picture, graph).write(folded_frames(graph, fold, picture, options))
-    return pen.drawing([*title(graph, picture), *frames_legend(options)])
+    first, *others = title(graph, picture)
+    return pen.drawing([first, *when(graph, options), *others, *frames_legend(options)])
 
 
 def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
@@ -77,7 +80,8 @@ class _Writer:
         ports = "|".join(f"<e{n}>{self._pen.text(text)}" for n, text in enumerate(box.ports))
         rows = [title, self._pen.lines(box.lines), f"{{{ports}}}" if ports else ""]
         label = f"{{{'|'.join(row for row in rows if row)}}}"
-        self._pen.box(box.name, label, **self._look(box), **node_link(self._pen, self._graph, box.node))
+        look = {**self._look(box), **(CHANGED if box.is_changed else {})}
+        self._pen.box(box.name, label, **look, **node_link(self._pen, self._graph, box.node))
 
     def _look(self, box: Box) -> dict[str, str]:
         fill, line, style, width = LOOKS[box.looks]

@@ -26,17 +26,19 @@ class _Frames:
         self._paths = {at: found.get(number, ()) for at, number in enumerate(order)}
         self._titles = {repeat: "\n".join(lines) for repeat, lines in picture.frames.items()}
         self._whole = {each: common_path(self._in(range(each.start, each.stop))) for each in repeats(fold.items)}
+        self._turn = {each: common_path(self._in(range(each.start, each.start + each.period))) for each in self._whole}
         self._stops = dict(_stops(fold.items))
 
     def around(self, box: Box) -> Iterator[Frame]:
-        """A repeat is within the groups that all its turns are in, and around those of each turn."""
+        """A repeat is within the groups that all its turns are in, and around those within a turn; the group that is a
+        turn has no frame besides that of the repeat."""
         first, last = self._groups(box)
         outside = 0
         for repeat in box.within:
             depth = max(len(self._whole[repeat]), outside)
             yield from self._framed(first[outside:depth], last[outside:depth])
             yield f"repeat {repeat.start} {repeat.period}", self._titles[repeat]
-            outside = depth
+            outside = max(depth, len(self._turn[repeat]))
         yield from self._framed(first[outside:], last[outside:])
 
     def _groups(self, box: Box) -> tuple[Path, Path]:

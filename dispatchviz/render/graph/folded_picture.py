@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_fold import Fold, Item, Link, Repeat, Section, everywhere, later_link, start
 from dispatchviz.explain.graph.graph_node import GraphNode, State
-from dispatchviz.render.graph.dot import MOST_PORTS
+from dispatchviz.render.graph.dot import MOST_PORTS, changes_of
 from dispatchviz.render.graph.folded_texts import Texts
 from dispatchviz.render.graph.picture_options import USUAL, Options
 
@@ -39,6 +39,8 @@ class Box:
     within: Path
     stands_for: str = ""
     """At the end of a frame: the box that an edge leads to in the next turn."""
+    is_changed: bool = False
+    """Since the step that is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class _Drawing:
     def __init__(self, graph: BackwardGraph, fold: Fold, options: Options) -> None:
         self.graph, self.fold, self.options, self.picture = graph, fold, options, FoldedPicture()
         self.texts = Texts(graph, fold)
+        self._changes = changes_of(graph, options)
         self._next: dict[tuple[str, ...], str] = {}
         self._ends: set[str] = set()
         self._starts: dict[int, list[int]] = {}
@@ -109,7 +112,7 @@ class _Drawing:
             ports = tuple(self.texts.port(node, number, len(positions) > 1) for number in range(len(links)))
         state, looks = self.texts.state(positions)
         lines = tuple(self.texts.facts(positions)) if self.options.says("saved") else ()
-        self._box(Box(name(at), self.texts.title(positions), state, lines, ports, node, looks, path))
+        self._box(Box(name(at), self.texts.title(positions), state, lines, ports, node, looks, path), positions)
 
     def _section(self, section: Section, path: Path) -> None:
         inside = range(section.start, section.stop)
@@ -117,9 +120,14 @@ class _Drawing:
         state, looks = self.texts.state(positions)
         title, lines = self.texts.range_title(list(inside)), tuple(self.texts.section(section, path))
         title = f"{section.function}: {title}" if section.function else title
-        self._box(Box(name(section.start), title, state, lines, (), self.texts.node(section.start), looks, path))
+        self._box(
+            Box(name(section.start), title, state, lines, (), self.texts.node(section.start), looks, path), positions
+        )
 
-    def _box(self, box: Box) -> None:
+    def _box(self, box: Box, positions: Iterable[int] = ()) -> None:
+        change = self.texts.change(positions, self._changes) if self._changes else ""
+        if change:
+            box = replace(box, state=", ".join(filter(None, [box.state, change])), is_changed=True)
         self.picture.boxes.append(box)
 
     # -- arrows -------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from textwrap import wrap
 from dispatchviz.core.record.trace_file.columns import Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.folding import fold_order
+from dispatchviz.explain.graph.graph_changes import GraphChanges
 from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
 from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, module_of, shared_path
@@ -74,6 +75,13 @@ class Texts:
             return "done, freed" if set(found) == {State.RELEASED} else "done", looks
         texts = [f"{count:,} {state.value}" if len(found) > 1 else state.value for state, count in found.items()]
         return ", ".join(texts), looks
+
+    def change(self, positions: Iterable[int], changes: GraphChanges) -> str:
+        """What has become of the Nodes of a box since: ``new``, ``3 new, 2 was waiting``."""
+        nodes = [*self.outlines(positions)]
+        found = Counter(changes.text(node.number, node.state) for node in nodes)
+        del found[""]
+        return ", ".join(text if count == len(nodes) else f"{count:,} {text}" for text, count in found.items())
 
     def facts(self, positions: Sequence[int]) -> Iterator[str]:
         """The lines of a box: of the first Node, and of the last one where that differs."""

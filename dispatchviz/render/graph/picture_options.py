@@ -27,6 +27,8 @@ class Options:
     detail: Detail = "saved"
     cluster: Cluster = "none"
     theme: Theme = "light"
+    since: int | None = None
+    """A step: what has changed since then is marked."""
 
     def says(self, detail: Detail) -> bool:
         """Whether that much is said."""
