@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -42,7 +42,7 @@ class Counted:
 
     call: Call
     times: int
-    step: int
+    step: int = field(compare=False)
     """Of the first one."""
 
 

@@ -31,9 +31,9 @@ def call_picture(trace: Trace, first: int = 0, last: int | None = None) -> Drawn
         raise RenderError("nothing to draw: no operator is called at these steps outside of a backward pass")
     pen = Pen()
     work = _Drawing(pen)
-    pen.in_order(f"l{line.step}" for line in graph.lines[:MOST])
     for line in graph.lines:
         work.line(line)
+    pen.in_order(name for name in pen.names if name.startswith("l"))
     return DrawnPicture(pen.drawing(_title(trace, graph), "calls", **PAGE), _note(work, graph))
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, registration_history
 from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.codegen.structured_classes import family_of
 from dispatchviz.explain.sentences.rules.knowledge import build_of
@@ -107,7 +108,9 @@ def _table(trace: Trace, step: int) -> DrawnPicture:
     if not found.rows:
         raise RenderError(f"nothing to draw: {found.operator} is no operator of PyTorch's own, whose table is known")
     order = registration_order(found.operator, build_of(trace.header))
-    return table_picture(found.operator, found.rows, order, found.chosen.cell, _registered(found))
+    rows, cell = found.rows, found.chosen.cell
+    same = rows[cell].kernel == found.chosen.kernel  # else the program has put another one there
+    return table_picture(found.operator, rows, order, chosen=cell if same else None, registered=_registered(found))
 
 
 def _registered(found: OperatorCells) -> list[str]:
@@ -117,11 +120,14 @@ def _registered(found: OperatorCells) -> list[str]:
 
 def registration_order(operator: str, build: str) -> dict[tuple[str, str], int]:
     """Kernel and key or alias to the number of the registration."""
-    from dispatchviz.explain.cells.registration.registration_history import registration_history
-
     registry = pytorch(build)
     entry = registry.get(operator)
-    steps = registration_history(entry, registry, build).steps if entry else ()
+    return numbered(registration_history(entry, registry, build)) if entry else {}
+
+
+def numbered(history: RegistrationHistory) -> dict[tuple[str, str], int]:
+    """The same of a history."""
+    steps = history.steps
     return {(step.kernel, step.key): step.number for step in reversed(steps) if step.kernel}
 
 

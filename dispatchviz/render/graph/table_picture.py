@@ -24,7 +24,7 @@ LOOKS = {
 }
 """Fill and line of each state, and what it means."""
 
-LONGEST = 72
+LONGEST = 96
 """Of a text."""
 
 
@@ -32,6 +32,7 @@ def table_picture(
     operator: str,
     rows: Sequence[Row],
     order: Mapping[tuple[str, str], int],
+    *,
     chosen: int | None = None,
     registered: Sequence[str] = (),
 ) -> DrawnPicture:
@@ -44,7 +45,7 @@ def table_picture(
     cells = list(folded(row for row in rows if row.reason != FALLBACK))
     places = _registrations(pen, cells, order)
     for number, (filled, folds) in enumerate(_filled(cells).items()):
-        _cells(pen, f"c{number}", folds, chosen)
+        _cells(pen, f"c{number}", folds, next((row for row in rows if row.cell == chosen), None))
         pen.edge(f"{places[filled[0]]}:t:e", f"c{number}:w", label=pen.text(filled[1]))
     pen.in_order([*places.values(), *_rest(pen, rows)])
     title = [*_title(operator, rows, chosen), *_program(registered)]
@@ -82,22 +83,21 @@ def _filled(cells: Iterable[Fold]) -> dict[tuple[Registered, str, str], list[Fol
     return found
 
 
-def range_of(fold: Fold) -> range:
-    """The cells that a fold stands for, from its first to its last one."""
-    first, _, last = fold.cells.partition("-")
-    return range(int(first), int(last or first) + 1)
-
-
-def _cells(pen: Pen, name: str, folds: Sequence[Fold], chosen: int | None) -> None:
+def _cells(pen: Pen, name: str, folds: Sequence[Fold], chosen: Row | None) -> None:
     fill, line, said = LOOKS[folds[0].row.state]
     lines, width = list[str](), "1"
     for fold in folds:
         cells = f"cell {fold.cells}" if fold.cells.isdigit() else f"cells {fold.cells}"
-        here = chosen is not None and chosen in range_of(fold)
+        here = chosen is not None and _kind(chosen) == _kind(fold.row)
         lines.append(f"{cells}: {fold.keys}{'  ← the call' if here else ''}")
         width = "3" if here else width
     label = f"{pen.lines(lines)}|{pen.text(said)}"
     pen.box(name, label, style="filled", fillcolor=fill, color=line, penwidth=width)
+
+
+def _kind(row: Row) -> tuple[object, ...]:
+    """What cells have in common that are put together."""
+    return DispatchKey[row.key].functionality, row.kernel, row.reason
 
 
 def _rest(pen: Pen, rows: Iterable[Row]) -> Iterator[str]:
@@ -142,6 +142,6 @@ def _title(operator: str, rows: Sequence[Row], chosen: int | None) -> Iterator[s
     valid = sum(row.state != MISSING for row in rows)
     yield f"Dispatch table of {operator}: {valid} of {len(rows)} cells hold a kernel"
     yield "Left: what is registered, under a key or an alias, and where.  Right: the cells that it fills, and the rule"
-    yield "1., 2., ...: the order of registration as the release for Linux was linked; any order gives the same table"
+    yield "1., 2., ...: the order of registration, assumed to be the release's for Linux; any gives the same table"
     if chosen is not None:
         yield "Thick line: the cell that the call has selected"
