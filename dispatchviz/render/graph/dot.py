@@ -162,7 +162,8 @@ class Pen:
     def link(self, step: int, tooltip: Iterable[str]) -> dict[str, str]:
         """Makes a box a link to a step of the trace, which a player of that trace follows."""
         text = "\n".join(" ".join(shown(line).split()) for line in tooltip)
-        return {"URL": f"#step={step}", "tooltip": text.replace("\\", "\\\\").replace("\n", "\\n") or " "}
+        escaped = text.replace("&", "&amp;").replace("\\", "\\\\").replace("\n", "\\n")
+        return {"URL": f"#step={step}", "tooltip": nohtml(escaped)}
 
     def edge(self, tail: str, head: str, **attributes: str) -> None:
         self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
@@ -247,10 +248,9 @@ def _draw_node(pen: Pen, graph: BackwardGraph, node: GraphNode, options: Options
         title = f"{{{title}|{pen.text(state)}}}"
     facts = pen.lines(_facts(graph, node, options)) if options.says("saved") else ""
     rows = [title, facts, _ports(pen, node, options)]
-    link = node_link(pen, graph, node)
-    pen.box(
-        f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}", id=f"n{node.number}", **look(node), **link
-    )
+    name, label = f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}"
+    looks = {**look(node), **(CHANGED if change else {})}
+    pen.box(name, label, id=name, **looks, **node_link(pen, graph, node))
 
 
 CHANGED = {"penwidth": "3"}
