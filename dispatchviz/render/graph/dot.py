@@ -162,8 +162,8 @@ class Pen:
     def link(self, step: int, tooltip: Iterable[str]) -> dict[str, str]:
         """Makes a box a link to a step of the trace, which a player of that trace follows."""
         text = "\n".join(" ".join(shown(line).split()) for line in tooltip)
-        escaped = text.replace("&", "&amp;").replace("\\", "\\\\").replace("\n", "\\n")
-        return {"URL": f"#step={step}", "tooltip": nohtml(escaped)}
+        escaped = text.replace("&", "&amp;").replace("\\", "\\" * 4)  # Graphviz takes escapes out of tooltips twice
+        return {"URL": f"#step={step}", "tooltip": nohtml(escaped.replace("\n", "\\n"))}
 
     def edge(self, tail: str, head: str, **attributes: str) -> None:
         self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
@@ -185,7 +185,7 @@ class Pen:
 
     def drawing(self, title: Iterable[str], name: str = "backward", **page: str) -> Drawing:
         """All that was drawn, under a title; ``page`` has attributes of the whole."""
-        limits = {"nslimit": "2", "nslimit1": "2"} if len(self.boxes) > MANY else {}
+        limits = {"nslimit": "2", "nslimit1": "2"} if len(self.names) > MANY else {}
         label = nohtml(self.lines(title))
         head = [
             f"digraph {name} {{",
@@ -194,7 +194,7 @@ class Pen:
             f"  edge{attr_list(kwargs=_ARROW)}",
         ]
         source = "".join(f"{text}\n" for text in (*head, *self.boxes, *self.edges, "}"))
-        return Drawing(source, tuple(self.texts), len(self.boxes), len(self.edges))
+        return Drawing(source, tuple(self.texts), len(self.names), len(self.edges))
 
 
 _ESCAPES = {**{char: f"\\{char}" for char in "{}|<>\\"}, "&": "&amp;"}

@@ -130,7 +130,8 @@ def _picture(
     graph: explain.BackwardGraph, suffix: str, folded: bool | None, expand: Collection[str], options: Options
 ) -> Picture:
     if not len(graph):
-        raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes")
+        when = f" as of step {graph.at}" if graph.at < len(graph.trace) - 1 else ""
+        raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes{when}")
     wanted = bool(expand) or suffix != ".dot" if folded is None else folded
     fold = None
     if wanted and (len(graph) > FOLDED_ABOVE or folded):
