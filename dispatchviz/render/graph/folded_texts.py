@@ -15,7 +15,7 @@ from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_changes import GraphChanges
 from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
-from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, module_of, shared_path
+from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, leaf_name, module_of, shared_path
 from dispatchviz.explain.graph.node_outline import NodeOutline
 from dispatchviz.explain.sentences.english import shaped, shortened
 from dispatchviz.render.graph.dot import LONGEST, described, edge_text, extras, gradients, state_text
@@ -133,8 +133,8 @@ class Texts:
 
     def _modules(self, positions: Iterable[int]) -> list[str]:
         """The modules whose parameters the Nodes at some positions accumulate."""
-        leaves = (self._graph[self._order[at]].leaf for at in positions if self._outline(at).has_leaf)
-        return [module for leaf in leaves if leaf and (module := module_of(leaf.name))]
+        names = (leaf_name(self._graph, self._order[at]) for at in positions)
+        return [module for name in names if (module := module_of(name))]
 
     def _function(self, positions: Iterable[int]) -> str:
         """The innermost function of the program of which one call made all Nodes at some positions."""
