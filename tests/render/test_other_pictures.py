@@ -120,7 +120,7 @@ def test_the_decision_of_a_redispatch() -> None:
     assert any(text.startswith("− ") for text in shown)
 
 
-def test_the_table_has_every_cell_once() -> None:
+def test_the_table_marks_the_cell_of_the_call() -> None:
     shown = loop().operator_table(call_of("aten::add.Tensor")).drawing
     cells = [text for text in shown.texts if re.match(r"cells? \d", text)]
     assert cells

@@ -172,7 +172,7 @@ def used_modules(graph: BackwardGraph, node: int) -> Iterable[str]:
 
 
 def leaf_name(graph: BackwardGraph, node: int) -> str:
-    """The name of the leaf that a Node accumulates into; empty of other Nodes. Takes a tenth of the time of the Node."""
+    """The name of the leaf that a Node accumulates into, without the rest of the Node; empty of other Nodes."""
     step = history(graph.trace).events.leaf_nodes.get(node)
     return "" if step is None else tensor_name(graph.trace, graph.trace.columns.tensors[step], graph.at)
 

@@ -429,7 +429,7 @@ FRAME = {
     "color": "#8A8A6A",
     "penwidth": "2",
     "labeljust": "r",
-    "margin": "10",
+    "margin": "16",
 }
 """Around boxes that belong together."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dispatchviz.render.graph.dot import Drawing
@@ -17,7 +17,7 @@ from dispatchviz.render.graph.svg import pdf, svg
 class DrawnPicture:
     """What ``trace.call_graph()`` and its like give."""
 
-    drawing: Drawing
+    drawing: Drawing = field(repr=False)
     note: str = ""
     """What is left out; empty if nothing is."""
 

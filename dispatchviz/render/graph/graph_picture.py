@@ -56,9 +56,10 @@ class BackwardGraph(explain.BackwardGraph):
         detail: Detail = "saved",
         cluster: Cluster = "none",
         theme: Theme = "light",
+        since: int | None = None,
     ) -> str:
         """The picture; all else as in ``render``."""
-        return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme)).data.decode()
+        return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme, since)).data.decode()
 
     def _repr_svg_(self) -> str:
         """For notebooks."""
@@ -73,6 +74,7 @@ class BackwardGraph(explain.BackwardGraph):
         detail: Detail = "saved",
         cluster: Cluster = "none",
         theme: Theme = "light",
+        since: int | None = None,
     ) -> str:
         """Writes the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
 
@@ -81,12 +83,13 @@ class BackwardGraph(explain.BackwardGraph):
         sequence number (``"585"``), by range (``"580-589"``), by the name of a Node or a leaf. ``detail`` says how much
         is written, each more than the one before: ``"names"``, ``"edges"``, ``"saved"``, ``"all"``. ``cluster`` draws
         frames around what comes from one ``"module"``, ``"function"`` or ``"line"``. ``theme`` is ``"light"`` or
-        ``"dark"``, or ``"auto"``: an SVG that does as its reader's browser prefers.
+        ``"dark"``, or ``"auto"``: an SVG that does as its reader's browser prefers. ``since`` is an earlier step: what
+        has changed since then is marked.
 
         Raises RenderError for another suffix, for an empty graph, and if the file cannot be written;
         DispatchvizError for a name that fits no Node.
         """
-        return render(self, path, folded, tuple(expand), Options(detail, cluster, theme))
+        return render(self, path, folded, tuple(expand), Options(detail, cluster, theme, since))
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
