@@ -115,7 +115,8 @@ def _steps(step: int | None, steps: str | None) -> tuple[int, int] | None:
         return None if step is None else (step, step)
     if step is not None:
         raise click.UsageError("--step and --steps: give one of them")
-    found = re.fullmatch(r"(\d{1,18})-(\d{1,18})", steps)
-    if not found or int(found[1]) > int(found[2]):
+    found = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", steps)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if first > last:
         raise click.UsageError(f"--steps {steps}: give the first and the last step, such as 12-40")
-    return int(found[1]), int(found[2])
+    return first, last
