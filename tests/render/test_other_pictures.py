@@ -195,3 +195,17 @@ def test_many_calls_are_cut_with_a_note() -> None:
     drawn = drawn_picture(trace, "calls", None)
     assert re.fullmatch(r"\d+ more calls are not drawn: --steps A-B or --step N says which ones to draw", drawn.note)
     assert sum(text.startswith("aten::add.Tensor") for text in drawn.drawing.texts) <= 120
+
+
+HOSTILE = ('{"a|b<c>&amp;": 1}', "'<script>alert(1)</script>'", "'שלום 🔥'", "r'\\\\N \\\\G {x|y}'")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_line_of_the_program_is_itself(text: str) -> None:
+    line = f"y = torch.add(x, 1), {text}"
+    trace = traced(f"import torch\nx = torch.ones(2, requires_grad=True)\n{line}\ny[0].sum().backward()\n")
+    assert isinstance(trace, Trace)
+    calls, frames = trace.call_graph().svg(), trace.backward_graph().svg(cluster="line")
+    assert line in {" ".join(found.split()) for found in texts(calls)}
+    assert f"line 3: {line}" in {" ".join(found.split()) for found in texts(frames)}
+    assert "<script" not in calls + frames

@@ -35,11 +35,12 @@ class FoldedCalls:
         return with_body(item, self.items(item.body, (*around, item))) if isinstance(item, Repeat) else item
 
     def _call(self, item: Item, around: tuple[Repeat, ...]) -> Path | None:
-        """The call in which a Node was made, at this depth; None if it cannot be folded with others."""
-        if not isinstance(item, int) or not self._is_free(item):
+        """The call in which a Node was made, or what a call within that one made; None if it cannot be folded."""
+        if isinstance(item, Repeat) or (isinstance(item, Section) and not item.function):
             return None
-        path = self._paths[item]
-        if len(path) < self._depth or not self._is_alike(item, path, around):
+        at = start(item)
+        path = self._paths[at]
+        if not self._is_free(at) or len(path) < self._depth or not self._is_alike(at, path, around):
             return None
         return path[: self._depth]
 

@@ -72,10 +72,11 @@ def _with_calls(work: _Folding, items: tuple[Item, ...], trees: tuple[Item, ...]
     paths = {at: calls(at) for at in kept(items)}
     found = trees
     for depth in range(max(map(len, paths.values()), default=0), 0, -1):
-        smaller = work.with_trees(FoldedCalls(work.is_free, calls, paths, depth).items(items))
-        if not FEWEST_BOXES <= boxes(smaller) < boxes(found):
+        smaller = FoldedCalls(work.is_free, calls, paths, depth).items(items)
+        with_trees = work.with_trees(smaller)
+        if not FEWEST_BOXES <= boxes(with_trees) < boxes(found):
             continue
-        found = smaller
+        items, found = smaller, with_trees
         if boxes(found) <= PAGE:
             break
     return found

@@ -10,7 +10,7 @@ from dispatchviz.explain.graph.graph_fold import Fold, Item, Repeat, Section, ev
 from dispatchviz.explain.graph.node_groups import Group, Path, common_path, groups
 from dispatchviz.render.graph.dot import Frame
 from dispatchviz.render.graph.folded_picture import Box, FoldedPicture
-from dispatchviz.render.graph.folded_texts import in_turns
+from dispatchviz.render.graph.folded_texts import in_all_turns
 from dispatchviz.render.graph.picture_options import Options
 
 
@@ -60,7 +60,7 @@ class _Frames:
 
 
 def _title(group: Group, other: Group) -> str:
-    return group.title if group.title == other.title else in_turns(group.title, other.title)
+    return in_all_turns([group.title, other.title])
 
 
 def _stops(items: Iterable[Item]) -> Iterator[tuple[int, int]]:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from textwrap import wrap
 
 from dispatchviz.core.record.trace_file.columns import Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_changes import GraphChanges
-from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section
+from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, everywhere
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
 from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, leaf_name, module_of, shared_path
 from dispatchviz.explain.graph.node_outline import NodeOutline
@@ -27,6 +27,9 @@ WIDE = 84
 """Lines of boxes of many Nodes are cut at this length."""
 
 NBSP = "\N{NO-BREAK SPACE}"
+
+MOST_TURNS = 4096
+"""So many turns are looked at for the names of their leaves."""
 
 MADE = "└ "
 """Before what was made by the line above."""
@@ -244,21 +247,20 @@ class Texts:
         node = self.node(at)
         if node.leaf is None:
             return node.name
-        others = (self.node(at + (repeat.turns - 1) * repeat.period).leaf for repeat in path)
-        name = node.leaf.name
-        for other in others:
-            if other and other.number != node.leaf.number:
-                name = in_turns(name, other.name)
-        return f"leaf {name}"
+        turns = islice(everywhere(at, path), MOST_TURNS)
+        names = dict.fromkeys(leaf_name(self._graph, self._order[place]) for place in turns)
+        return f"leaf {in_all_turns(list(names))}"
 
 
-def in_turns(name: str, other: str) -> str:
+def in_all_turns(names: Sequence[str]) -> str:
     """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` where not just one part is another one."""
-    parts, others = name.split("."), other.split(".")
-    differ = [at for at, pair in enumerate(zip(parts, others, strict=False)) if len(set(pair)) > 1]
-    if len(parts) != len(others) or len(differ) != 1 or len(parts) == 1:
-        return name if name.endswith(OTHERS) else f"{name}{OTHERS}"
-    return ".".join([*parts[: differ[0]], ANOTHER, *parts[differ[0] + 1 :]])
+    parts = [name.split(".") for name in names]
+    differ = [at for at, part in enumerate(zip(*parts, strict=False)) if len(set(part)) > 1]
+    if not differ:
+        return names[0]
+    if len({len(split) for split in parts}) > 1 or len(differ) > 1 or len(parts[0]) == 1:
+        return f"{names[0]}{OTHERS}"
+    return ".".join([*parts[0][: differ[0]], ANOTHER, *parts[0][differ[0] + 1 :]])
 
 
 ANOTHER = "*"
