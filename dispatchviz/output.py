@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.terminal_output import chunks, print_json_lines
 
 if TYPE_CHECKING:
+    from dispatchviz.render.graph.chosen_picture import Chosen
     from dispatchviz.render.table.parquet import Run
 
 PICTURES = (".svg", ".dot", ".png", ".pdf")
@@ -175,13 +176,11 @@ def _beginning(path: str) -> bytes:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def export(
-    trace: Trace, path: str | Path, form: str = "", folded: bool | None = None, expand: Collection[str] = ()
-) -> str:
+def export(trace: Trace, path: str | Path, form: str = "", chosen: Chosen | None = None) -> str:
     """Writes the file that ``form``, else its own suffix, names; to standard output for ``-``.
 
-    ``folded`` and ``expand`` are those of ``BackwardGraph.render``. Gives what should be said of the file, if anything.
-    Raises DispatchvizError or RenderError if that cannot be done.
+    ``chosen``: which picture it is to be, left out the backward graph. Gives what should be said of the
+    file, if anything. Raises DispatchvizError or RenderError if that cannot be done.
     """
     form = form or check_suffix(path)
     if str(path) == STANDARD_OUTPUT and form == ".jsonl":
@@ -190,7 +189,7 @@ def export(
     if form in TRACES and suffix_of(path) == form:
         save_trace(trace, path)
         return ""
-    data, note = exported(trace, form, folded, expand)
+    data, note = exported(trace, form, chosen)
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
@@ -219,13 +218,13 @@ def run_name(source: str | Path) -> str:
     return name[: -len(suffix)] if (suffix := suffix_of(name)) in TRACES else Path(name).stem
 
 
-def exported(trace: Trace, suffix: str, folded: bool | None = None, expand: Collection[str] = ()) -> tuple[bytes, str]:
+def exported(trace: Trace, suffix: str, chosen: Chosen | None = None) -> tuple[bytes, str]:
     """The content of a file of that suffix, and what to say of it. Raises RenderError if it cannot be rendered."""
     if suffix in TRACES:
         return trace.encoded(suffix), ""
-    from dispatchviz.render.graph.graph_picture import backward_graph, picture
+    from dispatchviz.render.graph.chosen_picture import Chosen, chosen_picture
 
-    drawn = picture(backward_graph(trace), suffix, folded, expand)
+    drawn = chosen_picture(trace, suffix, chosen or Chosen())
     more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all of them"
     return drawn.data, f"{drawn.note}; {more}" if drawn.is_folded else drawn.note
 

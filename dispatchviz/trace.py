@@ -12,6 +12,8 @@ from dispatchviz.core.record import trace_file as core
 from dispatchviz.core.record.trace_file import TraceError
 
 if TYPE_CHECKING:
+    from dispatchviz.render.graph.chosen_picture import Kind
+    from dispatchviz.render.graph.drawn_picture import DrawnPicture
     from dispatchviz.render.graph.graph_picture import BackwardGraph
 
 __all__ = ["Trace", "TraceError"]
@@ -34,3 +36,30 @@ class Trace(core.Trace):
         from dispatchviz.render.graph.graph_picture import backward_graph
 
         return backward_graph(self, at, of)
+
+    def call_graph(self, first: int = 0, last: int | None = None) -> DrawnPicture:
+        """A picture of the operator calls between two steps, outside of backward passes; ``.render(path)`` writes it.
+
+        Raises RenderError if there are none.
+        """
+        from dispatchviz.render.graph.call_picture import call_picture
+
+        return call_picture(self, first, last)
+
+    def decision(self, step: int) -> DrawnPicture:
+        """A picture of how the call at a step is dispatched: key sets, cell, kernel. RenderError if there is none."""
+        return self._of_step("decision", step)
+
+    def operator_table(self, step: int) -> DrawnPicture:
+        """A picture of the dispatch table of the operator at a step, and how it is filled. RenderError if there is
+        none."""
+        return self._of_step("table", step)
+
+    def structured_classes(self, step: int) -> DrawnPicture:
+        """A picture of the classes of the structured kernel at a step. RenderError if the operator there has none."""
+        return self._of_step("classes", step)
+
+    def _of_step(self, kind: Kind, step: int) -> DrawnPicture:
+        from dispatchviz.render.graph.chosen_picture import drawn_picture
+
+        return drawn_picture(self, kind, (step, step))

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dispatchviz.cli import completion, options
+from dispatchviz.cli import completion, options, picture_choice
 from dispatchviz.program_source import name_of
 
 if TYPE_CHECKING:
     from dispatchviz.program_source import Script
     from dispatchviz.recording import EngineName
+    from dispatchviz.render.graph.chosen_picture import Chosen
     from dispatchviz.trace import Trace
 
 
@@ -62,19 +63,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
     type=click.Choice(["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet"]),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
-@click.option(
-    "--fold/--no-fold",
-    "folded",
-    default=None,
-    help="Of a picture: draw what repeats once, and Nodes in a row as one box. Without it graphs of more than 150 "
-    "Nodes are folded, but no .dot file.",
-)
-@click.option(
-    "--expand",
-    metavar="NODES",
-    multiple=True,
-    help="Draw these Nodes one by one: a sequence number, a range such as 3-7, the name of a Node or a leaf.",
-)
+@picture_choice.options
 @click.option(
     "--run",
     metavar="NAME",
@@ -93,8 +82,8 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 def command(
     output: str,
     form: str | None,
-    folded: bool | None,
-    expand: tuple[str, ...],
+    chosen: Chosen,
+    given: list[str],
     run: str | None,
     only: tuple[str, ...],
     limit: str | None,
@@ -109,7 +98,7 @@ def command(
     """Write what a program or a saved trace shows into a file.
 
     \b
-    .svg .dot .png .pdf          the backward graph
+    .svg .dot .png .pdf          a picture: the backward graph, or another with --picture
     .dvtrace .jsonl .jsonl.gz    the trace
     .parquet                     a table of the trace's events, or of several TRACEs
 
@@ -120,6 +109,9 @@ def command(
     Examples:
       dispatchviz export examples/forum.py -o graph.svg
       dispatchviz export forum.dvtrace -o graph.dot
+      dispatchviz export examples/mlp.py -o mlp.svg --cluster module --dark
+      dispatchviz export examples/mlp.py -o calls.svg --picture calls
+      dispatchviz export forum.dvtrace -o decision.svg --picture decision --step 12
       dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
       dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
@@ -130,6 +122,7 @@ def command(
     from dispatchviz.render.graph.svg import RenderError
 
     suffix = _suffix(output, form)
+    _check_picture(suffix, chosen, given)
     check_alone(f"a {suffix} file", ["--run"] if run is not None and suffix not in TABLES else [])
     check_export(output, suffix)
     if more:
@@ -139,7 +132,7 @@ def command(
         return 0
 
     def write(trace: Trace) -> None:
-        _export(trace, name_of(source), output, suffix, run, folded, expand)
+        _export(trace, name_of(source), output, suffix, run, chosen)
 
     trace = trace_in(source)
     if trace is not None:
@@ -159,9 +152,19 @@ def command(
     return conclude(outcome, save)
 
 
-def _export(
-    trace: Trace, source: str, output: str, suffix: str, run: str | None, folded: bool | None, expand: tuple[str, ...]
-) -> None:
+def _check_picture(suffix: str, chosen: Chosen, given: list[str]) -> None:
+    """Raises DispatchvizError for options of a picture where none is written, and for a theme that it cannot have."""
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.output import PICTURES
+    from dispatchviz.render.graph.picture_file import check_theme
+
+    if suffix in PICTURES:
+        check_theme(suffix, chosen.options.theme)
+    elif given:
+        raise DispatchvizError(f"{given[0]} is for a picture ({', '.join(PICTURES)}), not for a {suffix} file")
+
+
+def _export(trace: Trace, source: str, output: str, suffix: str, run: str | None, chosen: Chosen) -> None:
     """Writes what one trace becomes."""
     from dispatchviz.output import TABLES, export, export_table, run_name
 
@@ -170,7 +173,7 @@ def _export(
 
         export_table([Run(run or run_name(trace.header.program if source == "-" else source), trace, source)], output)
     else:
-        _say(export(trace, output, suffix, folded, expand))
+        _say(export(trace, output, suffix, chosen))
 
 
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:

@@ -24,6 +24,7 @@ OPTIONS = (
         "How it was filled: each TORCH_LIBRARY block, one after the other, the cells and the mask that it changed; "
         "with KEYs, what came into their cells.",
     ),
+    Option("output", "-o", "Draws the table and what fills it: .svg, .png, .pdf or .dot.", "FILE"),
     Option("short", "--short", "With --history: a line for each block."),
     BUILD,
     JSON,
@@ -34,6 +35,7 @@ ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "[KEY...]
 def run(
     everything: bool,
     history: bool,
+    output: str | None,
     short: bool,
     build: str | None,
     as_json: bool,
@@ -53,7 +55,10 @@ def run(
       dispatchviz table add --history --short
       dispatchviz table add --history
       dispatchviz table add AutogradCPU --history
+      dispatchviz table add -o table.svg
     """
+    if output is not None:
+        return _draw(output, operator, keys, build, everything or history or short or as_json)
     if as_json:
         looking_up.print_json((_history if history else _card)(operator, keys, build)[0])
         return 0
@@ -61,6 +66,23 @@ def run(
 
     console = terminal()
     console.print(lines(console, everything, history, short, build, operator, keys))
+    return 0
+
+
+def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str | None, others: bool) -> int:
+    """Writes the picture of the whole table. DispatchvizError if something else is wanted, too."""
+    from dispatchviz.errors import DispatchvizError
+
+    if keys or others:
+        raise DispatchvizError("-o draws the whole table: leave out the KEYs and all other options but --build")
+    from dispatchviz.output import check_picture
+    from dispatchviz.render.graph.chosen_picture import numbered
+    from dispatchviz.render.graph.picture_file import suffix_of
+    from dispatchviz.render.graph.table_picture import table_picture
+
+    check_picture(output, suffix_of(output))
+    card, order = _card(operator, (), build)[0], numbered(_history(operator, (), build)[0])
+    table_picture(card.operator, card.rows, order).render(output)
     return 0
 
 

@@ -44,8 +44,7 @@ class TensorFacts:
     def _memory(self, tensor: Any) -> Any:
         """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
         and the engine adds in place only to what nobody else holds."""
-        address, offset = self._address(tensor), tensor.storage_offset()
-        return address - offset * tensor.element_size() if offset else address
+        return self._address(tensor)  # of the storage, wherever in it the tensor begins
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""

@@ -13,6 +13,7 @@ from typing import Any
 import dispatchviz
 from dispatchviz import testing
 from dispatchviz.core.record import trace_file
+from dispatchviz.render.graph.drawn_picture import DrawnPicture
 from dispatchviz.render.graph.graph_picture import BackwardGraph
 from dispatchviz.testing import plugin
 
@@ -53,6 +54,7 @@ def python_page() -> str:
     """The text of the page of ``dispatchviz``."""
     parts = [*_function("dispatchviz.record", dispatchviz.record), *_function("dispatchviz.load", dispatchviz.load)]
     parts += [*_class("Trace", dispatchviz.Trace, trace_file.Trace), *_class("BackwardGraph", BackwardGraph)]
+    parts += _class("DrawnPicture", DrawnPicture)
     return "\n".join([PYTHON, *parts])
 
 

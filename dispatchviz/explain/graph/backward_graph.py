@@ -54,6 +54,7 @@ class Wiring:
 class BackwardGraph:
     """The Nodes of a graph as of a step."""
 
+    trace: Trace
     header: Header
     at: int
     nodes: Mapping[int, GraphNode]
@@ -163,6 +164,7 @@ def _graph(trace: Trace, step: int, choice: Choice, wiring: Wiring) -> BackwardG
     begun = choice[0].event if choice[0] and choice[0].event.seq <= step else None
     highlight = _nearest(trace, known, step)
     return BackwardGraph(
+        trace=trace,
         header=trace.header,
         at=step,
         nodes=nodes,

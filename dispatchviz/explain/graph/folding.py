@@ -6,15 +6,36 @@ of a folded graph have an order, too. What a fold is, and that nothing is lost, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.graph_fold import Fold, Item, Link, Links, Repeat, Section, boxes, folded, start, stop
+from dispatchviz.explain.graph.folded_calls import FoldedCalls
+from dispatchviz.explain.graph.graph_fold import (
+    Fold,
+    Item,
+    Link,
+    Links,
+    Repeat,
+    Section,
+    boxes,
+    folded,
+    kept,
+    start,
+    stop,
+    with_body,
+)
+from dispatchviz.explain.graph.node_groups import Cluster, Path, UserPlaces, groups
 from dispatchviz.explain.graph.repeats import FEWEST, WORTH, RepeatFinder, Stretch
 from dispatchviz.explain.graph.selected_nodes import selected_nodes
+
+PAGE = 12
+"""Boxes. If there are more even so, what one call of a function made is drawn as one."""
+
+FEWEST_BOXES = 3
+"""No calls are folded if that leaves fewer."""
 
 DEPTH = 8
 """Repeats within repeats, at most."""
@@ -23,22 +44,56 @@ FEW = 24
 """Boxes. From more on, trees are drawn as one."""
 
 
-def fold(links: Links, most: int, whole: Collection[int] = ()) -> Fold:
-    """Folds a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one."""
-    work = _Folding(links, whole)
+Calls = Callable[[int], Path]
+"""In which calls of the program's functions the Node at a position was made, the outermost first."""
+
+
+def fold(
+    links: Links,
+    most: int,
+    whole: Collection[int] = (),
+    calls: Calls | None = None,
+    groups: Mapping[int, Path] | None = None,
+) -> Fold:
+    """Folds a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one.
+
+    What is in different ``groups`` does not become one tree.
+    """
+    work = _Folding(links, whole, groups or {})
     items = work.items(0, len(links.names), DEPTH)
     if boxes(items) > FEW:
-        items = work.with_trees(items)
+        trees = work.with_trees(items)
+        items = _with_calls(work, items, trees, calls) if calls and boxes(trees) > PAGE else trees
     return folded(links, work.with_ranges(items, most))
 
 
-def fold_graph(graph: BackwardGraph, most: int, expand: Iterable[str] = ()) -> Fold:
-    """The same for a graph, with the Nodes that ``expand`` names drawn one by one.
+def _with_calls(work: _Folding, items: tuple[Item, ...], trees: tuple[Item, ...], calls: Calls) -> tuple[Item, ...]:
+    """Calls within calls are folded first; those around them only if there are too many boxes even so."""
+    paths = {at: calls(at) for at in kept(items)}
+    found = trees
+    for depth in range(max(map(len, paths.values()), default=0), 0, -1):
+        smaller = FoldedCalls(work.is_free, calls, paths, depth).items(items)
+        with_trees = work.with_trees(smaller)
+        if not FEWEST_BOXES <= boxes(with_trees) < boxes(found):
+            continue
+        items, found = smaller, with_trees
+        if boxes(found) <= PAGE:
+            break
+    return found
+
+
+def fold_graph(graph: BackwardGraph, most: int, expand: Iterable[str] = (), cluster: Cluster = "none") -> Fold:
+    """The same for a graph, with the Nodes that ``expand`` names drawn one by one; calls of functions are folded unless
+    the Nodes are put into other groups.
 
     Raises DispatchvizError for a name that fits none.
     """
-    places = {number: at for at, number in enumerate(fold_order(graph))}
-    return fold(_links(graph, places), most, {places[number] for number in selected_nodes(graph, expand)})
+    order = fold_order(graph)
+    places = {number: at for at, number in enumerate(order)}
+    user, found = UserPlaces(graph.trace), groups(graph, cluster)
+    whole = {places[number] for number in selected_nodes(graph, expand)}
+    calls: Calls | None = (lambda at: user.calls(order[at])) if cluster in ("none", "function") else None
+    return fold(_links(graph, places), most, whole, calls, {places[number]: path for number, path in found.items()})
 
 
 def fold_order(graph: BackwardGraph) -> tuple[int, ...]:
@@ -69,11 +124,15 @@ def _link(edge: Link, places: Mapping[int, int]) -> Link:
 class _Folding:
     """One graph while it is folded."""
 
-    def __init__(self, links: Links, whole: Collection[int]) -> None:
-        self._links, self._finder = links, RepeatFinder(links)
+    def __init__(self, links: Links, whole: Collection[int], groups: Mapping[int, Path]) -> None:
+        self._links, self._finder, self._groups = links, RepeatFinder(links), groups
         self._whole = np.zeros(len(links.names), np.bool_)
         self._whole[list(whole)] = True
         self._uses = self._finder.uses
+
+    def is_free(self, at: int) -> bool:
+        """Nobody asks for the Node at a position."""
+        return not self._whole[at]
 
     # -- repeats ------------------------------------------------------------------------------------------------------
 
@@ -117,8 +176,8 @@ class _Folding:
                 continue
             done += self._trees(row)
             row = []
-            if isinstance(item, Repeat):
-                done.append(_with_body(item, self.with_trees(item.body)))
+            if item is not None:
+                done.append(with_body(item, self.with_trees(item.body)) if isinstance(item, Repeat) else item)
         return tuple(done)
 
     def _trees(self, row: Sequence[int]) -> Iterator[Item]:
@@ -133,7 +192,7 @@ class _Folding:
         open_ends: set[int] = set()
         best, out = 1, 0
         for at in range(first, end):
-            if self._whole[at] or (at > first and at not in open_ends):
+            if self._whole[at] or (at > first and at not in open_ends) or self._group(at) != self._group(first):
                 break
             if at in open_ends:
                 open_ends.remove(at)
@@ -145,12 +204,15 @@ class _Folding:
                 best = at - first + 1
         return best
 
+    def _group(self, at: int) -> Path:
+        return self._groups.get(at, ())
+
     # -- ranges -------------------------------------------------------------------------------------------------------
 
     def with_ranges(self, items: tuple[Item, ...], most: int) -> tuple[Item, ...]:
         """Cuts what is still too long where few edges cross."""
         parts = [
-            _with_body(i, self.with_ranges(i.body, max(most // 2, 2))) if isinstance(i, Repeat) else i for i in items
+            with_body(i, self.with_ranges(i.body, max(most // 2, 2))) if isinstance(i, Repeat) else i for i in items
         ]
         if boxes(parts) <= most:
             return tuple(parts)
@@ -171,7 +233,3 @@ class _Folding:
             end = min(ends, key=lambda end: (self._finder.crossing[stop(row[end - 1])], -end))
             yield Section(start(row[place]), stop(row[end - 1]), False) if end - place > 1 else row[place]
             place = end
-
-
-def _with_body(repeat: Repeat, body: tuple[Item, ...]) -> Repeat:
-    return Repeat(repeat.start, repeat.period, repeat.turns, body, repeat.strides, repeat.exits)

@@ -54,6 +54,8 @@ class Section:
     stop: int
     is_tree: bool
     """Each Node but the first is used once, by one of the others, and at most one edge leads out."""
+    function: str = ""
+    """The function of the program in one call of which all of them were made; empty if that is not why."""
 
 
 Item = int | Repeat | Section
@@ -99,6 +101,22 @@ def repeats(items: Iterable[Item]) -> Iterator[Repeat]:
         if isinstance(item, Repeat):
             yield item
             yield from repeats(item.body)
+
+
+def everywhere(at: int, path: Sequence[Repeat]) -> Iterator[int]:
+    """The positions that a position in the first turns of repeats within each other stands for, in order."""
+    if not path:
+        yield at
+        return
+    outer, *inner = path
+    for turn in range(outer.turns):
+        for place in everywhere(at, inner):
+            yield place + turn * outer.period
+
+
+def with_body(repeat: Repeat, body: tuple[Item, ...]) -> Repeat:
+    """The same repeat with its first turn folded otherwise."""
+    return Repeat(repeat.start, repeat.period, repeat.turns, body, repeat.strides, repeat.exits)
 
 
 def folded(links: Links, items: tuple[Item, ...]) -> Fold:

@@ -3,69 +3,72 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-
-from graphviz.quoting import attr_list
+from collections.abc import Iterator, Mapping, Sequence
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.graph_fold import Fold, Repeat
-from dispatchviz.render.graph.dot import LOOKS, MOST_USES, UNUSED, Drawing, Pen, legend
+from dispatchviz.explain.graph.graph_fold import Fold
+from dispatchviz.render.graph.dot import (
+    CHANGED,
+    LOOKS,
+    MOST_USES,
+    UNUSED,
+    Drawing,
+    Frame,
+    Pen,
+    draw_frames,
+    frames_legend,
+    legend,
+    node_link,
+    when,
+)
+from dispatchviz.render.graph.folded_frames import folded_frames
 from dispatchviz.render.graph.folded_picture import Arrow, Box, FoldedPicture, folded_picture
-from dispatchviz.render.graph.folded_texts import DOWN, OTHERS
+from dispatchviz.render.graph.folded_texts import ANOTHER, DOWN, OTHERS
+from dispatchviz.render.graph.picture_options import USUAL, Options
 
 
-def folded_drawing(graph: BackwardGraph, fold: Fold) -> Drawing:
+def folded_drawing(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -> Drawing:
     """Draws a folded graph."""
-    picture = folded_picture(graph, fold)
+    picture = folded_picture(graph, fold, options)
     pen = Pen()
-    writer = _Writer(pen, picture)
-    writer.write()
-    return pen.drawing(title(graph, picture))
+    _Writer(pen, picture, graph).write(folded_frames(graph, fold, picture, options))
+    first, *others = title(graph, picture)
+    return pen.drawing([first, *when(graph, options), *others, *frames_legend(options)])
 
 
 def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
     """The lines above the picture."""
     drawn = sum(box.node is not None for box in picture.boxes)
     yield f"Backward graph of {graph.header.program}: {len(graph):,} Nodes in {drawn:,} boxes"
-    yield from legend(graph)
+    yield from legend(graph, any(": " in box.state for box in picture.boxes))
     if picture.frames:
         yield "A frame: the same Nodes many times over, one turn after the other; the first turn is drawn"
     lines = [line for box in picture.boxes for line in box.lines]
     if any(DOWN in line for line in lines):
         yield f"Nodes in one box: each leads to the next line ({DOWN}) and to what is in brackets"
         yield "leaf x: the AccumulateGrad of x"
-    if any(OTHERS in line for line in lines):
+    if any(f"{OTHERS}{end}" in line for line in lines for end in ",)") or any(line.endswith(OTHERS) for line in lines):
         yield f"leaf x{OTHERS}: in each turn the AccumulateGrad of another tensor"
+    if any(f".{ANOTHER}." in line for line in lines):
+        yield f"leaf a.{ANOTHER}.b: in each turn that of another tensor, with another word for {ANOTHER}"
 
 
 class _Writer:
-    def __init__(self, pen: Pen, picture: FoldedPicture) -> None:
-        self._pen, self._picture = pen, picture
+    def __init__(self, pen: Pen, picture: FoldedPicture, graph: BackwardGraph) -> None:
+        self._pen, self._picture, self._graph = pen, picture, graph
         self._boxes = {box.name: box for box in picture.boxes}
         self._uses = Counter(arrow.head for arrow in picture.arrows)
         self._drawn: set[str] = set()
 
-    def write(self) -> None:
-        self._within(())
+    def write(self, frames: Mapping[str, Sequence[Frame]]) -> None:
+        """All boxes and arrows, and frames around the boxes, by name."""
+        for box in self._picture.boxes:
+            self._box(box)
         for arrow in self._picture.arrows:
             self._arrow(arrow)
-
-    def _within(self, path: tuple[Repeat, ...]) -> None:
-        """The boxes in a frame, then the frames in it."""
-        for box in self._picture.boxes:
-            if box.within == path:
-                self._box(box)
-        for number, (repeat, lines) in enumerate(self._picture.frames.items()):
-            if self._parent(repeat) == path:
-                label = self._pen.lines(lines)
-                self._pen.boxes.append(f"  subgraph cluster{number} {{")
-                self._pen.boxes.append(f"  graph{attr_list(label, kwargs=FRAME)}")
-                self._within((*path, repeat))
-                self._pen.boxes.append("  }")
-
-    def _parent(self, repeat: Repeat) -> tuple[Repeat, ...]:
-        within = next(box.within for box in self._picture.boxes if repeat in box.within)
-        return within[: within.index(repeat)]
+        draw_frames(
+            self._pen, {name: frames[name if name in frames else name.partition("_")[0]] for name in self._pen.names}
+        )
 
     def _box(self, box: Box) -> None:
         if box.node is None:
@@ -76,7 +79,9 @@ class _Writer:
             title = f"{{{title}|{self._pen.text(box.state)}}}"
         ports = "|".join(f"<e{n}>{self._pen.text(text)}" for n, text in enumerate(box.ports))
         rows = [title, self._pen.lines(box.lines), f"{{{ports}}}" if ports else ""]
-        self._pen.box(box.name, f"{{{'|'.join(row for row in rows if row)}}}", **self._look(box))
+        label = f"{{{'|'.join(row for row in rows if row)}}}"
+        look = {**self._look(box), **(CHANGED if box.is_changed else {})}
+        self._pen.box(box.name, label, **look, **node_link(self._pen, self._graph, box.node))
 
     def _look(self, box: Box) -> dict[str, str]:
         fill, line, style, width = LOOKS[box.looks]
@@ -117,13 +122,5 @@ class _Writer:
         self._pen.edge(tail, head, **line)
 
 
-FRAME = {
-    "style": "rounded,filled",
-    "fillcolor": "#FAFAF5",
-    "color": "#8A8A6A",
-    "penwidth": "2",
-    "labeljust": "r",
-    "margin": "12",
-}
 NEXT = {"shape": "box", "fontsize": "11", "style": "rounded,dashed,filled", "fillcolor": "#FFFFFF", "color": "#8A8A6A"}
 EMPTY = {"shape": "plain", "fontsize": "11", "fontcolor": "#444444", "class": "empty"}

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.graph_fold import Fold, Item, Link, Repeat, Section, later_link, start
+from dispatchviz.explain.graph.graph_fold import Fold, Item, Link, Repeat, Section, everywhere, later_link, start
 from dispatchviz.explain.graph.graph_node import GraphNode, State
-from dispatchviz.render.graph.dot import MOST_PORTS
+from dispatchviz.render.graph.dot import MOST_PORTS, changes_of
 from dispatchviz.render.graph.folded_texts import Texts
+from dispatchviz.render.graph.picture_options import USUAL, Options
 
 Path = tuple[Repeat, ...]
 """The repeats that something is drawn in, the outermost first."""
@@ -38,6 +39,8 @@ class Box:
     within: Path
     stands_for: str = ""
     """At the end of a frame: the box that an edge leads to in the next turn."""
+    is_changed: bool = False
+    """Since the step that is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,9 @@ class FoldedPicture:
     arrows: list[Arrow] = field(default_factory=list)
 
 
-def folded_picture(graph: BackwardGraph, fold: Fold) -> FoldedPicture:
+def folded_picture(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -> FoldedPicture:
     """Boxes and arrows of a folded graph."""
-    work = _Drawing(graph, fold)
+    work = _Drawing(graph, fold, options)
     for item in fold.items:
         work.draw(item, ())
     work.join()
@@ -81,9 +84,10 @@ class _Place:
 
 
 class _Drawing:
-    def __init__(self, graph: BackwardGraph, fold: Fold) -> None:
-        self.graph, self.fold, self.picture = graph, fold, FoldedPicture()
+    def __init__(self, graph: BackwardGraph, fold: Fold, options: Options) -> None:
+        self.graph, self.fold, self.options, self.picture = graph, fold, options, FoldedPicture()
         self.texts = Texts(graph, fold)
+        self._changes = changes_of(graph, options)
         self._next: dict[tuple[str, ...], str] = {}
         self._ends: set[str] = set()
         self._starts: dict[int, list[int]] = {}
@@ -104,21 +108,26 @@ class _Drawing:
         positions = list(everywhere(at, path))
         node, links = self.texts.node(at), self.fold.edges[at]
         ports: tuple[str, ...] = ()
-        if 0 < len(links) <= MOST_PORTS and (len(links) > 1 or links[0] is None):
+        if self.options.says("edges") and 0 < len(links) <= MOST_PORTS and (len(links) > 1 or links[0] is None):
             ports = tuple(self.texts.port(node, number, len(positions) > 1) for number in range(len(links)))
         state, looks = self.texts.state(positions)
-        lines = tuple(self.texts.facts(positions))
-        self._box(Box(name(at), self.texts.title(positions), state, lines, ports, node, looks, path))
+        lines = tuple(self.texts.facts(positions)) if self.options.says("saved") else ()
+        self._box(Box(name(at), self.texts.title(positions), state, lines, ports, node, looks, path), positions)
 
     def _section(self, section: Section, path: Path) -> None:
         inside = range(section.start, section.stop)
         positions = [p for at in inside for p in everywhere(at, path)]
         state, looks = self.texts.state(positions)
-        lines = tuple(self.texts.tree(section, path) if section.is_tree else self.texts.kinds(section))
-        title = self.texts.range_title(list(inside))
-        self._box(Box(name(section.start), title, state, lines, (), self.texts.node(section.start), looks, path))
+        title, lines = self.texts.range_title(list(inside)), tuple(self.texts.section(section, path))
+        title = f"{section.function}: {title}" if section.function else title
+        self._box(
+            Box(name(section.start), title, state, lines, (), self.texts.node(section.start), looks, path), positions
+        )
 
-    def _box(self, box: Box) -> None:
+    def _box(self, box: Box, positions: Iterable[int] = ()) -> None:
+        change = self.texts.change(positions, self._changes) if self._changes else ""
+        if change:
+            box = replace(box, state=", ".join(filter(None, [box.state, change])), is_changed=True)
         self.picture.boxes.append(box)
 
     # -- arrows -------------------------------------------------------------------------------------------------------
@@ -149,6 +158,8 @@ class _Drawing:
         item = self._place(first).item
         for at in range(first, first + 1) if isinstance(item, int) else range(item.start, item.stop):
             for number, link in enumerate(self.fold.edges[at]):
+                if link is None and not box.ports and not self.options.says("edges"):
+                    continue
                 within = link is not None and isinstance(item, Section) and link[0] < item.stop
                 if within or (link is None and isinstance(item, Section)):
                     continue
@@ -272,14 +283,3 @@ def name(at: int) -> str:
 def turn_text(turn: int, repeat: Repeat) -> str:
     """``turn 3``; the last one is called so."""
     return "last turn" if turn == repeat.turns - 1 else f"turn {turn + 1}"
-
-
-def everywhere(at: int, path: Path) -> Iterator[int]:
-    """The positions that a position in the first turns stands for, in order."""
-    if not path:
-        yield at
-        return
-    outer, *inner = path
-    for turn in range(outer.turns):
-        for place in everywhere(at, tuple(inner)):
-            yield place + turn * outer.period

@@ -6,18 +6,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
+from textwrap import wrap
 
+from dispatchviz.core.record.trace_file.columns import Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.folding import fold_order
-from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section
+from dispatchviz.explain.graph.graph_changes import GraphChanges
+from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, everywhere
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
+from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, leaf_name, module_of, shared_path
 from dispatchviz.explain.graph.node_outline import NodeOutline
 from dispatchviz.explain.sentences.english import shaped, shortened
-from dispatchviz.render.graph.dot import LONGEST, described, edge_text, gradients, state_text
+from dispatchviz.render.graph.dot import LONGEST, described, edge_text, extras, gradients, state_text
 
 MOST_LINES = 14
 """Of a box."""
+
+WIDE = 84
+"""Lines of boxes of many Nodes are cut at this length."""
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+MOST_TURNS = 4096
+"""So many turns are looked at for the names of their leaves."""
+
+MADE = "└ "
+"""Before what was made by the line above."""
 
 URGENT = (State.FAILED, State.RUNNING, State.QUEUED, State.WAITING, State.CAPTURED, State.CREATED)
 """Which state gives a box of many Nodes its colours: the first of these that one of them is in."""
@@ -28,6 +43,7 @@ class Texts:
 
     def __init__(self, graph: BackwardGraph, fold: Fold) -> None:
         self._graph, self._fold, self._order = graph, fold, fold_order(graph)
+        self._places = UserPlaces(graph.trace)
 
     def node(self, at: int) -> GraphNode:
         """The Node at a position."""
@@ -63,6 +79,13 @@ class Texts:
         texts = [f"{count:,} {state.value}" if len(found) > 1 else state.value for state, count in found.items()]
         return ", ".join(texts), looks
 
+    def change(self, positions: Iterable[int], changes: GraphChanges) -> str:
+        """What has become of the Nodes of a box since: ``new``, ``3 new, 2 was waiting``."""
+        nodes = [*self.outlines(positions)]
+        found = Counter(changes.text(node.number, node.state) for node in nodes)
+        del found[""]
+        return ", ".join(text if count == len(nodes) else f"{count:,} {text}" for text, count in found.items())
+
     def facts(self, positions: Sequence[int]) -> Iterator[str]:
         """The lines of a box: of the first Node, and of the last one where that differs."""
         node, last = self.node(positions[0]), self.node(positions[-1])
@@ -74,6 +97,7 @@ class Texts:
         for texts_of in several:
             for one, other in zip(texts_of(node), texts_of(last), strict=False):
                 yield shortened(varying(one, other), LONGEST)
+        yield from extras(self._graph, node)
 
     def port(self, node: GraphNode, number: int, is_many: bool) -> str:
         """What an edge belongs to in the forward."""
@@ -95,7 +119,53 @@ class Texts:
         nodes = list(self.outlines(range(repeat.start, repeat.stop)))
         size = nodes[0].name if repeat.period == 1 else f"{repeat.period:,} Nodes"
         inner = "" if path else f": {self._numbered(nodes)}"
-        return (f"{repeat.turns:,} times {size}{inner}", *self._progress(repeat, path))
+        named = self._named_turns(repeat)
+        title = [f"{named}, × {repeat.turns:,}"] if named else []
+        return (*title, f"{repeat.turns:,} times {size}{inner}", *self._progress(repeat, path))
+
+    def _named_turns(self, repeat: Repeat) -> str:
+        """``layers.11 … layers.0 (Block.forward)``: what the paths of each turn's leaves begin with, and the function
+        that made it; empty if the turns have no leaves with paths of their own."""
+        starts = [repeat.start + turn * repeat.period for turn in range(repeat.turns)]
+        paths = [shared_path(self._modules(range(at, at + repeat.period))) for at in starts]
+        if not all(paths) or len(set(paths)) < len(paths):
+            return ""
+        functions = {self._function(range(at, at + repeat.period)) for at in starts}
+        by = functions.pop() if len(functions) == 1 else ""
+        return f"{paths[0]} … {paths[-1]}" + (f" ({by})" if by else "")
+
+    def _modules(self, positions: Iterable[int]) -> list[str]:
+        """The modules whose parameters the Nodes at some positions accumulate."""
+        names = (leaf_name(self._graph, self._order[at]) for at in positions)
+        return [module for name in names if (module := module_of(name))]
+
+    def _function(self, positions: Iterable[int]) -> str:
+        """The innermost function of the program of which one call made all Nodes at some positions."""
+        calls = common_path([self._places.calls(self._order[at]) for at in positions])
+        return calls[-1].title if calls else ""
+
+    def _outline(self, at: int) -> NodeOutline:
+        return self._graph.outline(self._order[at])
+
+    def section(self, section: Section, path: Sequence[Repeat]) -> Iterable[str]:
+        """The lines of a box of many Nodes."""
+        if section.function:
+            return self._by_line(section, path)
+        return self.tree(section, path) if section.is_tree else self.kinds(section)
+
+    def _by_line(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
+        """Each line of the program that made some of them in a row, and below it the Nodes."""
+        runs = [(line, [*run]) for line, run in groupby(range(section.start, section.stop), self._line)]
+        for line, run in runs[: MOST_LINES // 2]:
+            yield shortened(self._places.text(line) if line else "elsewhere", WIDE)
+            kinds = Counter(self._named(at, path) for at in sorted(run, key=lambda at: not self._outline(at).has_leaf))
+            texts = [f"{count}{NBSP}×{NBSP}{kind}" if count > 1 else kind for kind, count in kinds.items()]
+            yield from wrap(f"{MADE}{', '.join(texts)}", WIDE, break_on_hyphens=False)
+        if len(runs) > MOST_LINES // 2:
+            yield f"and {len(runs) - MOST_LINES // 2} more stretches of lines"
+
+    def _line(self, at: int) -> Place | None:
+        return self._places.line(self._order[at])
 
     def _progress(self, repeat: Repeat, path: Sequence[Repeat]) -> Iterator[str]:
         """How many turns are done while a backward is under way."""
@@ -141,7 +211,7 @@ class Texts:
             way = max(range(len(links)), key=lambda number: sizes(links[number]), default=None)
             down = None if way is None else links[way]
             texts = [DOWN if n == way and link else self._branch(link, section, path) for n, link in enumerate(links)]
-            yield shortened(self._named(at, path) + (f" ({', '.join(texts)})" if len(texts) > 1 else ""), LONGEST + 16)
+            yield shortened(self._named(at, path) + (f" ({', '.join(texts)})" if len(texts) > 1 else ""), WIDE)
             at = down[0] if down and down[0] < section.stop else None
 
     def _sizes(self, section: Section) -> Callable[[Link], tuple[int, int]]:
@@ -177,10 +247,24 @@ class Texts:
         node = self.node(at)
         if node.leaf is None:
             return node.name
-        others = (self.node(at + (repeat.turns - 1) * repeat.period).leaf for repeat in path)
-        differs = any(leaf and leaf.number != node.leaf.number for leaf in others)
-        return f"leaf {node.leaf.name}{OTHERS if differs else ''}"
+        turns = islice(everywhere(at, path), MOST_TURNS)
+        names = dict.fromkeys(leaf_name(self._graph, self._order[place]) for place in turns)
+        return f"leaf {in_all_turns(list(names))}"
 
+
+def in_all_turns(names: Sequence[str]) -> str:
+    """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` where not just one part is another one."""
+    parts = [name.split(".") for name in names]
+    differ = [at for at, part in enumerate(zip(*parts, strict=False)) if len(set(part)) > 1]
+    if not differ:
+        return names[0]
+    if len({len(split) for split in parts}) > 1 or len(differ) > 1 or len(parts[0]) == 1:
+        return f"{names[0]}{OTHERS}"
+    return ".".join([*parts[0][: differ[0]], ANOTHER, *parts[0][differ[0] + 1 :]])
+
+
+ANOTHER = "*"
+"""In the name of a leaf: in each turn another part of the path."""
 
 DOWN = "↓"
 """Stands for the edge that leads to the next line, or out of the box after the last one."""

@@ -14,12 +14,15 @@ from pathlib import Path
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph import backward_graph as explain
 from dispatchviz.explain.graph.graph_fold import Fold, Repeat, boxes, folded, repeats
+from dispatchviz.explain.graph.node_groups import Cluster
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.render.graph.dot import Drawing, drawing, legend
-from dispatchviz.render.graph.picture_file import suffix_of, write_picture
+from dispatchviz.render.graph.picture_file import check_theme, suffix_of, write_picture
+from dispatchviz.render.graph.picture_options import USUAL, Detail, Options, Theme
 from dispatchviz.render.graph.png import png
 from dispatchviz.render.graph.svg import RenderError, check_size, pdf, svg
+from dispatchviz.render.graph.theme import themed
 
 FOLDED_ABOVE = 150
 """Nodes. A graph with more is folded unless somebody asks for all of it."""
@@ -45,21 +48,48 @@ class BackwardGraph(explain.BackwardGraph):
         """The whole graph in Graphviz's language."""
         return drawing(self).source
 
-    def svg(self, *, folded: bool | None = None, expand: Iterable[str] = ()) -> str:
-        """The picture; ``folded`` and ``expand`` as in ``render``."""
-        return picture(self, ".svg", folded, tuple(expand)).data.decode()
+    def svg(
+        self,
+        *,
+        folded: bool | None = None,
+        expand: Iterable[str] = (),
+        detail: Detail = "saved",
+        cluster: Cluster = "none",
+        theme: Theme = "light",
+        since: int | None = None,
+    ) -> str:
+        """The picture; all else as in ``render``."""
+        return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme, since)).data.decode()
 
-    def render(self, path: str | Path, *, folded: bool | None = None, expand: Iterable[str] = ()) -> str:
+    def _repr_svg_(self) -> str:
+        """For notebooks."""
+        return self.svg()
+
+    def render(
+        self,
+        path: str | Path,
+        *,
+        folded: bool | None = None,
+        expand: Iterable[str] = (),
+        detail: Detail = "saved",
+        cluster: Cluster = "none",
+        theme: Theme = "light",
+        since: int | None = None,
+    ) -> str:
         """Writes the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
 
         ``folded``: what repeats is drawn once, other Nodes in a row as one box; left out, this is done if there are
         more than 150 Nodes, and never in a .dot file. ``expand`` names Nodes that are drawn one by one nevertheless: by
-        sequence number (``"585"``), by range (``"580-589"``), by the name of a Node or a leaf.
+        sequence number (``"585"``), by range (``"580-589"``), by the name of a Node or a leaf. ``detail`` says how much
+        is written, each more than the one before: ``"names"``, ``"edges"``, ``"saved"``, ``"all"``. ``cluster`` draws
+        frames around what comes from one ``"module"``, ``"function"`` or ``"line"``. ``theme`` is ``"light"`` or
+        ``"dark"``, or ``"auto"``: an SVG that does as its reader's browser prefers. ``since`` is an earlier step: what
+        has changed since then is marked.
 
         Raises RenderError for another suffix, for an empty graph, and if the file cannot be written;
         DispatchvizError for a name that fits no Node.
         """
-        return render(self, path, folded, tuple(expand))
+        return render(self, path, folded, tuple(expand), Options(detail, cluster, theme, since))
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
@@ -70,63 +100,76 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
 
 
 def render(
-    graph: explain.BackwardGraph, path: str | Path, folded: bool | None = None, expand: Collection[str] = ()
+    graph: explain.BackwardGraph,
+    path: str | Path,
+    folded: bool | None = None,
+    expand: Collection[str] = (),
+    options: Options = USUAL,
 ) -> str:
     """Writes a picture of a graph, by the suffix of the file's name. Gives a note, as ``BackwardGraph.render`` does."""
-    drawn = picture(graph, suffix_of(path), folded, expand)
+    drawn = picture(graph, suffix_of(path), folded, expand, options)
     write_picture(path, drawn.data)
     return drawn.note
 
 
 def picture(
-    graph: explain.BackwardGraph, suffix: str, folded: bool | None = None, expand: Collection[str] = ()
+    graph: explain.BackwardGraph,
+    suffix: str,
+    folded: bool | None = None,
+    expand: Collection[str] = (),
+    options: Options = USUAL,
 ) -> Picture:
     """What a file with one of ``picture_file.SUFFIXES`` holds.
 
     Raises RenderError for an empty graph, and for a PDF or a PNG if what they need is missing; DispatchvizError if
     ``expand`` names no Node.
     """
+    check_theme(suffix, options.theme)
     with collector_waits():
-        return _picture(graph, suffix, folded, expand)
+        return _picture(graph, suffix, folded, expand, options)
 
 
-def _picture(graph: explain.BackwardGraph, suffix: str, folded: bool | None, expand: Collection[str]) -> Picture:
+def _picture(
+    graph: explain.BackwardGraph, suffix: str, folded: bool | None, expand: Collection[str], options: Options
+) -> Picture:
     if not len(graph):
-        raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes")
+        when = f" as of step {graph.at}" if graph.at < len(graph.trace) - 1 else ""
+        raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes{when}")
     wanted = bool(expand) or suffix != ".dot" if folded is None else folded
     fold = None
     if wanted and (len(graph) > FOLDED_ABOVE or folded):
         from dispatchviz.explain.graph.folding import fold_graph
 
-        fold = fold_graph(graph, MOST, expand)
+        fold = fold_graph(graph, MOST, expand, options.cluster)
     elif expand:
         from dispatchviz.explain.graph.selected_nodes import selected_nodes
 
         selected_nodes(graph, expand)
-    return _made(graph, fold, suffix)
+    return _made(graph, fold, suffix, options)
 
 
-def _made(graph: explain.BackwardGraph, fold: Fold | None, suffix: str) -> Picture:
+def _made(graph: explain.BackwardGraph, fold: Fold | None, suffix: str, options: Options) -> Picture:
     note = "" if fold is None else fold_note(graph, fold)
     if suffix in (".dot", ".pdf"):
-        drawn = _drawing(graph, fold)
+        drawn = _drawing(graph, fold, options)
         return Picture(drawn.source.encode() if suffix == ".dot" else pdf(drawn), note, fold is not None)
     try:
         if fold is None:
             check_size(len(graph))
-        text = svg(_drawing(graph, fold))
+        text = svg(_drawing(graph, fold, options), options.theme)
     except RenderError as error:
-        text, note = _plain(graph, fold), "; ".join(filter(None, [note, f"{error}; this one has a row for each box"]))
+        text = themed(_plain(graph, fold), options.theme)
+        note = "; ".join(filter(None, [note, f"{error}; this one has a row for each box"]))
     finish: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png}
     return Picture(finish[suffix](text), note, fold is not None)
 
 
-def _drawing(graph: explain.BackwardGraph, fold: Fold | None) -> Drawing:
+def _drawing(graph: explain.BackwardGraph, fold: Fold | None, options: Options) -> Drawing:
     if fold is None:
-        return drawing(graph)
+        return drawing(graph, options)
     from dispatchviz.render.graph.folded_dot import folded_drawing
 
-    return folded_drawing(graph, fold)
+    return folded_drawing(graph, fold, options)
 
 
 def _plain(graph: explain.BackwardGraph, fold: Fold | None) -> str:

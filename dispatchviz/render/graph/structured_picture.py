@@ -6,14 +6,12 @@ Arrows lead from a class to its base, as in class diagrams.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dispatchviz.explain.codegen.structured_classes import Family, Member, StructuredClass
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.render.graph.dot import Drawing, Pen
-from dispatchviz.render.graph.picture_file import suffix_of, write_picture
-from dispatchviz.render.graph.png import png
-from dispatchviz.render.graph.svg import pdf, svg
+from dispatchviz.render.graph.drawn_picture import DrawnPicture
 
 WIDEST = 54
 """What a member does is wrapped at so many characters."""
@@ -26,18 +24,10 @@ LOOKS = {
 }
 """Fill by form; the name of the class ends in it, too."""
 
-FORMS: dict[str, Callable[[Drawing], bytes]] = {
-    ".dot": lambda drawn: drawn.source.encode(),
-    ".svg": lambda drawn: svg(drawn).encode(),
-    ".png": lambda drawn: png(svg(drawn)),
-    ".pdf": pdf,
-}
-"""What a file may be, by its suffix."""
-
 
 def render(family: Family, path: str) -> None:
     """Writes the picture, by the suffix of the file's name. RenderError if that cannot be done."""
-    write_picture(path, FORMS[suffix_of(path)](class_drawing(family)))
+    DrawnPicture(class_drawing(family)).render(path)
 
 
 def class_drawing(family: Family) -> Drawing:

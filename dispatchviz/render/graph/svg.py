@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterable
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.render.graph import graphviz_wasm
 from dispatchviz.render.graph.dot import FONT, Drawing
+from dispatchviz.render.graph.picture_options import Theme
+from dispatchviz.render.graph.theme import themed
 
 BIG = 600
 """So many boxes and edges go to a process of their own: up to here a layout takes a fraction of a second."""
@@ -43,7 +45,7 @@ class RenderError(DispatchvizError):
     """A picture cannot be made; the text names what was tried and what would help."""
 
 
-def svg(drawing: Drawing) -> str:
+def svg(drawing: Drawing, theme: Theme = "light") -> str:
     """The picture; the same drawing gives the same text.
 
     Raises RenderError if no layout program can draw it.
@@ -53,7 +55,7 @@ def svg(drawing: Drawing) -> str:
         try:
             text = layout(drawing).decode()
             _check_texts(drawing, text)
-            return text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"')
+            return themed(text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"'), theme)
         except Exception as error:  # a WebAssembly trap is of no class that could be named here
             failures.append(f"{name}: {_in_short(error)}")
     size = f"{drawing.boxes:,} boxes and {drawing.edges:,} arrows"

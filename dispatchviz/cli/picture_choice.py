@@ -1,0 +1,122 @@
+"""The options that say which picture of a trace is wanted, and how it is to look."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from dispatchviz.render.graph.chosen_picture import Chosen
+
+NAMES = ("picture", "step", "steps", "folded", "expand", "detail", "cluster", "theme", "dark")
+"""Of the parameters."""
+
+OPTIONS = (
+    click.option(
+        "--picture",
+        type=click.Choice(["backward", "calls", "decision", "table", "classes"]),
+        help="What is drawn. backward, the usual one: the backward graph; calls: which operator calls which in the "
+        "forward; decision: how one call is dispatched; table: its operator's dispatch table, and what fills it; "
+        "classes: those of its structured kernel.",
+    ),
+    click.option(
+        "--step",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Of a picture: the backward graph as of this step, or the call at this step.",
+    ),
+    click.option(
+        "--steps",
+        metavar="A-B",
+        help="Of a picture: the backward graph as of step B, with what has changed since step A marked; or the calls "
+        "from A to B.",
+    ),
+    click.option(
+        "--fold/--no-fold",
+        "folded",
+        default=None,
+        help="Of a backward graph: draw what repeats once, and Nodes in a row as one box. Without it graphs of more "
+        "than 150 Nodes are folded, but no .dot file.",
+    ),
+    click.option(
+        "--expand",
+        metavar="NODES",
+        multiple=True,
+        help="Draw these Nodes one by one: a sequence number, a range such as 3-7, the name of a Node or a leaf.",
+    ),
+    click.option(
+        "--detail",
+        type=click.Choice(["names", "edges", "saved", "all"]),
+        help="How much a backward graph says, each more than the one before: names of Nodes; what their edges belong "
+        "to; numbers, saved tensors, hooks and views, which is usual; operators, topological numbers and bytes.",
+    ),
+    click.option(
+        "--cluster",
+        type=click.Choice(["module", "function", "line", "none"]),
+        help="Of a backward graph: frames around what comes from one module, call of a function, or line.",
+    ),
+    click.option(
+        "--theme",
+        type=click.Choice(["light", "dark", "auto"]),
+        help="Colours of a picture. auto, of an .svg: as its reader's browser prefers.",
+    ),
+    click.option("--dark", is_flag=True, help="The same as --theme dark."),
+)
+
+
+def options(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command these options; they reach it as ``chosen``, and the names of those given as ``given``."""
+
+    @functools.wraps(command)
+    def with_choice(**values: Any) -> int:
+        own = {name: values.pop(name) for name in NAMES}
+        return command(**values, chosen=_chosen(own), given=_given(own))
+
+    for option in reversed(OPTIONS):
+        with_choice = option(with_choice)
+    return with_choice
+
+
+def _given(own: dict[str, Any]) -> list[str]:
+    """The options that somebody gave, besides the two that pictures have had from the first."""
+    return [
+        f"--{name}" for name, value in own.items() if name not in ("folded", "expand") and value not in (None, False)
+    ]
+
+
+def _chosen(own: dict[str, Any]) -> Chosen:
+    from dispatchviz.render.graph.chosen_picture import Chosen
+    from dispatchviz.render.graph.picture_options import Options, Theme
+
+    _check_together(own)
+    theme: Theme = "dark" if own["dark"] else own["theme"] or "light"
+    look = Options(own["detail"] or "saved", own["cluster"] or "none", theme)
+    return Chosen(own["picture"] or "backward", _steps(own["step"], own["steps"]), own["folded"], own["expand"], look)
+
+
+def _check_together(own: dict[str, Any]) -> None:
+    """Raises UsageError for options that contradict each other, or are of the backward graph when another is wanted."""
+    if own["dark"] and own["theme"] not in (None, "dark"):
+        raise click.UsageError(f"--dark and --theme {own['theme']} contradict each other")
+    if own["picture"] in (None, "backward"):
+        return
+    wrong = {"--fold or --no-fold": own["folded"] is not None, "--expand": own["expand"]}
+    wrong |= {f"--{name}": own[name] is not None for name in ("detail", "cluster")}
+    if given := next((name for name, there in wrong.items() if there), None):
+        raise click.UsageError(f"{given} is for the backward graph, not for --picture {own['picture']}")
+
+
+def _steps(step: int | None, steps: str | None) -> tuple[int, int] | None:
+    if steps is None:
+        return None if step is None else (step, step)
+    if step is not None:
+        raise click.UsageError("--step and --steps: give one of them")
+    found = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", steps)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if first > last:
+        raise click.UsageError(f"--steps {steps}: give the first and the last step, such as 12-40")
+    return first, last

@@ -1,0 +1,141 @@
+"""The forward calls of a trace as a value: which operator calls which, from line to kernel, equal ones as one.
+
+A call and the redispatches that its kernels pass it on by are one ``Call`` with a hop for each key. What a kernel calls
+besides, as a composite one does, are calls of that hop. What the engine runs is not in it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.columns import NONE
+from dispatchviz.explain.trace_index.enclosing_steps import source_text, within
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A key that a call is dispatched to, and the kernel that runs there."""
+
+    how: str
+    """``call``, ``redispatch``, ``callBoxed`` and so on."""
+    key: str
+    kernel: str
+    calls: tuple[Counted, ...]
+    """What the kernel calls, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator called."""
+
+    operator: str
+    hops: tuple[Hop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A call, and how often it is made in the same way."""
+
+    call: Call
+    times: int
+    step: int = field(compare=False)
+    """Of the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the program, with what it calls."""
+
+    file: str
+    line: int
+    """0: no line of the program."""
+    text: str
+    step: int
+    calls: tuple[Counted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallGraph:
+    """Some lines, in the order in which they first call something."""
+
+    lines: tuple[Line, ...]
+    left_out: int
+    """So many outermost calls were not looked at."""
+
+
+MOST = 20_000
+"""So many calls are looked at."""
+
+
+def call_graph(trace: Trace, first: int = 0, last: int | None = None) -> CallGraph:
+    """The calls that begin at some steps, outside of backward passes."""
+    work = _Calls(trace, first, len(trace) - 1 if last is None else last)
+    return CallGraph(tuple(work.lines()), work.left_out)
+
+
+class _Calls:
+    def __init__(self, trace: Trace, first: int, last: int) -> None:
+        self._trace, self._columns = trace, trace.columns
+        steps = trace.steps_of(ev.Dispatched)
+        found = steps[bisect_left(steps, first) : bisect_right(steps, last)]
+        self._dispatched = trace.columns.code(ev.Dispatched)
+        self._backward = trace.columns.code(ev.BackwardStarted)
+        self._children: dict[int, list[int]] = {}
+        """Step of a Dispatched, NONE for no other, to those within it."""
+        self.left_out = 0
+        for step in found[:MOST]:
+            around = self._around(step)
+            if around is not None:
+                self._children.setdefault(around if around >= first else NONE, []).append(step)
+        self.left_out = max(len(found) - MOST, 0)
+
+    def _around(self, step: int) -> int | None:
+        """The innermost Dispatched around a step; None within a backward pass."""
+        inner = NONE
+        for at in self._columns.ancestors(step):
+            if self._columns.kinds[at] == self._backward:
+                return None
+            if self._columns.kinds[at] == self._dispatched and inner == NONE:
+                inner = at
+        return inner
+
+    def lines(self) -> Iterator[Line]:
+        """Each with the calls that it makes, however often it runs."""
+        outer: dict[tuple[str, int], tuple[ev.SourceLine | None, list[int]]] = {}
+        for step in self._children.get(NONE, ()):
+            known = self._columns.lines[step]
+            line = self._trace[known] if known >= 0 else None
+            place = line if isinstance(line, ev.SourceLine) else None
+            key = (place.file, place.line) if place else ("", 0)
+            outer.setdefault(key, (place, []))[1].append(step)
+        for (file, number), (place, steps) in outer.items():
+            text = source_text(self._trace, place) if place else ""
+            yield Line(file, number, text, place.seq if place else steps[0], self._counted(steps))
+
+    def _counted(self, steps: list[int]) -> tuple[Counted, ...]:
+        """Calls in order, equal ones as one."""
+        found: dict[Call, list[int]] = {}
+        for step in steps:
+            found.setdefault(self._call(step), []).append(step)
+        return tuple(Counted(call, len(same), same[0]) for call, same in found.items())
+
+    def _call(self, step: int) -> Call:
+        event = self._trace[step]
+        hops, at = list[Hop](), event if isinstance(event, ev.Dispatched) else None
+        while at is not None:
+            inside = self._children.get(at.seq, [])
+            further = next((child for child in inside if self._passes_on(child, at.operator)), None)
+            chosen = within(self._trace, at.seq, ev.KernelSelected)
+            others = [child for child in inside if child != further]
+            hops.append(Hop(at.how, at.key, chosen.kernel if chosen else "", self._counted(others)))
+            onward = None if further is None else self._trace[further]
+            at = onward if isinstance(onward, ev.Dispatched) else None
+        return Call(event.operator if isinstance(event, ev.Dispatched) else "", tuple(hops))
+
+    def _passes_on(self, step: int, operator: str) -> bool:
+        event = self._trace[step]
+        return isinstance(event, ev.Dispatched) and event.operator == operator and event.how.startswith("redispatch")

@@ -1,0 +1,117 @@
+"""What a picture says of a Node besides its state: the forward call that made it, its hooks, its view, its memory.
+
+``graph_node.py`` has what the engine's state depends on; this is looked up when a box is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_node import GraphNode
+from dispatchviz.explain.graph.node.node_hooks import hooks_of
+from dispatchviz.explain.graph.saved_memory import memories
+from dispatchviz.explain.things.crossing import maker_of
+from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around, source_line
+from dispatchviz.explain.trace_index.trace_index import index
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Where a Node was made in the forward."""
+
+    step: int
+    """Of the innermost call around it, or of its making."""
+    operator: str
+    """``aten::add.Tensor``; a Function's or binding's name; empty where no call is around it."""
+    file: str
+    line: int
+    """0: unknown."""
+
+    @property
+    def place(self) -> str:
+        """``forum.py:6``; empty if unknown."""
+        return f"{self.file}:{self.line}" if self.line else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One of a Node's hooks."""
+
+    kind: ev.HookKind
+    function: str
+    tensor: str
+    """The tensor that it was registered on; empty for a Node's own hooks."""
+
+
+def made_at(trace: Trace, node: int) -> Made | None:
+    """The call and the line that made a Node; None if the recording does not have that."""
+    made = index(trace).nodes.get(node)
+    if made is None or made.known:
+        return None
+    call, line = maker_of(trace, made), source_line(trace, made.seq)
+    return Made(call.seq, _called(call), line.file if line else "", line.line if line else 0)
+
+
+def _called(call: ev.AnyEvent) -> str:
+    if isinstance(call, ev.Dispatched):
+        return call.operator
+    return call.function if isinstance(call, ev.FunctionEntered | ev.BindingEntered) else ""
+
+
+def hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Hook]:
+    """The hooks that a Node has as of a step, in the order in which they run."""
+    for event in hooks_of(trace, node.number, node.leaf.number if node.leaf else None, at):
+        yield Hook(event.kind, event.function, "" if event.tensor is None else tensor_name(trace, event.tensor, at))
+
+
+def view_text(trace: Trace, node: GraphNode, at: int) -> str:
+    """What a Node has to do with views: ``makes b, a view of a``, ``writes into part of a``; empty for others."""
+    if node.name == "CopySlices":
+        base = next((tensor.name for tensor in node.inputs if tensor), "a tensor")
+        return f"in place on a view of {base}{_wrapped(trace, node.number)}"
+    views = index(trace).views
+    for tensor in filter(None, node.inputs):
+        view = views.get(tensor.number)
+        if view is not None and view.seq <= at:
+            return f"{tensor.name} is a view of {tensor_name(trace, view.base, at)}"
+    return ""
+
+
+def _wrapped(trace: Trace, node: int) -> str:
+    """The Node of the in-place operation itself, which CopySlices keeps: the one that its kernel made before it."""
+    made = index(trace).nodes.get(node)
+    if made is None or made.parent is None:
+        return ""
+    before = [trace[step] for step in trace.columns.children(made.parent) if step < made.seq]
+    own = [e for e in before if isinstance(e, ev.NodeCreated) and e.node not in index(trace).accumulators]
+    return f", by {plain_node(own[-1].name)}" if own else ""
+
+
+def made_in(trace: Trace, node: int) -> int | None:
+    """The Node during whose run a Node was made, which is a graph of a double backward; None outside of backward."""
+    made = index(trace).nodes.get(node)
+    running = None if made is None else around(trace, made.seq, ev.NodeStarted)
+    return running.node if running is not None and running.node != node else None
+
+
+def made_during(trace: Trace, node: int) -> ev.BackwardStarted | None:
+    """The backward during which a Node was made."""
+    made = index(trace).nodes.get(node)
+    return None if made is None else around(trace, made.seq, ev.BackwardStarted)
+
+
+def saved_bytes(trace: Trace, nodes: Iterable[GraphNode]) -> tuple[int, int, bool]:
+    """The memory of the tensors that some Nodes save: bytes, how many memories, and whether all of it is freed.
+
+    Each memory counts once, however many of the Nodes save something on it.
+    """
+    kept, freed = dict[int, int](), dict[int, int]()
+    for node in nodes:
+        found = memories(trace, (saved.tensor.number for saved in node.variables if saved.tensor))
+        (freed if node.released else kept).update(found)
+    shown = kept or freed
+    return sum(shown.values()), len(shown), bool(freed) and not kept

@@ -1,0 +1,116 @@
+"""What is said of a Node besides its state, beside the machine's own objects."""
+
+from __future__ import annotations
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.node_details import hooks, made_at, made_in, view_text
+from tests.explain.programs import traced
+
+WRITES = ("part.mul_(2)", "part.copy_(torch.ones(2))", "part.add_(other)", "base.t().neg_()", "base[1].zero_()")
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_copy_slices_names_the_node_that_it_keeps(write: str) -> None:
+    with dispatchviz.record() as trace:
+        leaf = torch.ones(2, 2, requires_grad=True)
+        other = torch.ones(2, requires_grad=True)
+        base = leaf * 1
+        part = base[0]
+        exec(write, {"torch": torch, "base": base, "part": part, "other": other})
+        kept = base.grad_fn
+    assert kept is not None
+    assert kept.fn is not None
+    graph = backward_graph(trace)
+    (node,) = [node for node in graph if node.name == "CopySlices"]
+    name = kept.fn.name().rpartition("::")[2]
+    assert view_text(trace, node, graph.at).endswith(f", by {name}")
+
+
+def test_views_name_their_root_base() -> None:
+    trace = traced(
+        """
+        import torch
+        leaf = torch.ones(2, 3, requires_grad=True)
+        base = leaf * 1
+        row = base[0]
+        cell = row[1]
+        assert cell._base is base
+        plain = base + 1
+        """
+    )
+    graph = backward_graph(trace)
+    said = {node.inputs[0].name: view_text(trace, node, graph.at) for node in graph if node.inputs and node.inputs[0]}
+    assert said["row"] == "row is a view of base"
+    assert said["cell"] == "cell is a view of base"
+    assert said["plain"] == said["base"] == ""
+
+
+def test_where_it_was_made() -> None:
+    trace = traced(
+        """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        y = torch.add(x, x)
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x): return x * 2
+            @staticmethod
+            def backward(ctx, grad): return grad * 2
+        z = Twice.apply(y)
+        """
+    )
+    made = {node.name: made_at(trace, node.number) for node in backward_graph(trace)}
+    add, twice = made["AddBackward0"], made["TwiceBackward"]
+    assert add
+    assert twice
+    assert (add.operator, add.line, add.place.rpartition("/")[2]) == ("aten::add.Tensor", 4, "script.py:4")
+    assert isinstance(trace[add.step], ev.Dispatched)
+    assert (twice.operator, twice.line) == ("Twice", 10)
+    assert isinstance(trace[twice.step], ev.FunctionEntered)
+
+
+def test_a_node_from_before_the_recording() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with dispatchviz.record() as trace:
+        y.sum().backward()
+    graph = backward_graph(trace)
+    assert [made_at(trace, node.number) is None for node in graph if node.name == "MulBackward0"] == [True]
+
+
+def test_made_while_another_ran() -> None:
+    trace = traced(
+        """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        y = (x ** 3).sum()
+        torch.autograd.grad(y, x, create_graph=True)
+        """
+    )
+    graph = backward_graph(trace, of="all")
+    runs = [event for event in trace if isinstance(event, ev.NodeStarted)]
+    for node in graph:
+        around = [run.node for run in runs if run.seq < node.made <= trace.ends[run.seq]]
+        assert made_in(trace, node.number) == (around[0] if around else None)
+
+
+def test_removed_hooks_are_gone() -> None:
+    trace = traced(
+        """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        def hook(grad): pass
+        handle = y.register_hook(hook)
+        handle.remove()
+        """
+    )
+    registered = trace.steps_of(ev.HookRegistered)[0]
+    node = next(node for node in backward_graph(trace) if node.name == "MulBackward0")
+    assert [hook.function for hook in hooks(trace, node, registered)] == ["hook"]
+    assert list(hooks(trace, node, len(trace) - 1)) == []
