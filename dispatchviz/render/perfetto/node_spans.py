@@ -1,0 +1,78 @@
+"""From which step to which the engine evaluates a Node, and its formula runs: what ``torch.profiler`` shows as two
+slices.
+
+``Engine::evaluate_function`` calls the hooks before the formula and those after it, checks what it returned
+(``validate_outputs``) and adds it to the input buffers; ``Node::operator()`` is the formula alone.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.enclosing_steps import within
+
+BEFORE = ("tensor pre hook", "retains-grad hook", "pre hook")
+"""Hooks that run before the formula."""
+
+NEXT = (
+    ev.NodeStarted, ev.NodeSkipped, ev.BackwardFinished, ev.FinalCallbackCalled, ev.GradModeChanged, ev.StreamChanged,
+    ev.ErrorRaised,
+)  # fmt: skip
+"""What follows a Node within a backward and is no part of it."""
+
+
+def evaluated_until(trace: Trace, started: ev.NodeStarted) -> int:
+    """The last step at which a Node is evaluated: what it returned has been added to the buffers."""
+    siblings, step = trace.columns.siblings, started.seq
+    last = trace.ends[step]
+    while (step := siblings[step]) > last:
+        if isinstance(trace[step], NEXT):
+            return last
+        last = trace.ends[step]
+    return last
+
+
+def formula_of(trace: Trace, started: ev.NodeStarted) -> tuple[int, int]:
+    """The first and the last step of its formula; it begins with the step that tells of the last hook before it."""
+    parts = list(trace.children(started.seq))
+    first = next((at for at in range(len(parts) - 1, -1, -1) if _is_before(parts[at])), -1) + 1
+    begin = parts[first - 1].seq if first else started.seq
+    last = _after(trace, parts, first)
+    return begin, max(begin, parts[last].seq - 1 if last < len(parts) else trace.ends[started.seq])
+
+
+def _is_before(event: ev.AnyEvent) -> bool:
+    return isinstance(event, ev.HookRan) and event.kind in BEFORE
+
+
+def _after(trace: Trace, parts: list[ev.AnyEvent], first: int) -> int:
+    """The place of the first part that comes behind the formula."""
+    for at in range(first, len(parts)):
+        part = parts[at]
+        if isinstance(part, ev.NodeFinished | ev.VariablesReleased):
+            return at
+        if isinstance(part, ev.GradientReduced):
+            return _reduction(trace, parts, first, at)
+        if isinstance(part, ev.HookRan) and part.kind == "post hook":
+            return _lines_of(parts, first, at, part.function)
+    return len(parts)
+
+
+def _reduction(trace: Trace, parts: list[ev.AnyEvent], first: int, reduced: int) -> int:
+    """The call of ``sum`` that a gradient went through, of which an event tells afterwards."""
+    event = parts[reduced]
+    assert isinstance(event, ev.GradientReduced)
+    for at in range(first, reduced):
+        part = parts[at]
+        if isinstance(part, ev.Dispatched) and part.operator.startswith("aten::sum"):
+            computed = within(trace, part.seq, ev.KeySetComputed)
+            if computed is not None and [tensor for _, tensor, _ in computed.arguments] == [event.before]:
+                return at
+    return reduced
+
+
+def _lines_of(parts: list[ev.AnyEvent], first: int, ran: int, function: str) -> int:
+    """The line of the program with which a hook began, of which an event tells when it has returned."""
+    lines = ((at, parts[at]) for at in range(first, ran))
+    begun = (at for at, part in lines if isinstance(part, ev.SourceLine) and part.function.endswith(function))
+    return next(begun, ran)
