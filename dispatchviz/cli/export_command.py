@@ -10,6 +10,7 @@ from dispatchviz.cli import completion, options
 from dispatchviz.program_source import name_of
 
 if TYPE_CHECKING:
+    from dispatchviz.cli.export_steps import Steps
     from dispatchviz.program_source import Script
     from dispatchviz.recording import EngineName
     from dispatchviz.trace import Trace
@@ -59,7 +60,9 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet"]),
+    type=click.Choice(
+        ["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet", "perfetto", "text", "md"]
+    ),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
 @click.option(
@@ -80,6 +83,23 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
     metavar="NAME",
     help="Of a table: what stands in its column run, left out the name of the SCRIPT or of each TRACE.",
 )
+@click.option(
+    "--steps", metavar="N-M", help="Of a log or a hand-out: only these steps, such as 45 or 45-80; without it all."
+)
+@click.option(
+    "--level",
+    metavar="|".join(options.LEVELS),
+    type=click.Choice(options.LEVELS),
+    help="Of a log or a hand-out: how much it has, as of trace --level; a hand-out calls if nothing else is given.",
+)
+@click.option(
+    "--view",
+    "views",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completion.views,
+    help="Of a hand-out: below each table this view of each of its steps, too, as of open --view.",
+)
 @options.only
 @options.limit
 @options.hashes
@@ -96,6 +116,9 @@ def command(
     folded: bool | None,
     expand: tuple[str, ...],
     run: str | None,
+    steps: str | None,
+    level: str | None,
+    views: tuple[str, ...],
     only: tuple[str, ...],
     limit: str | None,
     hashes: bool,
@@ -112,6 +135,9 @@ def command(
     .svg .dot .png .pdf          the backward graph
     .dvtrace .jsonl .jsonl.gz    the trace
     .parquet                     a table of the trace's events, or of several TRACEs
+    .json .json.gz               for ui.perfetto.dev and chrome://tracing, as torch.profiler writes it
+    .md                          a hand-out of steps, with pictures in a folder beside it
+    .txt .log                    the log
 
     - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
     ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
@@ -120,17 +146,21 @@ def command(
     Examples:
       dispatchviz export examples/forum.py -o graph.svg
       dispatchviz export forum.dvtrace -o graph.dot
+      dispatchviz export forum.dvtrace -o forum.perfetto.json
+      dispatchviz export forum.dvtrace -o steps.md --steps 40-80 --level keys
       dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
       dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
     from contextlib import suppress
 
+    from dispatchviz.cli.export_steps import Steps, export_steps
     from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
-    from dispatchviz.output import STANDARD_OUTPUT, TABLES, TRACES, check_export
+    from dispatchviz.output import STANDARD_OUTPUT, STEPS, TABLES, TRACES, check_export
     from dispatchviz.render.graph.svg import RenderError
 
-    suffix = _suffix(output, form)
+    suffix, wanted = _suffix(output, form), Steps(steps, level, views)
     check_alone(f"a {suffix} file", ["--run"] if run is not None and suffix not in TABLES else [])
+    _check_steps(wanted, output, suffix)
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
@@ -139,7 +169,10 @@ def command(
         return 0
 
     def write(trace: Trace) -> None:
-        _export(trace, name_of(source), output, suffix, run, folded, expand)
+        if suffix in STEPS:
+            export_steps(trace, output, suffix, wanted)
+        else:
+            _export(trace, name_of(source), output, suffix, run, folded, expand)
 
     trace = trace_in(source)
     if trace is not None:
@@ -173,6 +206,19 @@ def _export(
         _say(export(trace, output, suffix, folded, expand))
 
 
+def _check_steps(wanted: Steps, output: str, suffix: str) -> None:
+    """DispatchvizError if options of a log or a hand-out mean nothing here, or its pictures have no place."""
+    from dispatchviz.cli.export_steps import check_pictures_folder
+    from dispatchviz.cli.input_source import check_alone
+    from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS
+
+    if suffix not in HAND_OUTS:
+        check_alone(f"a {suffix} file", [each for each in wanted.given if suffix not in STEPS or each == "--view"])
+    elif output != STANDARD_OUTPUT:
+        check_pictures_folder(output)
+    wanted.check()
+
+
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
     """Writes several traces as one table; each is opened when its turn comes."""
     from dispatchviz.cli.input_source import load
@@ -196,10 +242,14 @@ def _suffix(output: str, form: str | None) -> str:
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.output import STANDARD_OUTPUT, check_suffix, suffix_of
 
-    if output == STANDARD_OUTPUT:
-        return f".{form or 'svg'}"
     if form is None:
-        return check_suffix(output)
-    if suffix_of(output) not in ("", f".{form}"):
+        return ".svg" if output == STANDARD_OUTPUT else check_suffix(output)
+    forms = _FORMS.get(form, (f".{form}",))
+    suffix = "" if output == STANDARD_OUTPUT else suffix_of(output)
+    if suffix not in ("", *forms):
         raise DispatchvizError(f"{output} is not the name of what --format {form} makes: leave one of them out")
-    return f".{form}"
+    return suffix or forms[0]
+
+
+_FORMS = {"perfetto": (".json", ".json.gz"), "text": (".txt", ".log")}
+"""The suffixes of a format that is not called as its suffix is."""
