@@ -48,7 +48,9 @@ class Steps:
         first = int(match["first"])
         chosen = range(first, min(int(match["last"] or first) + 1, len(trace)))
         if not chosen:
-            raise DispatchvizError(f"--steps {self.steps}: the steps of {trace.header.program} are 0 to {len(trace) - 1}")
+            raise DispatchvizError(
+                f"--steps {self.steps}: the steps of {trace.header.program} are 0 to {len(trace) - 1}"
+            )
         return chosen
 
 

@@ -1,4 +1,4 @@
-"""From which step to which the engine evaluates a Node, and its formula runs: what ``torch.profiler`` shows as two
+"""From which step to which the engine evaluates a Node, its formula runs, a Function is applied: what ``torch.profiler`` shows as
 slices.
 
 ``Engine::evaluate_function`` calls the hooks before the formula and those after it, checks what it returned
@@ -32,13 +32,42 @@ def evaluated_until(trace: Trace, started: ev.NodeStarted) -> int:
     return last
 
 
-def formula_of(trace: Trace, started: ev.NodeStarted) -> tuple[int, int]:
-    """The first and the last step of its formula; it begins with the step that tells of the last hook before it."""
+def applied_until(trace: Trace, entered: ev.FunctionEntered) -> int:
+    """The last step of ``Function.apply``: what the forward returned has got its history."""
+    siblings, step = trace.columns.siblings, entered.seq
+    last = trace.ends[step]
+    while (step := siblings[step]) > last:
+        event = trace[step]
+        if isinstance(event, ev.NameBound | ev.FunctionEntered) or (
+            isinstance(event, ev.SourceLine) and not event.resumed
+        ):
+            break
+        if isinstance(event, ev.FunctionOutput) and event.node == entered.node:
+            last = trace.ends[step]
+    return last
+
+
+def formula_of(trace: Trace, started: ev.NodeStarted, of_function: bool) -> tuple[int, int] | None:
+    """The first and the last step of its formula; it begins with the step that tells of the last hook before it.
+
+    None if a hook raised before it. ``of_function``: the formula is the backward of a custom Function.
+    """
     parts = list(trace.children(started.seq))
     first = next((at for at in range(len(parts) - 1, -1, -1) if _is_before(parts[at])), -1) + 1
     begin = parts[first - 1].seq if first else started.seq
+    if not of_function and _ended_in_hook(started, parts[first:]):
+        return None
     last = _after(trace, parts, first)
     return begin, max(begin, parts[last].seq - 1 if last < len(parts) else trace.ends[started.seq])
+
+
+def _ended_in_hook(started: ev.NodeStarted, parts: list[ev.AnyEvent]) -> bool:
+    """Whether a line of the program is the last that is known of a Node which has not returned: PyTorch's own formulas
+    begin with none."""
+    if any(isinstance(part, ev.NodeFinished) for part in parts) or started.name.endswith("AccumulateGrad"):
+        return False
+    first = next((part for part in parts if not isinstance(part, ev.GradientCaptured)), None)
+    return isinstance(first, ev.SourceLine) and not first.resumed
 
 
 def _is_before(event: ev.AnyEvent) -> bool:
@@ -50,7 +79,7 @@ def _after(trace: Trace, parts: list[ev.AnyEvent], first: int) -> int:
     for at in range(first, len(parts)):
         part = parts[at]
         if isinstance(part, ev.NodeFinished | ev.VariablesReleased):
-            return at
+            return _casts(trace, parts, first, at)
         if isinstance(part, ev.GradientReduced):
             return _reduction(trace, parts, first, at)
         if isinstance(part, ev.HookRan) and part.kind == "post hook":
@@ -69,6 +98,22 @@ def _reduction(trace: Trace, parts: list[ev.AnyEvent], first: int, reduced: int)
             if computed is not None and [tensor for _, tensor, _ in computed.arguments] == [event.before]:
                 return at
     return reduced
+
+
+def _casts(trace: Trace, parts: list[ev.AnyEvent], first: int, end: int) -> int:
+    """The first of the casts with which the formula is followed, if a gradient has not its input's dtype."""
+    while end > first and _is_cast(trace, parts[end - 1]):
+        end -= 1
+    return end
+
+
+def _is_cast(trace: Trace, part: ev.AnyEvent) -> bool:
+    if isinstance(part, ev.BindingEntered) or not isinstance(part, ev.Dispatched) or part.operator != "aten::to.dtype":
+        return False
+    inner = (
+        each.operator for each in trace[part.seq + 1 : trace.ends[part.seq] + 1] if isinstance(each, ev.Dispatched)
+    )
+    return next(inner, "") == "aten::_to_copy"
 
 
 def _lines_of(parts: list[ev.AnyEvent], first: int, ran: int, function: str) -> int:

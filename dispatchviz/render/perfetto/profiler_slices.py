@@ -8,6 +8,7 @@ made a Node to that Node (``generateForwardBackwardLink`` in ``torch/csrc/profil
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,14 +17,25 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import shown
 from dispatchviz.explain.trace_index.enclosing_steps import within
-from dispatchviz.render.perfetto.node_spans import evaluated_until, formula_of
+from dispatchviz.render.perfetto.node_spans import applied_until, evaluated_until, formula_of
 from dispatchviz.render.perfetto.sequence_numbers import LARGEST, SequenceNumbers
 from dispatchviz.render.perfetto.tensor_sizes import TensorSizes
 from dispatchviz.render.perfetto.threads import Threads
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
-UNOBSERVED = frozenset({"aten::size", "aten::is_leaf", "aten::output_nr", "aten::_version", "aten::is_complex"})
+UNOBSERVED = frozenset(
+    {
+        "aten::size",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
+        "aten::is_complex",
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+    }
+)
 """Operators of which the profiler is not told (``aten/src/ATen/core/dispatch/ObservedOperators.cpp``)."""
 
 OBSERVED = frozenset({"call", "callBoxed"})
@@ -68,6 +80,9 @@ class ProfilerSlices:
         self._made: dict[int, ev.NodeCreated] = {}
         self._recording: dict[int, bool] = {}
         """Of each thread whether grad mode is on."""
+        self._functions: set[int] = set()
+        """Nodes of custom Functions."""
+        self._calls = trace.steps_of(ev.Dispatched)
         self._arrows = 0
 
     def see(self, event: ev.AnyEvent) -> Iterator[Slice | Arrow]:
@@ -120,8 +135,10 @@ class ProfilerSlices:
         return self._slice(entered.seq, RECORDING_KERNELS[entered.kernel], args)
 
     def _function(self, entered: ev.FunctionEntered) -> Slice:
+        self._functions.add(entered.node)
         node = self._made.get(entered.node)
-        made = self._slice(entered.seq, entered.function, self._number(node.sequence_nr if node else None))
+        args = self._number(node.sequence_nr if node else None)
+        made = self._slice(entered.seq, entered.function, args, applied_until(self._trace, entered))
         self._keep(made)
         return made
 
@@ -141,17 +158,25 @@ class ProfilerSlices:
         args: dict[str, Any] = {}
         if started.sequence_nr != LARGEST:
             args = {"Sequence number": started.sequence_nr, "Fwd thread id": made.thread if made else 1}
-        first, last = formula_of(self._trace, started)
-        formula = self._slice(first, started.name, args | self._sizes.of_tensors(started.gradients), last)
-        alone = first == started.seq  # nothing that the profiler is told of comes before: then it has the number, too
-        yield self._slice(
-            started.seq, EVALUATE + started.name, dict(args) if alone else {}, evaluated_until(self._trace, started)
-        )
-        parts = [formula, *self._arrow(formula)]
-        if alone:
-            yield from parts
-        else:
-            self._ready.setdefault(first, []).extend(parts)
+        span = formula_of(self._trace, started, started.node in self._functions)
+        next_one = span is not None and not self._is_told(started.seq, span[0])
+        until = evaluated_until(self._trace, started)
+        yield self._slice(started.seq, EVALUATE + started.name, dict(args) if next_one else {}, until)
+        if span is not None:
+            args |= self._sizes.of_tensors(started.gradients)
+            formula = self._slice(span[0], started.name, args, span[1])
+            parts = [formula, *self._arrow(formula)]
+            if span[0] == started.seq:
+                yield from parts
+            else:
+                self._ready.setdefault(span[0], []).extend(parts)
+
+    def _is_told(self, begin: int, end: int) -> bool:
+        """Whether the profiler is told of anything between two steps: ``set_autograd_evaluate`` gives the number of a
+        formula to the slice just before it (``torch/csrc/profiler/collection.cpp``)."""
+        calls = self._calls
+        between = calls[bisect_right(calls, begin) : bisect_left(calls, end)]
+        return any(event.how in OBSERVED for event in map(self._trace.__getitem__, between))  # type: ignore[union-attr]
 
     def _arrow(self, formula: Slice) -> Iterator[Arrow]:
         """From the call of the forward that has the same number, if there is one; each call has one arrow."""

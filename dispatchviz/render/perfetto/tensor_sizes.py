@@ -1,5 +1,5 @@
 """The sizes and strides of the arguments of a call, as ``torch.profiler`` writes them: one entry for each parameter of
-the schema, empty for what is no tensor, a list of entries for a list of tensors."""
+the schema, empty for what is no tensor, a list of entries for a list of tensors, none of which may be undefined."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TensorSizes:
 
     def __init__(self) -> None:
         self._known: dict[int, Geometry] = {}
-        self._defined: dict[str, tuple[str, ...]] = {}
+        self._defined: dict[str, dict[str, str]] = {}
 
     def see(self, event: ev.AnyEvent) -> None:
         """A tensor may be new or changed, an operator defined."""
@@ -34,14 +34,16 @@ class TensorSizes:
                 schema = FunctionSchema.parse(event.schema)
             except SchemaError:
                 return
-            self._defined[event.operator] = tuple(argument.name for argument in schema.arguments)
+            self._defined[event.operator] = _names(schema)
 
     def of_call(self, operator: str, computed: ev.KeySetComputed) -> dict[str, Any]:
         """``Input Dims`` and ``Input Strides`` of a call."""
         parameters = self._defined.get(operator) or _parameters(operator)
-        found: dict[str, Any] = {name: NOTHING for name in parameters}
+        found: dict[str, Any] = dict.fromkeys(parameters, NOTHING)
         for name, tensor, _ in computed.arguments:
             base, member, _ = name.partition("[")
+            if parameters.get(base) == OPTIONAL:
+                continue
             geometry = self._known.get(tensor, NOTHING)
             if not member:
                 found[base] = geometry
@@ -58,6 +60,8 @@ class TensorSizes:
 
 def _written(entries: Iterable[Any]) -> dict[str, Any]:
     entries = list(entries)
+    if not entries:
+        return {}
     return {"Input Dims": [_part(each, 0) for each in entries], "Input Strides": [_part(each, 1) for each in entries]}
 
 
@@ -66,6 +70,15 @@ def _part(entry: Any, which: int) -> Any:
 
 
 @lru_cache(4096)
-def _parameters(operator: str) -> tuple[str, ...]:
+def _parameters(operator: str) -> dict[str, str]:
     schema = pytorch_signature(operator)
-    return () if schema is None else tuple(argument.name for argument in schema.arguments)
+    return {} if schema is None else _names(schema)
+
+
+def _names(schema: FunctionSchema) -> dict[str, str]:
+    """The parameters, each with its type."""
+    return {argument.name: argument.type for argument in schema.arguments}
+
+
+OPTIONAL = "Tensor?[]"
+"""The type of a list of which the profiler writes nothing."""
