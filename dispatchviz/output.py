@@ -245,7 +245,7 @@ def export_perfetto(trace: Trace, path: str | Path, form: str) -> None:
         sys.stdout.flush()
         return
     with _writing(path), replacing(path) as stream:
-        buffered = io.BufferedWriter(stream)  # type: ignore[arg-type]  # the stream may take less than all
+        buffered = io.BufferedWriter(stream)  # the stream itself may take less than all
         buffered.writelines(pieces)
         buffered.flush()
         buffered.detach()

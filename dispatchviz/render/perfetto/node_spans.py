@@ -1,5 +1,5 @@
-"""From which step to which the engine evaluates a Node, its formula runs, a Function is applied: what ``torch.profiler`` shows as
-slices.
+"""From which step to which the engine evaluates a Node, its formula runs, a custom Function is applied: slices of
+``torch.profiler``.
 
 ``Engine::evaluate_function`` calls the hooks before the formula and those after it, checks what it returned
 (``validate_outputs``) and adds it to the input buffers; ``Node::operator()`` is the formula alone.
@@ -47,27 +47,54 @@ def applied_until(trace: Trace, entered: ev.FunctionEntered) -> int:
     return last
 
 
-def formula_of(trace: Trace, started: ev.NodeStarted, of_function: bool) -> tuple[int, int] | None:
+def formula_of(trace: Trace, started: ev.NodeStarted, hooks: int) -> tuple[int, int] | None:
     """The first and the last step of its formula; it begins with the step that tells of the last hook before it.
 
-    None if a hook raised before it. ``of_function``: the formula is the backward of a custom Function.
+    None if one of the ``hooks`` before it raised.
     """
     parts = list(trace.children(started.seq))
     first = next((at for at in range(len(parts) - 1, -1, -1) if _is_before(parts[at])), -1) + 1
     begin = parts[first - 1].seq if first else started.seq
-    if not of_function and _ended_in_hook(started, parts[first:]):
+    if sum(map(_is_before, parts)) < hooks and _raised(parts[first:]):
         return None
     last = _after(trace, parts, first)
     return begin, max(begin, parts[last].seq - 1 if last < len(parts) else trace.ends[started.seq])
 
 
-def _ended_in_hook(started: ev.NodeStarted, parts: list[ev.AnyEvent]) -> bool:
-    """Whether a line of the program is the last that is known of a Node which has not returned: PyTorch's own formulas
-    begin with none."""
-    if any(isinstance(part, ev.NodeFinished) for part in parts) or started.name.endswith("AccumulateGrad"):
+def _raised(parts: list[ev.AnyEvent]) -> bool:
+    """Whether a Node has not returned, and nothing of it is known but a line of the program or an error."""
+    if any(isinstance(part, ev.NodeFinished) for part in parts):
         return False
     first = next((part for part in parts if not isinstance(part, ev.GradientCaptured)), None)
-    return isinstance(first, ev.SourceLine) and not first.resumed
+    return isinstance(first, ev.SourceLine | ev.ErrorRaised)
+
+
+def inside_copy_slices(trace: Trace, started: ev.NodeStarted) -> tuple[int, int, int] | None:
+    """The first and the last step of the function within a CopySlices, and the gradient that it is called with.
+
+    ``CopySlices::apply`` clones the part of the gradient that was written to, calls the function, and copies what that
+    returns into the gradient. None if it did not come so far.
+    """
+    calls = [part for part in trace.children(started.seq) if isinstance(part, ev.Dispatched)]
+    cloned = next((at for at, call in enumerate(calls) if call.operator == "aten::clone"), None)
+    if cloned is None:
+        return None
+    returned = within(trace, calls[cloned].seq, ev.KernelEntered)
+    results = () if returned is None else _returned(trace, returned)
+    begin = trace.ends[calls[cloned].seq] + 1
+    last = calls[-1]
+    ended = last.seq if last.operator == "aten::copy_" and last.seq >= begin else _finish(trace, started)
+    return (begin, max(begin, ended - 1), results[0] if results else -1) if begin <= trace.ends[started.seq] else None
+
+
+def _returned(trace: Trace, entered: ev.KernelEntered) -> tuple[int, ...]:
+    last = within(trace, entered.seq, ev.KernelReturned)
+    return () if last is None else last.tensors
+
+
+def _finish(trace: Trace, started: ev.NodeStarted) -> int:
+    finished = within(trace, started.seq, ev.NodeFinished)
+    return trace.ends[started.seq] if finished is None else finished.seq
 
 
 def _is_before(event: ev.AnyEvent) -> bool:

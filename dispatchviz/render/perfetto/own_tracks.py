@@ -1,5 +1,5 @@
-"""What PyTorch's profiler has not: rows of the program's lines, of all dispatches with their keys and kernels, of guards,
-and the engine's ready queues, as counters and as the time that each Node waits."""
+"""What PyTorch's profiler has not: rows of the program's lines, of all dispatches with their keys and kernels, of
+guards, and the engine's ready queues, as counters and as the time that each Node waits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.queued_nodes import queue_device
 from dispatchviz.explain.keys.key_text import shown
 from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.render.perfetto.made_nodes import LARGEST
 from dispatchviz.render.perfetto.profiler_slices import Slice
-from dispatchviz.render.perfetto.sequence_numbers import LARGEST
 
 LINES, DISPATCHES, KEYS, GUARDS = range(1, 5)
 TRACKS = {LINES: "lines", DISPATCHES: "dispatches and kernels", KEYS: "keys", GUARDS: "guards"}

@@ -17,8 +17,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import shown
 from dispatchviz.explain.trace_index.enclosing_steps import within
-from dispatchviz.render.perfetto.node_spans import applied_until, evaluated_until, formula_of
-from dispatchviz.render.perfetto.sequence_numbers import LARGEST, SequenceNumbers
+from dispatchviz.render.perfetto.made_nodes import LARGEST, MadeNodes
+from dispatchviz.render.perfetto.node_spans import applied_until, evaluated_until, formula_of, inside_copy_slices
+from dispatchviz.render.perfetto.sequence_numbers import SequenceNumbers
 from dispatchviz.render.perfetto.tensor_sizes import TensorSizes
 from dispatchviz.render.perfetto.threads import Threads
 
@@ -77,29 +78,26 @@ class ProfilerSlices:
         """Slices that begin at later steps."""
         self._forward: dict[tuple[int, int], Slice] = {}
         """By forward thread and sequence number: the call that began last."""
-        self._made: dict[int, ev.NodeCreated] = {}
+        self._nodes = MadeNodes()
         self._recording: dict[int, bool] = {}
         """Of each thread whether grad mode is on."""
-        self._functions: set[int] = set()
-        """Nodes of custom Functions."""
         self._calls = trace.steps_of(ev.Dispatched)
         self._arrows = 0
 
     def see(self, event: ev.AnyEvent) -> Iterator[Slice | Arrow]:
         """The slices that begin at a step, and arrows that end there."""
         self._sizes.see(event)
+        self._nodes.see(event)
         yield from self._ready.pop(event.seq, ())
         match event:
             case ev.Dispatched():
                 yield from self._call(event)
             case ev.KernelEntered() if event.kernel in RECORDING_KERNELS:
                 yield self._kernel(event)
-            case ev.NodeCreated():
-                self._made[event.node] = event
             case ev.NodeStarted():
                 yield from self._node(event)
-            case ev.NodeSkipped() if event.node in self._made:
-                yield self._slice(event.seq, EVALUATE + self._made[event.node].name, {})
+            case ev.NodeSkipped() if event.node in self._nodes.made:
+                yield self._slice(event.seq, EVALUATE + self._nodes.made[event.node].name, {})
             case ev.FunctionEntered():
                 yield self._function(event)
             case ev.GradModeChanged():
@@ -135,8 +133,7 @@ class ProfilerSlices:
         return self._slice(entered.seq, RECORDING_KERNELS[entered.kernel], args)
 
     def _function(self, entered: ev.FunctionEntered) -> Slice:
-        self._functions.add(entered.node)
-        node = self._made.get(entered.node)
+        node = self._nodes.made.get(entered.node)
         args = self._number(node.sequence_nr if node else None)
         made = self._slice(entered.seq, entered.function, args, applied_until(self._trace, entered))
         self._keep(made)
@@ -154,22 +151,37 @@ class ProfilerSlices:
     # -- backward -----------------------------------------------------------------------------------------------------
 
     def _node(self, started: ev.NodeStarted) -> Iterator[Slice | Arrow]:
-        made = self._made.get(started.node)
-        args: dict[str, Any] = {}
-        if started.sequence_nr != LARGEST:
-            args = {"Sequence number": started.sequence_nr, "Fwd thread id": made.thread if made else 1}
-        span = formula_of(self._trace, started, started.node in self._functions)
+        number = self._number_of(started.node, started.sequence_nr)
+        span = formula_of(self._trace, started, self._nodes.hooks_before(started.node))
         next_one = span is not None and not self._is_told(started.seq, span[0])
         until = evaluated_until(self._trace, started)
-        yield self._slice(started.seq, EVALUATE + started.name, dict(args) if next_one else {}, until)
+        yield self._slice(started.seq, EVALUATE + started.name, number if next_one else {}, until)
         if span is not None:
-            args |= self._sizes.of_tensors(started.gradients)
-            formula = self._slice(span[0], started.name, args, span[1])
-            parts = [formula, *self._arrow(formula)]
-            if span[0] == started.seq:
-                yield from parts
-            else:
-                self._ready.setdefault(span[0], []).extend(parts)
+            sizes = self._sizes.of_tensors(started.gradients)
+            yield from self._from(started.seq, self._slice(span[0], started.name, number | sizes, span[1]))
+        if started.node in self._nodes.inside:
+            yield from self._inside(started, self._nodes.inside[started.node])
+
+    def _inside(self, started: ev.NodeStarted, node: int) -> Iterator[Slice | Arrow]:
+        """The function that a CopySlices calls."""
+        span, made = inside_copy_slices(self._trace, started), self._nodes.made[node]
+        if span is not None:
+            begin, end, gradient = span
+            args = self._number_of(node, made.sequence_nr) | self._sizes.of_tensors([gradient])
+            yield from self._from(started.seq, self._slice(begin, made.name, args, end))
+
+    def _number_of(self, node: int, sequence_nr: int) -> dict[str, Any]:
+        made = self._nodes.made.get(node)
+        thread = made.thread if made is not None else 1
+        return {} if sequence_nr == LARGEST else {"Sequence number": sequence_nr, "Fwd thread id": thread}
+
+    def _from(self, step: int, formula: Slice) -> Iterator[Slice | Arrow]:
+        """A formula with its arrow: what begins later than a step is given then."""
+        parts: list[Slice | Arrow] = [formula, *self._arrow(formula)]
+        if formula.begin == step:
+            yield from parts
+        else:
+            self._ready.setdefault(formula.begin, []).extend(parts)
 
     def _is_told(self, begin: int, end: int) -> bool:
         """Whether the profiler is told of anything between two steps: ``set_autograd_evaluate`` gives the number of a

@@ -11,10 +11,8 @@ from bisect import bisect_right
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.rules.knowledge import is_live
+from dispatchviz.render.perfetto.made_nodes import LARGEST
 from dispatchviz.render.perfetto.threads import Threads
-
-LARGEST = (1 << 64) - 1
-"""UINT64_MAX, which AccumulateGrad has: no number of a call."""
 
 
 class SequenceNumbers:

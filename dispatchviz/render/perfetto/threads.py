@@ -1,7 +1,7 @@
 """Which thread each step of a trace is of: PyTorch's profiler has a row of slices for each.
 
-The thread of the program is the first. An engine's thread is known by its name (``pt_autograd_0``); lines of the program
-that go on while others have begun since are of another thread, each in the first row that is free.
+The thread of the program is the first. An engine's thread is known by its name (``pt_autograd_0``); lines of the
+program that go on while others have begun since are of another thread, each in the first row that is free.
 """
 
 from __future__ import annotations
