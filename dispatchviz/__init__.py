@@ -44,6 +44,20 @@ def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext dispatchviz``: the magics ``%%dispatchviz`` and ``%dispatchviz``."""
+    from dispatchviz.notebook.extension import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext dispatchviz``: they are gone."""
+    from dispatchviz.notebook.extension import unload
+
+    unload(shell)
+
+
 def load(path: str | Path) -> Trace:
     """Opens a saved trace.
 

@@ -25,7 +25,8 @@ def nested(events: TraceEvents, sizes: bool = True) -> list[str]:
 def arrows(events: TraceEvents) -> list[tuple[object, object]]:
     """Of each arrow the names and sequence numbers of the slices at its ends."""
     events = list(events)
-    innermost = {(event["tid"], event["ts"]): event for event in _slices(events)}
+    numbered = [event for event in _slices(events) if "Sequence number" in event["args"]]
+    innermost = {(event["tid"], event["ts"]): event for event in numbered}
     ends: dict[int, dict[str, object]] = {}
     for event in events:
         if event.get("cat") == "fwdbwd":

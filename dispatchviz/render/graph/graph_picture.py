@@ -49,6 +49,22 @@ class BackwardGraph(explain.BackwardGraph):
         """The picture; ``folded`` and ``expand`` as in ``render``."""
         return picture(self, ".svg", folded, tuple(expand)).data.decode()
 
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; nothing of an empty graph."""
+        return self.svg() if len(self) else None
+
+    def _repr_html_(self) -> str:
+        """The same, for a notebook that is not trusted: an image, which nothing takes out."""
+        from dispatchviz.render.notebook.html import image, paragraph
+
+        told = f"The backward graph of {self.header.program}"
+        return image(self.svg(), told) if len(self) else paragraph(f"{told} has no Nodes.")
+
+    def _repr_markdown_(self) -> str:
+        from dispatchviz.render.markdown.marks import fenced
+
+        return "\n".join(fenced(self.dot(), "dot"))
+
     def render(self, path: str | Path, *, folded: bool | None = None, expand: Iterable[str] = ()) -> str:
         """Writes the picture, by suffix: .svg, .png, .pdf or .dot. Gives a note if anything is to be said of it.
 
