@@ -7,6 +7,7 @@ IPython's, find the text.
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
@@ -43,9 +44,23 @@ class Cell:
 def cell_of(shell: Any, line: str, body: str) -> Cell:
     """The cell that a shell is running, with the rest of its first line."""
     text = f"# {MAGIC} {line}".rstrip() + f"\n{shell.transform_cell(body)}"
-    number = shell.execution_count
-    file = shell.compile.cache(text, number)
-    return Cell(text, file, f"Cell In[{number}]")
+    number = len(shell.history_manager.input_hist_raw) - 1  # the count is that of the next one already
+    return Cell(text, _kept_for_tracebacks(shell, text, number), f"Cell In[{number}]")
+
+
+def _kept_for_tracebacks(shell: Any, text: str, number: int) -> str:
+    """The name under which tracebacks find the text, and call it ``Cell In[3]``.
+
+    As IPython names cells itself. A kernel names them after files that do not exist; of those it shows, once a frame
+    has gone on after an error, the line that this has come to.
+    """
+    from IPython.core.compilerop import code_name
+
+    name: str = code_name(text, number)
+    lines = [f"{line}\n" for line in text.splitlines()]
+    linecache.cache[name] = len(text), None, lines, name
+    shell.compile._filename_map[name] = number
+    return name
 
 
 def _with_last_displayed(tree: ast.Module) -> ast.Module:

@@ -18,6 +18,8 @@ from dispatchviz.shown_text import shown
 
 NAME = "dispatchviz"
 
+USAGE = f"%%{NAME} [NAME] [--engine model|torch] [--level LEVEL] [--no-picture] [--quiet]"
+
 FORMATTERS = {"text/html": key_set_html, "text/markdown": key_set_markdown}
 """What a notebook shows of a key set. The class itself has only what PyTorch's has."""
 
@@ -60,7 +62,10 @@ def _run(shell: Any, line: str, body: str) -> None:
         engine = engine_named(options.engine)
     except DispatchvizError as error:
         raise UsageError(str(error)) from None
-    ran = run_cell(cell_of(shell, line, body), shell.user_ns, engine)
+    try:
+        ran = run_cell(cell_of(shell, line, body), shell.user_ns, engine)
+    except SyntaxError as error:
+        raise _syntax_error(shell, error) from None
     if options.name:
         shell.user_ns[options.name] = ran.trace
     if ran.error is None and ran.value is not None:
@@ -79,9 +84,19 @@ def _with_own_traceback(shell: Any, error: BaseException) -> BaseException:
         found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, frames)
         return found
 
-    if not isinstance(error, SyntaxError):
-        error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython asks for it
+    error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython asks for it
     return error
+
+
+def _syntax_error(shell: Any, error: SyntaxError) -> Exception:
+    """The error as IPython shows one of a cell: of a real one that is raised while a cell runs it shows all frames."""
+
+    def rendered(self: Exception) -> list[str]:
+        found: list[str] = shell.SyntaxTB.structured_traceback(type(error), error, [])
+        return found
+
+    same: type[Exception] = type(type(error).__name__, (Exception,), {"_render_traceback_": rendered})
+    return same(*error.args[:1])
 
 
 def _options(line: str) -> Any:
@@ -112,7 +127,7 @@ def _parser_class() -> type:
 
         def error(self, message: str) -> Any:
             """DispatchvizError."""
-            raise DispatchvizError(f"{message}; {self.format_usage().strip()}")
+            raise DispatchvizError(f"{message}; {USAGE}")
 
     return Parser
 

@@ -18,7 +18,7 @@ from dispatchviz.plain_views import view_text
 from dispatchviz.program import run
 from dispatchviz.render.log.log_filter import LogFilter, chosen_steps
 from dispatchviz.render.log.text_log import text_log
-from dispatchviz.render.markdown.marks import cell, code, fenced, plain
+from dispatchviz.render.markdown.marks import cell, fenced, plain
 from dispatchviz.trace import Trace
 from tests.cli.command import FORUM
 from tests.steps import line, step

@@ -20,6 +20,7 @@ from dispatchviz.render.graph.dot import Drawing, drawing, legend
 from dispatchviz.render.graph.picture_file import suffix_of, write_picture
 from dispatchviz.render.graph.png import png
 from dispatchviz.render.graph.svg import RenderError, check_size, pdf, svg
+from dispatchviz.shown_text import shown
 
 FOLDED_ABOVE = 150
 """Nodes. A graph with more is folded unless somebody asks for all of it."""
@@ -48,6 +49,9 @@ class BackwardGraph(explain.BackwardGraph):
     def svg(self, *, folded: bool | None = None, expand: Iterable[str] = ()) -> str:
         """The picture; ``folded`` and ``expand`` as in ``render``."""
         return picture(self, ".svg", folded, tuple(expand)).data.decode()
+
+    def __repr__(self) -> str:
+        return f"<Backward graph of {shown(self.header.program)}: {len(self):,} Node{'' if len(self) == 1 else 's'}>"
 
     def _repr_svg_(self) -> str | None:
         """What a notebook shows; nothing of an empty graph."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dispatchviz.shown_text import shown_lines
 
 FRAME = "border:1px solid #8888;border-radius:4px;width:100%;height:{height}px"
-MONOSPACED = "overflow:auto;max-height:32em"
+MONOSPACED = "font-family:monospace;white-space:pre;overflow:auto;max-height:32em"
 
 
 def text(words: str) -> str:

@@ -27,8 +27,8 @@ def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: s
     log = folded(f"The log of {_steps(trace)}", block(_log(trace, level)), is_open=not player)
     drawn = trace_svg(trace) if picture else None
     graph = "" if drawn is None else image(drawn, f"The backward graph of {trace.header.program}")
-    if player and graph:
-        graph = folded("The backward graph", graph)
+    if graph:
+        graph = folded("The backward graph", graph, is_open=not player)
     return f"<div>{player}{''.join(map(paragraph, _sentences(trace)))}{graph}{log}</div>"
 
 
