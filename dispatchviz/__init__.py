@@ -46,16 +46,16 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext dispatchviz``: the magics ``%%dispatchviz`` and ``%dispatchviz``."""
-    from dispatchviz.notebook.extension import load
+    import importlib
 
-    load(shell)
+    importlib.import_module("dispatchviz.notebook.extension").load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """``%unload_ext dispatchviz``: they are gone."""
-    from dispatchviz.notebook.extension import unload
+    import importlib
 
-    unload(shell)
+    importlib.import_module("dispatchviz.notebook.extension").unload(shell)
 
 
 def load(path: str | Path) -> Trace:

@@ -8,7 +8,7 @@ from typing import Any
 TraceEvents = Iterable[dict[str, Any]]
 
 
-def nested(events: TraceEvents, sizes: bool = True) -> list[str]:
+def nested(events: TraceEvents, sizes: bool = True, strides: bool = True) -> list[str]:
     """The operators and Nodes, each indented by those that it is within, with its numbers and sizes."""
     rows, open_ = list[str](), list[float]()
     for event in _slices(events):
@@ -17,7 +17,8 @@ def nested(events: TraceEvents, sizes: bool = True) -> list[str]:
         open_.append(event["ts"] + event["dur"])
         args = event["args"]
         numbers = args.get("Sequence number"), "Fwd thread id" in args and args["Fwd thread id"] > 0
-        shown = f" {args.get('Input Dims')} {args.get('Input Strides')}" if sizes else ""
+        shown = f" {args.get('Input Dims')}" if sizes else ""
+        shown += f" {args.get('Input Strides')}" if sizes and strides else ""
         rows.append(f"{'  ' * (len(open_) - 1)}{event['name']} {numbers}{shown}")
     return rows
 

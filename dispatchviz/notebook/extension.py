@@ -1,4 +1,4 @@
-"""The magics: ``%%dispatchviz`` runs a cell and shows its trace, ``%dispatchviz`` looks up what the commands look up."""
+"""The magics: ``%%dispatchviz`` runs a cell and shows its trace, ``%dispatchviz`` looks up what commands look up."""
 
 from __future__ import annotations
 

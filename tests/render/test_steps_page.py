@@ -128,10 +128,13 @@ def test_text_is_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["x", "5-", "-5", "5-3", "9999"])
 def test_a_range_that_is_none(wrong: str) -> None:
-    with pytest.raises(DispatchvizError, match=f"--steps {wrong}: "):
+    def checked() -> None:
         wanted = Steps(wrong)
         wanted.check()
         wanted.range(forum())
+
+    with pytest.raises(DispatchvizError, match=f"--steps {wrong}: "):
+        checked()
 
 
 def test_a_log_of_some_steps(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""What a notebook shows of a value: HTML that stays readable without a kernel, and where scripts and styles are taken out."""
+"""What a notebook shows of a value: HTML that can be read without a kernel, and without scripts and styles."""

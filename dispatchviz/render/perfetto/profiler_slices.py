@@ -18,7 +18,13 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_text import shown
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.render.perfetto.made_nodes import LARGEST, MadeNodes
-from dispatchviz.render.perfetto.node_spans import applied_until, evaluated_until, formula_of, inside_copy_slices
+from dispatchviz.render.perfetto.node_spans import (
+    applied_until,
+    evaluated_until,
+    formula_of,
+    inside_copy_slices,
+    replaced_before,
+)
 from dispatchviz.render.perfetto.sequence_numbers import SequenceNumbers
 from dispatchviz.render.perfetto.tensor_sizes import TensorSizes
 from dispatchviz.render.perfetto.threads import Threads
@@ -158,6 +164,8 @@ class ProfilerSlices:
         yield self._slice(started.seq, EVALUATE + started.name, number if next_one else {}, until)
         if span is not None:
             sizes = self._sizes.of_tensors(started.gradients)
+            if replaced_before(self._trace, started, span[0]):
+                sizes.pop("Input Strides", None)  # a hook must keep the sizes, and may return other strides
             yield from self._from(started.seq, self._slice(span[0], started.name, number | sizes, span[1]))
         if started.node in self._nodes.inside:
             yield from self._inside(started, self._nodes.inside[started.node])
