@@ -53,6 +53,9 @@ PICTURE = {
 }
 """How a picture of each form begins."""
 
+CAST_FILE = re.compile(rb'\s*\{"version": 2, "width": ')
+"""How a recording of a terminal begins (``tui/played/cast_file.py``)."""
+
 HAND_OUT_MARK = "<!-- Written by dispatchviz lesson, which writes over it; without this line it does not. -->"
 """The first line of a hand-out, which no reader of Markdown sees."""
 
@@ -150,6 +153,11 @@ def check_hand_out(path: str) -> None:
 def check_picture(path: str, suffix: str) -> None:
     """Raises DispatchvizError if a picture of that form cannot be written there, or would replace what is none."""
     _check_place(path, f"{suffix} picture", PICTURE[suffix].match)
+
+
+def check_cast(path: str) -> None:
+    """Raises DispatchvizError if a recording of a terminal cannot be written there, or would replace what is none."""
+    _check_place(path, "recording of a terminal", CAST_FILE.match)
 
 
 def check_export(path: str, form: str) -> None:

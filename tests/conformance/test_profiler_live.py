@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ OTHERWISE = {name: reason for reason, names in REASONS.items() for name in names
 @pytest.fixture(scope="module", autouse=True)
 def _decompositions_are_loaded() -> None:
     """PyTorch loads them when a tensor first has a tangent, and the profiler sees that."""
-    with torch.autograd.forward_ad.dual_level():
+    with warnings.catch_warnings(), torch.autograd.forward_ad.dual_level():
+        warnings.simplefilter("ignore")
         torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
 
 
