@@ -20,8 +20,7 @@ def page() -> str:
     """The text around the pictures."""
     parts = [
         "# A tour of the stepper",
-        "`dispatchviz record-tour -o docs/tour` makes its pictures anew, `--check` tells whether they are stale; "
-        "`python -m scripts.tour` makes this page, too.",
+        "`python -m scripts.tour` makes this page and its pictures anew, `dispatchviz record-tour` those of any program.",
         "    dispatchviz run examples/forum.py",
     ]
     for stop in STOPS:

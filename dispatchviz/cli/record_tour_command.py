@@ -32,7 +32,9 @@ def _size(context: click.Context, option: click.Parameter, value: str) -> tuple[
 )
 @click.option("--keys", default="", help="What is pressed, with blanks between: '] n n enter'.")
 @click.option("--size", default="100x30", callback=_size, help="Columns and rows of the screen: 100x30.")
-@click.option("--check", is_flag=True, help="Write nothing: tell whether what is there shows what the stepper shows now.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing: tell whether what is there shows what the stepper shows now."
+)
 @click.argument("source", metavar="[SCRIPT-or-TRACE]", required=False, shell_complete=completion.programs)
 def command(output: str, keys: str, size: tuple[int, int], check: bool, source: str | None) -> int:
     """Play keys in the stepper and keep what it shows: a recording that asciinema plays, or a picture.

@@ -1,4 +1,4 @@
-"""The tour of the documentation, and other recordings: which files there are, what is in them, whether they are stale."""
+"""The tour of the documentation, and other recordings: which files there are, what is in them, which are stale."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ CAST = Stop(
     "tour",
     "The founding question, key by key",
     "forum",
-    ("right_square_bracket", "n", "n", "n", "n", "right_square_bracket", "b", "n", "n", "n", "G"),
+    ("right_square_bracket", "n", "s", "s", "s", "right_square_bracket", "b", "s", "n", "n"),
     "Why AutogradCUDA runs first, what it leaves behind, and how the engine walks back.",
     (100, 30),
 )
@@ -158,7 +158,15 @@ def _played(trace: Trace, keys: Sequence[str], size: tuple[int, int], source: st
     return played(trace, [NAMED.get(key, key) for key in keys], size, [source])
 
 
-NAMED = {"]": "right_square_bracket", "[": "left_square_bracket", ".": "full_stop", ",": "comma", ":": "colon", "/": "slash", "?": "question_mark"}
+NAMED = {
+    "]": "right_square_bracket",
+    "[": "left_square_bracket",
+    ".": "full_stop",
+    ",": "comma",
+    ":": "colon",
+    "/": "slash",
+    "?": "question_mark",
+}
 """What Textual calls the keys that have no letter."""
 
 
