@@ -54,7 +54,7 @@ PICTURE = {
 """How a picture of each form begins."""
 
 CAST_FILE = re.compile(rb'\s*\{"version": 2, "width": ')
-"""How a recording of a terminal begins (``tui/played/cast_file.py``)."""
+"""How a recording of a terminal begins (``played/cast_file.py``)."""
 
 HAND_OUT_MARK = "<!-- Written by dispatchviz lesson, which writes over it; without this line it does not. -->"
 """The first line of a hand-out, which no reader of Markdown sees."""

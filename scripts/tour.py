@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dispatchviz.cli.tour_files import CAST, STOPS, Stop, picture, tour_files, write_all
-from dispatchviz.tui.played.played_keys import without_fonts
+from dispatchviz.played.played_keys import without_fonts
 
 __all__ = ["CAST", "PAGE", "PICTURES", "STOPS", "Stop", "page", "picture", "without_fonts"]
 
@@ -20,7 +20,7 @@ def page() -> str:
     """The text around the pictures."""
     parts = [
         "# A tour of the stepper",
-        "`python -m scripts.tour` makes this page and its pictures anew, `dispatchviz record-tour` those of any program.",
+        "`python -m scripts.tour` makes this page and its pictures anew, `dispatchviz record-tour` others.",
         "    dispatchviz run examples/forum.py",
     ]
     for stop in STOPS:

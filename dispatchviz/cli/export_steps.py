@@ -55,7 +55,7 @@ class Steps:
 
 
 def pictures_folder(output: str) -> str:
-    """The folder of a hand-out's pictures: ``steps_files`` beside ``steps.md``."""
+    """The folder of a hand-out's pictures, beside it: its name without the suffix, and ``_files``."""
     return f"{Path(output).with_suffix('')}_files"
 
 

@@ -13,8 +13,8 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import check_cast, check_picture, write_text
 from dispatchviz.program import run
 from dispatchviz.shipped_examples import folder
-from dispatchviz.tui.played.cast_file import cast, shown_screens
-from dispatchviz.tui.played.played_keys import Screen, played, texts
+from dispatchviz.played.cast_file import cast, shown_screens
+from dispatchviz.played.played_keys import Screen, played, texts
 
 
 class Stop(NamedTuple):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from dispatchviz.tui.played.played_keys import Screen
+from dispatchviz.played.played_keys import Screen
 
 MARK = '{"version": 2, "width": '
 """How such a file begins."""
