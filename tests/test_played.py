@@ -14,10 +14,10 @@ import pytest
 
 from dispatchviz.cli.tour_files import STOPS, Stop, check_tour, one_file, stale, write_all
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.program import run
-from dispatchviz.trace import Trace
 from dispatchviz.played.cast_file import EACH, FIRST, LAST, MARK, cast, shown_screens
 from dispatchviz.played.played_keys import Screen, played, texts
+from dispatchviz.program import run
+from dispatchviz.trace import Trace
 from tests.cli.command import FORUM, dispatchviz
 
 pytestmark = pytest.mark.long

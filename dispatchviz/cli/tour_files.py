@@ -11,10 +11,10 @@ from typing import NamedTuple
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import check_cast, check_picture, write_text
-from dispatchviz.program import run
-from dispatchviz.shipped_examples import folder
 from dispatchviz.played.cast_file import cast, shown_screens
 from dispatchviz.played.played_keys import Screen, played, texts
+from dispatchviz.program import run
+from dispatchviz.shipped_examples import folder
 
 
 class Stop(NamedTuple):
