@@ -139,12 +139,14 @@ def test_the_ready_queue_is_counted(tmp_path: Path) -> None:
 def test_lines_of_other_threads_have_rows_of_their_own(tmp_path: Path) -> None:
     trace = recorded(
         "import threading, torch\n"
-        "def work():\n    return torch.ones(2) * 2\n"
-        "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n",
+        "begun, done = threading.Event(), threading.Event()\n"
+        "def work():\n    return torch.ones(2) * (begun.set() or done.wait() and 2)\n"
+        "def rest():\n    begun.wait()\n    torch.zeros(2)\n    done.set()\n    thread.join()\n"
+        "thread = threading.Thread(target=work)\nthread.start()\nrest()\n",
         tmp_path,
     )
-    slices = [event for event in events_of(trace) if event.get("cat") == "cpu_op"]
-    assert {event["name"] for event in slices} >= {"aten::ones", "aten::mul"}
+    rows = {event["name"]: event["tid"] for event in events_of(trace) if event.get("cat") == "cpu_op"}
+    assert rows["aten::zeros"] != rows["aten::mul"]
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::100])
