@@ -81,7 +81,7 @@ def _with_own_traceback(shell: Any, error: BaseException) -> BaseException:
     frames = error.__traceback__
 
     def rendered() -> list[str]:
-        found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, frames)
+        found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, frames, tb_offset=0)
         return found
 
     error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython asks for it

@@ -93,8 +93,8 @@ def test_an_error_is_shown_with_the_frames_of_the_cell(notebook: Notebook) -> No
     done = notebook.run("%%dispatchviz\nimport torch\ndef f(a):\n    return a.reshape(7)\nf(torch.ones(2))\n")
     assert isinstance(done.error_in_exec, RuntimeError)
     printed = notebook.printed
-    assert "line 5" in printed
-    assert "line 4, in f" in printed
+    assert "----> 5 f(torch.ones(2))" in printed
+    assert "----> 4     return a.reshape(7)" in printed
     assert "Cell In[2]" in printed
     assert "dispatchviz/notebook" not in printed
     assert "run_cell_magic" not in printed
