@@ -44,6 +44,20 @@ def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext dispatchviz``: the magics ``%%dispatchviz`` and ``%dispatchviz``."""
+    import importlib
+
+    importlib.import_module("dispatchviz.notebook.extension").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext dispatchviz``: they are gone."""
+    import importlib
+
+    importlib.import_module("dispatchviz.notebook.extension").unload(shell)
+
+
 def load(path: str | Path) -> Trace:
     """Opens a saved trace.
 

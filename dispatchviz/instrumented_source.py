@@ -84,7 +84,7 @@ def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Chan
         _AWAY: watcher.away,
         _WITHIN: watcher.within,
     }
-    return _with_constants(code, called)
+    return with_constants(code, called)
 
 
 def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> CodeType:
@@ -96,12 +96,12 @@ def _compiled(source: str, file: str, watched: _Watched, changed: Changed) -> Co
     return code
 
 
-def _with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) -> CodeType:
-    """The same code with some string constants, here and in all inner functions, replaced by functions."""
+def with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) -> CodeType:
+    """The same code with some of its string constants, here and in all inner functions, replaced by functions."""
     constants: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            constants.append(_with_constants(constant, replacements))
+            constants.append(with_constants(constant, replacements))
         else:
             constants.append(replacements.get(constant, constant) if isinstance(constant, str) else constant)
     return code.replace(co_consts=tuple(constants))

@@ -30,8 +30,14 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".dot", ".png", ".pdf")
 TRACES = SUFFIXES
 TABLES = (".parquet",)
+PERFETTO = (".json", ".json.gz")
+LOGS = (".txt", ".log")
+HAND_OUTS = (".md",)
+STEPS = (*LOGS, *HAND_OUTS)
+"""What may be of some steps, and have more or less of them."""
 SNAPSHOTS = (".json", ".json.gz")
-BINARY = (".png", ".pdf", ".dvtrace", ".jsonl.gz", *TABLES)
+BINARY = (".png", ".pdf", ".dvtrace", ".jsonl.gz", ".json.gz", *TABLES)
+SUFFIXES_OF_EXPORTS = (*TRACES, *PICTURES, *TABLES, *PERFETTO, *STEPS)
 STANDARD_OUTPUT = "-"
 
 BEGINNING = 1 << 16
@@ -48,23 +54,32 @@ PICTURE = {
 }
 """How a picture of each form begins."""
 
+CAST_FILE = re.compile(rb'\s*\{"version": 2, "width": ')
+"""How a recording of a terminal begins (``played/cast_file.py``)."""
+
 HAND_OUT_MARK = "<!-- Written by dispatchviz lesson, which writes over it; without this line it does not. -->"
 """The first line of a hand-out, which no reader of Markdown sees."""
 
 HAND_OUT = re.compile(re.escape(HAND_OUT_MARK.encode()))
 
+STEPS_MARK = "<!-- Written by dispatchviz export, which writes over it; without this line it does not. -->"
+"""The first line of a hand-out of steps."""
+
 
 def suffix_of(path: str | Path) -> str:
-    """The suffix of a picture, a trace or a table; empty for all others."""
+    """The suffix of a file that ``export`` writes; empty for all others."""
     name = Path(path).name.lower()
-    return next((suffix for suffix in (*TRACES, *PICTURES, *TABLES) if name.endswith(suffix)), "")
+    return next((suffix for suffix in SUFFIXES_OF_EXPORTS if name.endswith(suffix)), "")
 
 
 def check_suffix(path: str | Path) -> str:
     """The suffix of a file to write. Raises DispatchvizError, listing what there is, for any that means nothing."""
     if suffix := suffix_of(path):
         return suffix
-    known = f"a picture is {', '.join(PICTURES)}, a trace is {_either(TRACES)}, a table is {_either(TABLES)}"
+    known = (
+        f"a picture is {', '.join(PICTURES)}, a trace is {_either(TRACES)}, a table is {_either(TABLES)}, "
+        f"what Perfetto opens is {_either(PERFETTO)}, a log is {_either(LOGS)}, a hand-out is {_either(HAND_OUTS)}"
+    )
     raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
 
 
@@ -80,10 +95,24 @@ SNAPSHOT = re.compile(rb'\s*\{\s*"dispatchviz_snapshot"')
 
 def looks_like_snapshot(raw: bytes) -> bool:
     """Whether some bytes begin as a snapshot does. What is compressed is looked into."""
+    return bool(SNAPSHOT.match(_unpacked(raw)))
+
+
+PERFETTO_FILE = re.compile(rb'\{"dispatchviz_trace_events":')
+"""How what we write for Perfetto begins (``render/perfetto/trace_json.py``)."""
+
+
+def looks_like_perfetto(raw: bytes) -> bool:
+    """The same of what we write for Perfetto: a profiler's own file is none."""
+    return bool(PERFETTO_FILE.match(_unpacked(raw)))
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """The first bytes of what is compressed; all else as it is."""
     if raw.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
-            return looks_like_snapshot(zlib.decompressobj(wbits=31).decompress(raw, 1 << 12))
-    return bool(SNAPSHOT.match(raw))
+            return zlib.decompressobj(wbits=31).decompress(raw, 1 << 12)
+    return raw
 
 
 # -- before a program runs --------------------------------------------------------------------------------------------
@@ -127,6 +156,11 @@ def check_picture(path: str, suffix: str) -> None:
     _check_place(path, f"{suffix} picture", PICTURE[suffix].match)
 
 
+def check_cast(path: str) -> None:
+    """Raises DispatchvizError if a recording of a terminal cannot be written there, or would replace what is none."""
+    _check_place(path, "recording of a terminal", CAST_FILE.match)
+
+
 def check_export(path: str, form: str) -> None:
     """Raises DispatchvizError if a file of that suffix cannot be written there."""
     if path == STANDARD_OUTPUT:
@@ -136,6 +170,12 @@ def check_export(path: str, form: str) -> None:
         check_trace(path)
     elif form in TABLES:
         check_table(path)
+    elif form in PERFETTO:
+        _check_place(path, "trace for Perfetto of ours", looks_like_perfetto)
+    elif form in LOGS:
+        check_log(path)
+    elif form in HAND_OUTS:
+        _check_place(path, "hand-out of steps of ours", lambda raw: raw.startswith(STEPS_MARK.encode()))
     else:
         check_picture(path, form)
 
@@ -186,6 +226,9 @@ def export(trace: Trace, path: str | Path, form: str = "", chosen: Chosen | None
     if str(path) == STANDARD_OUTPUT and form == ".jsonl":
         write_log(trace, "jsonl", None)
         return ""
+    if form in PERFETTO:
+        export_perfetto(trace, path, form)
+        return ""
     if form in TRACES and suffix_of(path) == form:
         save_trace(trace, path)
         return ""
@@ -194,8 +237,25 @@ def export(trace: Trace, path: str | Path, form: str = "", chosen: Chosen | None
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     else:
-        _write(path, data)
+        write_bytes(path, data)
     return note
+
+
+def export_perfetto(trace: Trace, path: str | Path, form: str) -> None:
+    """Writes what Perfetto opens, piece by piece. Raises DispatchvizError if the file cannot be written."""
+    from dispatchviz.render.perfetto.trace_json import compressed, perfetto_chunks
+
+    chunks = perfetto_chunks(trace)
+    pieces = compressed(chunks) if form == ".json.gz" else chunks
+    if str(path) == STANDARD_OUTPUT:
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.flush()
+        return
+    with _writing(path), replacing(path) as stream:
+        buffered = io.BufferedWriter(stream)  # the stream itself may take less than all
+        buffered.writelines(pieces)
+        buffered.flush()
+        buffered.detach()
 
 
 def export_table(runs: Iterable[Run], path: str | Path) -> None:
@@ -274,10 +334,11 @@ def log_lines(trace: Trace, form: str, wanted: Mapping[str, Any] | None = None) 
 
 def write_text(path: str | Path, lines: Iterable[str]) -> None:
     """Writes lines, without line ends. Raises DispatchvizError if the file cannot be written."""
-    _write(path, "".join(chunks(lines)).encode())
+    write_bytes(path, "".join(chunks(lines)).encode())
 
 
-def _write(path: str | Path, data: bytes) -> None:
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Makes or replaces a file. Raises DispatchvizError if it cannot be written."""
     with _writing(path):
         write_whole(path, data)
 

@@ -69,30 +69,33 @@ def check_view(name: str) -> None:
 
 def print_view(trace: Trace, step: int | None, name: str, pager: bool = True) -> None:
     """Prints one view of a step, without one of that at which the stepper opens."""
-    if len(trace) == 0:
-        raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
-    at = Session(trace, step).cursor.at
+    at = step_shown(trace, step)
     if name == LOG:
         print_log(trace, at, pager=pager)
     else:
-        _print(_rows(trace, at, name, _width()), pager)
+        _print(_rows(trace, at, name, text_width()), pager)
 
 
 def view_text(trace: Trace, step: int, name: str, width: int = WIDTH) -> str:
     """One view of a step as text that wide, without colours; DispatchvizError if no view is called so."""
     check_view(name)
-    return "\n".join("".join(text for text, _ in _without_end(row)) for row in _rows(trace, step, name, width))
+    return "\n".join("".join(text for text, _ in spans) for _, spans in view_rows(trace, step, name, width))
+
+
+def view_rows(trace: Trace, step: int, name: str, width: int = WIDTH) -> Iterator[tuple[Line, list[Span]]]:
+    """The lines of a view but the log, each with what of it is printed."""
+    return ((row, _without_end(row)) for row in _rows(trace, step, name, width))
 
 
 def print_stack(trace: Trace, step: int, fold: bool, pager: bool = True) -> None:
     """Prints the whole call chain of a step, folded by role or not."""
-    width = _width()
+    width = text_width()
     _print((part for row in whole_rows(trace, step, width, fold) for part in wrap(row, width)), pager)
 
 
 def print_backtrace(frames: Sequence[Frame], heading: str, shown: ShownFrames, pager: bool = True) -> None:
     """Prints the stack of a real process, outermost first, below a heading if there is one."""
-    width = _width()
+    width = text_width()
     above = [line((heading, "title"))] if heading else []
     groups = {"all": {}, "fewer": OUTSIDE, "folded": GROUPS | OUTSIDE}[shown]
     rows = [*above, *listed_rows(folded(frames, groups), (), width)]
@@ -103,9 +106,16 @@ ShownFrames = Literal["all", "fewer", "folded"]
 """Of a real stack: every frame; what is not PyTorch's as one row; what is the same in every call, too."""
 
 
+def step_shown(trace: Trace, step: int | None) -> int:
+    """The step of a view: without one that at which the stepper opens. DispatchvizError if there is none."""
+    if len(trace) == 0:
+        raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
+    return Session(trace, step).cursor.at
+
+
 def print_step(trace: Trace, at: int, pager: bool = True) -> None:
     """Prints the whole step: where it is, the sentence and all panes."""
-    _print(_step(trace, at, _width()), pager)
+    _print(_step(trace, at, text_width()), pager)
 
 
 def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
@@ -181,7 +191,8 @@ def _things(trace: Trace, at: int, width: int) -> Iterator[Line]:
             yield line("  ", *row.spans, indent=4)
 
 
-def _width() -> int:
+def text_width() -> int:
+    """How wide text may be where it is printed, in columns."""
     return max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
 
 

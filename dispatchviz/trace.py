@@ -28,6 +28,27 @@ class Trace(core.Trace):
 
         show(self, step)
 
+    def __repr__(self) -> str:
+        from dispatchviz.render.notebook.trace_card import trace_text
+
+        return trace_text(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows, and keeps: it needs no kernel."""
+        from dispatchviz.render.notebook.trace_card import trace_html
+
+        return trace_html(self)
+
+    def _repr_svg_(self) -> str | None:
+        from dispatchviz.render.notebook.trace_card import trace_svg
+
+        return trace_svg(self)
+
+    def _repr_markdown_(self) -> str:
+        from dispatchviz.render.notebook.trace_card import trace_markdown
+
+        return trace_markdown(self)
+
     def backward_graph(self, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
         """The graph of backward Nodes; ``.render(path)`` writes it, as ``.svg``, ``.dot``, ``.png`` or ``.pdf``.
 

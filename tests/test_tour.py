@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from scripts.tour import PAGE, PICTURES, STOPS, Stop, page, picture
+from dispatchviz.cli.tour_files import recording
+from dispatchviz.played.cast_file import shown_screens
+from dispatchviz.played.played_keys import texts
+from scripts.tour import CAST, PAGE, PICTURES, STOPS, Stop, page, picture
+
+ANEW = "python -m scripts.tour makes the pictures anew"
 
 
 def test_the_page_is_what_the_script_writes() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page()
-    assert sorted(path.stem for path in PICTURES.iterdir()) == sorted(stop.name for stop in STOPS)
+    assert PAGE.read_text(encoding="utf-8") == page(), ANEW
+    names = [*(f"{stop.name}.svg" for stop in STOPS), f"{CAST.name}.cast"]
+    assert sorted(path.name for path in PICTURES.iterdir()) == sorted(names)
 
 
 @pytest.mark.long
@@ -19,9 +23,10 @@ def test_the_page_is_what_the_script_writes() -> None:
 def test_a_picture_is_of_the_stepper_as_it_is(stop: Stop) -> None:
     """Textual's own marks differ from release to release: the texts are compared."""
     kept = (PICTURES / f"{stop.name}.svg").read_text(encoding="utf-8")
-    assert texts(kept) == texts(picture(stop)), "python -m scripts.tour makes the pictures anew"
+    assert texts(kept) == texts(picture(stop)), ANEW
 
 
-def texts(svg: str) -> list[str]:
-    """The words on the screen."""
-    return re.findall(r"<text [^>]*>(.*?)</text>", svg)
+@pytest.mark.long
+def test_the_recording_is_of_the_stepper_as_it_is() -> None:
+    kept = (PICTURES / f"{CAST.name}.cast").read_text(encoding="utf-8")
+    assert shown_screens(kept) == shown_screens(recording(CAST)), ANEW

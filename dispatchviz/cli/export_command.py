@@ -10,6 +10,7 @@ from dispatchviz.cli import completion, options, picture_choice
 from dispatchviz.program_source import name_of
 
 if TYPE_CHECKING:
+    from dispatchviz.cli.export_steps import Steps
     from dispatchviz.program_source import Script
     from dispatchviz.recording import EngineName
     from dispatchviz.render.graph.chosen_picture import Chosen
@@ -60,7 +61,9 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet"]),
+    type=click.Choice(
+        ["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet", "perfetto", "text", "md"]
+    ),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
 @picture_choice.options
@@ -68,6 +71,20 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
     "--run",
     metavar="NAME",
     help="Of a table: what stands in its column run, left out the name of the SCRIPT or of each TRACE.",
+)
+@click.option(
+    "--level",
+    metavar="|".join(options.LEVELS),
+    type=click.Choice(options.LEVELS),
+    help="Of a log or a hand-out: how much it has, as of trace --level; a hand-out calls if nothing else is given.",
+)
+@click.option(
+    "--view",
+    "views",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completion.views,
+    help="Of a hand-out: below each table this view of each of its steps, too, as of open --view.",
 )
 @options.only
 @options.limit
@@ -85,6 +102,9 @@ def command(
     chosen: Chosen,
     given: list[str],
     run: str | None,
+    steps: str | None,
+    level: str | None,
+    views: tuple[str, ...],
     only: tuple[str, ...],
     limit: str | None,
     hashes: bool,
@@ -101,6 +121,9 @@ def command(
     .svg .dot .png .pdf          a picture: the backward graph, or another with --picture
     .dvtrace .jsonl .jsonl.gz    the trace
     .parquet                     a table of the trace's events, or of several TRACEs
+    .json .json.gz               for ui.perfetto.dev and chrome://tracing, as torch.profiler writes it
+    .md                          a hand-out of steps, with pictures in a folder beside it
+    .txt .log                    the log
 
     - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
     ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
@@ -112,18 +135,23 @@ def command(
       dispatchviz export examples/mlp.py -o mlp.svg --cluster module --dark
       dispatchviz export examples/mlp.py -o calls.svg --picture calls
       dispatchviz export forum.dvtrace -o decision.svg --picture decision --step 12
+      dispatchviz export forum.dvtrace -o forum.perfetto.json
+      dispatchviz export forum.dvtrace -o steps.md --steps 40-80 --level keys
       dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
       dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
     from contextlib import suppress
 
+    from dispatchviz.cli.export_steps import Steps, export_steps
     from dispatchviz.cli.input_source import alone, check_alone, check_no_arguments, trace_in
-    from dispatchviz.output import STANDARD_OUTPUT, TABLES, TRACES, check_export
+    from dispatchviz.output import STANDARD_OUTPUT, STEPS, TABLES, TRACES, check_export
     from dispatchviz.render.graph.svg import RenderError
 
     suffix = _suffix(output, form)
-    _check_picture(suffix, chosen, given)
+    wanted = Steps(steps if suffix in STEPS else None, level, views)
+    _check_picture(suffix, chosen, [each for each in given if suffix not in STEPS or each != "--steps"])
     check_alone(f"a {suffix} file", ["--run"] if run is not None and suffix not in TABLES else [])
+    _check_steps(wanted, output, suffix)
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
@@ -132,7 +160,10 @@ def command(
         return 0
 
     def write(trace: Trace) -> None:
-        _export(trace, name_of(source), output, suffix, run, chosen)
+        if suffix in STEPS:
+            export_steps(trace, output, suffix, wanted)
+        else:
+            _export(trace, name_of(source), output, suffix, run, chosen)
 
     trace = trace_in(source)
     if trace is not None:
@@ -176,6 +207,19 @@ def _export(trace: Trace, source: str, output: str, suffix: str, run: str | None
         _say(export(trace, output, suffix, chosen))
 
 
+def _check_steps(wanted: Steps, output: str, suffix: str) -> None:
+    """DispatchvizError if options of a log or a hand-out mean nothing here, or its pictures have no place."""
+    from dispatchviz.cli.export_steps import check_pictures_folder
+    from dispatchviz.cli.input_source import check_alone
+    from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS
+
+    if suffix not in HAND_OUTS:
+        check_alone(f"a {suffix} file", [each for each in wanted.given if suffix not in STEPS or each == "--view"])
+    elif output != STANDARD_OUTPUT:
+        check_pictures_folder(output)
+    wanted.check()
+
+
 def _export_table(sources: tuple[str, ...], output: str, run: str | None) -> None:
     """Writes several traces as one table; each is opened when its turn comes."""
     from dispatchviz.cli.input_source import load
@@ -199,10 +243,14 @@ def _suffix(output: str, form: str | None) -> str:
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.output import STANDARD_OUTPUT, check_suffix, suffix_of
 
-    if output == STANDARD_OUTPUT:
-        return f".{form or 'svg'}"
     if form is None:
-        return check_suffix(output)
-    if suffix_of(output) not in ("", f".{form}"):
+        return ".svg" if output == STANDARD_OUTPUT else check_suffix(output)
+    forms = _FORMS.get(form, (f".{form}",))
+    suffix = "" if output == STANDARD_OUTPUT else suffix_of(output)
+    if suffix not in ("", *forms):
         raise DispatchvizError(f"{output} is not the name of what --format {form} makes: leave one of them out")
-    return f".{form}"
+    return suffix or forms[0]
+
+
+_FORMS = {"perfetto": (".json", ".json.gz"), "text": (".txt", ".log")}
+"""The suffixes of a format that is not called as its suffix is."""

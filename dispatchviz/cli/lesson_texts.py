@@ -15,6 +15,8 @@ from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
 from dispatchviz.lessons.guide import Guide, Place
 from dispatchviz.lessons.lesson_file import Lesson, LessonError, Passage, read_lesson
+from dispatchviz.render.markdown.marks import code as _code
+from dispatchviz.render.markdown.marks import plain as _plain
 
 NEW = '''\
 # # The title of the lesson: a question
@@ -169,18 +171,3 @@ def _where(trace: Trace, step: int) -> str:
     """``, line 27``, that of the program, or ``, line 16, called from line 27``; nothing if the step is in none."""
     lines = [f"line {line.line}" for line in reversed(user_stack(trace, step))]
     return f", {', called from '.join(lines)}" if lines else ""
-
-
-def _plain(text: str) -> str:
-    """A sentence of ours as Markdown: nothing in it is a mark."""
-    return _MARKS.sub(lambda found: "".join(f"\\{mark}" for mark in found[0]), text)
-
-
-_MARKS = re.compile(r"[\\`*<]|\](?=[(\[])|(?<![^\W_])_+|_+(?![^\W_])")
-
-
-def _code(text: str) -> str:
-    """As it is, in backticks, of which the text may have some."""
-    marks = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
-    room = " " if "`" in (text[:1], text[-1:]) else ""
-    return f"{marks}{room}{text}{room}{marks}"

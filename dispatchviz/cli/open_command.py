@@ -12,11 +12,14 @@ from dispatchviz.cli import options
 @click.command("open", cls=options.LogCommand)
 @options.step
 @options.view
+@options.as_json
 @options.keymap
 @options.plain
 @options.log_filters
 @options.trace
-def command(step: int | None, view: str | None, plain: bool, log: dict[str, Any], pager: bool, trace: str) -> int:
+def command(
+    step: int | None, view: str | None, as_json: bool, plain: bool, log: dict[str, Any], pager: bool, trace: str
+) -> int:
     """Open the stepper on TRACE, a file saved with --save or by `trace.save(path)`; - reads standard input.
 
     Without a terminal, or with --plain, text is printed: the log, or all views of the step that --step names. Options
@@ -28,6 +31,7 @@ def command(step: int | None, view: str | None, plain: bool, log: dict[str, Any]
       dispatchviz open forum.dvtrace
       dispatchviz open --step 150 forum.dvtrace
       dispatchviz open --step 150 --view key-set forum.dvtrace
+      dispatchviz open --step 150 --view key-set --json forum.dvtrace
       dispatchviz open --level calls --line 6 forum.dvtrace
     """
     from dispatchviz.cli.followed_run import first_trace, followed
@@ -35,7 +39,7 @@ def command(step: int | None, view: str | None, plain: bool, log: dict[str, Any]
     from dispatchviz.cli.text_output import Text
     from dispatchviz.screen import show
 
-    text = Text(view, log, pager)
+    text = Text(view, log, pager, as_json)
     file = None if plain or text.wanted else followed(trace)
     opened = load(trace) if file is None else first_trace(file)
     check_step(opened, step)

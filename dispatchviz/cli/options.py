@@ -49,6 +49,13 @@ view = click.option(
     "operator was filled; log: the log from it on.",
 )
 
+as_json = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON: the view that --view names, else all views of the step; lines with their roles, and values.",
+)
+
 KEYMAPS = ("default", "vim", "gdb")
 """As in ``tui/terminal/keymaps.py``, which the command line does not load for its help."""
 

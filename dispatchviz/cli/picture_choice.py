@@ -32,8 +32,8 @@ OPTIONS = (
     click.option(
         "--steps",
         metavar="A-B",
-        help="Of a picture: the backward graph as of step B, with what has changed since step A marked; or the calls "
-        "from A to B.",
+        help="Of a log or a hand-out: only these steps, such as 45 or 45-80. Of a picture: the backward graph as of "
+        "step B, with what has changed since step A marked; or the calls from A to B.",
     ),
     click.option(
         "--fold/--no-fold",
@@ -69,12 +69,13 @@ OPTIONS = (
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command these options; they reach it as ``chosen``, and the names of those given as ``given``."""
+    """Gives a command these options; they reach it as ``chosen``, the names of those given as ``given``,
+    and ``steps`` as it was typed, too."""
 
     @functools.wraps(command)
     def with_choice(**values: Any) -> int:
         own = {name: values.pop(name) for name in NAMES}
-        return command(**values, chosen=_chosen(own), given=_given(own))
+        return command(**values, chosen=_chosen(own), given=_given(own), steps=own["steps"])
 
     for option in reversed(OPTIONS):
         with_choice = option(with_choice)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @options.save
 @options.step
 @options.view
+@options.as_json
 @options.keymap
 @options.plain
 @options.log_filters
@@ -43,6 +44,7 @@ def command(
     save: str | None,
     step: int | None,
     view: str | None,
+    as_json: bool,
     plain: bool,
     log: dict[str, Any],
     pager: bool,
@@ -82,12 +84,12 @@ def command(
     from dispatchviz.screen import show
     from dispatchviz.tui.terminal.support import can_run
 
-    text = Text(view, log, pager)
+    text = Text(view, log, pager, as_json)
     if no_trace:
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
-            "--no-trace", save=save, step=step, view=view, plain=plain, follow=follow, only=only, limit=limit,
-            hashes=hashes, values=values, engine=engine != "model", **others
+            "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow, only=only,
+            limit=limit, hashes=hashes, values=values, engine=engine != "model", **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:

@@ -9,10 +9,15 @@ from dispatchviz.core.record.trace_file import Trace
 
 
 class Text:
-    """A view of a step, or a part of the log. DispatchvizError if both are asked for, or there is no such view."""
+    """A view of a step, or a part of the log. DispatchvizError if both are asked for, or there is no such view.
 
-    def __init__(self, view: str | None, log: dict[str, Any], pager: bool) -> None:
-        self._view, self._log, self._pager = view, log, pager
+    ``as_json`` is the view as JSON, or all of the step.
+    """
+
+    def __init__(self, view: str | None, log: dict[str, Any], pager: bool, as_json: bool = False) -> None:
+        self._view, self._log, self._pager, self._as_json = view, log, pager, as_json
+        if as_json:
+            check_alone("--json", [OPTIONS[name] for name in log])
         if view is not None:
             from dispatchviz.plain_views import check_view
 
@@ -21,12 +26,16 @@ class Text:
 
     @property
     def wanted(self) -> bool:
-        """Whether either is asked for."""
-        return self._view is not None or bool(self._log)
+        """Whether any of it is asked for."""
+        return self._view is not None or bool(self._log) or self._as_json
 
     def print(self, trace: Trace, step: int | None) -> None:
         """Prints it. DispatchvizError if nothing of it is there."""
-        if self._view is not None:
+        if self._as_json:
+            from dispatchviz.views_as_json import print_json
+
+            print_json(trace, step, self._view)
+        elif self._view is not None:
             from dispatchviz.plain_views import print_view
 
             print_view(trace, step, self._view, self._pager)

@@ -23,6 +23,7 @@ from dispatchviz.render.graph.picture_options import USUAL, Detail, Options, The
 from dispatchviz.render.graph.png import png
 from dispatchviz.render.graph.svg import RenderError, check_size, pdf, svg
 from dispatchviz.render.graph.theme import themed
+from dispatchviz.shown_text import shown
 
 FOLDED_ABOVE = 150
 """Nodes. A graph with more is folded unless somebody asks for all of it."""
@@ -61,9 +62,24 @@ class BackwardGraph(explain.BackwardGraph):
         """The picture; all else as in ``render``."""
         return picture(self, ".svg", folded, tuple(expand), Options(detail, cluster, theme, since)).data.decode()
 
-    def _repr_svg_(self) -> str:
-        """For notebooks."""
-        return self.svg()
+    def __repr__(self) -> str:
+        return f"<Backward graph of {shown(self.header.program)}: {len(self):,} Node{'' if len(self) == 1 else 's'}>"
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; nothing of an empty graph."""
+        return self.svg() if len(self) else None
+
+    def _repr_html_(self) -> str:
+        """The same, for a notebook that is not trusted: an image, which nothing takes out."""
+        from dispatchviz.render.notebook.html import image, paragraph
+
+        told = f"The backward graph of {self.header.program}"
+        return image(self.svg(), told) if len(self) else paragraph(f"{told} has no Nodes.")
+
+    def _repr_markdown_(self) -> str:
+        from dispatchviz.render.markdown.marks import fenced
+
+        return "\n".join(fenced(self.dot(), "dot"))
 
     def render(
         self,

@@ -78,18 +78,25 @@ class LogRow(NamedTuple):
     is_reason: bool = False
 
 
-def text_log(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> ShownLines:
-    """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within.
+def text_log(
+    trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH, until: int | None = None
+) -> ShownLines:
+    """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within, and
+    with ``until`` up to the step before that.
 
     The reason of that step is given in any case. Text of the program is shown, nothing in it commands a terminal.
     Raises DispatchvizError if nothing of what is wanted is there.
     """
-    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width))
+    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width, until))
 
 
-def log_rows(trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH) -> Iterator[LogRow]:
+def log_rows(
+    trace: Trace, begin: int = 0, wanted: LogFilter = ALL_STEPS, width: int = WIDTH, until: int | None = None
+) -> Iterator[LogRow]:
     """The same in parts, reasons wrapped to a width; their text is as the trace has it. Raises at once."""
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
+    if until is not None:
+        events = itertools.takewhile(lambda pair: pair[0].seq < until, events)
     return itertools.chain(_head(trace, not wanted.chooses), _printed(trace, events, reasons, begin, width))
 
 

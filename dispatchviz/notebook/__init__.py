@@ -1,0 +1,1 @@
+"""Notebooks: ``%load_ext dispatchviz``, then ``%%dispatchviz`` runs a cell and shows its trace."""

@@ -1,0 +1,93 @@
+"""Runs a cell on the model, or on the installed PyTorch, and records it.
+
+It is a part of the notebook: it reads and sets the notebook's variables, and numbers go on from cell to cell as in one
+process. While it runs, ``torch`` is what it runs on, by import and in the notebook's variables; afterwards both are as
+they were.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from dispatchviz.call_sites import count_as_users
+from dispatchviz.core.seam import recorder
+from dispatchviz.engines import Engine
+from dispatchviz.notebook.cell import Cell
+from dispatchviz.process.standard_output import told_of_writes
+from dispatchviz.process.tracebacks import traceback_of, users_part
+from dispatchviz.process.warnings_shown import told_of_warnings
+from dispatchviz.recording import Recording
+from dispatchviz.trace import Trace
+
+
+class Ran(NamedTuple):
+    """What came of a cell."""
+
+    trace: Trace
+    value: Any
+    """Of its last expression; None if there is none."""
+    error: BaseException | None
+    """What left it; its traceback has the user's own frames."""
+
+
+def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
+    """Runs it in the notebook's namespace. Raises SyntaxError as ``compile`` does."""
+    watcher = engine.recorder()
+    watcher.base = id(sys._getframe()), sys._getframe().f_code
+    trace = Recording(cell.name, watcher, about=engine.header)
+    values: list[Any] = []
+    code = cell.compiled(watcher, values.append)
+    count_as_users(code)
+    watcher.announced[cell.file] = cell.name
+    watcher.sources[cell.name] = cell.text
+    engine.prepare()
+    error: BaseException | None = None
+    try:
+        with (
+            engine.imports(),
+            _torch_is_the_engines(variables, engine),
+            told_of_writes(sys.stdout, watcher.wrote),
+            told_of_warnings(watcher.warning_shown),
+            engine.watching(watcher),
+        ):
+            recorder.start(watcher)
+            try:
+                exec(code, variables)
+            except BaseException as raised:
+                error = raised
+                raised.__traceback__ = users_part(raised.__traceback__)
+                watcher.raised(raised, traceback_of(raised))
+            finally:
+                watcher.all_written()
+                if recorder.active is watcher:
+                    watcher.settle()
+                recorder.stop(watcher)
+    finally:
+        trace.finish()
+    return Ran(trace, values[-1] if values else None, error)
+
+
+@contextmanager
+def _torch_is_the_engines(variables: dict[str, Any], engine: Engine) -> Iterator[None]:
+    """Inside the block the variables that are modules of torch are those of what the cell runs on."""
+    before = {name: value for name, value in variables.items() if _torch_name(value)}
+    meant = {name: importlib.import_module(_torch_name(value)) for name, value in before.items()}
+    variables.update(meant)
+    try:
+        yield
+    finally:
+        again = {name: value for name, value in before.items() if variables.get(name) is meant[name]}
+        variables.update(again)
+
+
+def _torch_name(value: Any) -> str:
+    """``torch.nn`` of a module of PyTorch or of the model; empty for all else."""
+    if not isinstance(value, ModuleType):
+        return ""
+    name = value.__name__.removeprefix("dispatchviz.")
+    return name if name.partition(".")[0] in ("torch", "functorch") else ""

@@ -1,0 +1,135 @@
+"""The magics: ``%%dispatchviz`` runs a cell and shows its trace, ``%dispatchviz`` looks up what commands look up."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dispatchviz.core.keys.key_set import DispatchKeySet
+from dispatchviz.engines import engine_named
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.outline.levels import LEVELS
+from dispatchviz.notebook.cell import cell_of
+from dispatchviz.notebook.cell_run import run_cell
+from dispatchviz.notebook.shown import Shown, looked_up
+from dispatchviz.render.notebook.key_set_html import key_set_html, key_set_markdown
+from dispatchviz.render.notebook.trace_card import LEVEL
+from dispatchviz.shown_text import shown
+
+NAME = "dispatchviz"
+
+USAGE = f"%%{NAME} [NAME] [--engine model|torch] [--level LEVEL] [--no-picture] [--quiet]"
+
+FORMATTERS = {"text/html": key_set_html, "text/markdown": key_set_markdown}
+"""What a notebook shows of a key set. The class itself has only what PyTorch's has."""
+
+
+def load(shell: Any) -> None:
+    """Registers the magics with an IPython shell."""
+    shell.register_magic_function(magic, "line_cell", NAME)
+    for mime, formatter in FORMATTERS.items():
+        shell.display_formatter.formatters[mime].for_type(DispatchKeySet, formatter)
+
+
+def unload(shell: Any) -> None:
+    """Takes them away."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop(NAME, None)
+    for mime in FORMATTERS:
+        shell.display_formatter.formatters[mime].pop(DispatchKeySet, None)
+
+
+def magic(line: str, cell: str | None = None) -> Shown | None:
+    """``%%dispatchviz [NAME] [--engine model|torch] [--level LEVEL] [--no-picture] [--quiet]``: runs the cell recorded
+    and shows its trace, which NAME names afterwards.
+
+    ``%dispatchviz table|why|keys|codegen ...``: what the command of that name prints.
+    """
+    if cell is None:
+        return looked_up(line)
+    from IPython import get_ipython
+
+    _run(get_ipython(), line, cell)
+    return None
+
+
+def _run(shell: Any, line: str, body: str) -> None:
+    from IPython.core.error import UsageError
+    from IPython.display import display
+
+    try:
+        options = _options(line)
+        engine = engine_named(options.engine)
+    except DispatchvizError as error:
+        raise UsageError(str(error)) from None
+    try:
+        ran = run_cell(cell_of(shell, line, body), shell.user_ns, engine)
+    except SyntaxError as error:
+        raise _syntax_error(shell, error) from None
+    if options.name:
+        shell.user_ns[options.name] = ran.trace
+    if ran.error is None and ran.value is not None:
+        sys.displayhook(ran.value)
+    if not options.quiet:
+        display(Shown.of_trace(ran.trace, options.level, options.picture))
+    if ran.error is not None:
+        raise _with_own_traceback(shell, ran.error)
+
+
+def _with_own_traceback(shell: Any, error: BaseException) -> BaseException:
+    """The error, of which IPython shows the frames of the cell and none of those around it."""
+    frames = error.__traceback__
+
+    def rendered() -> list[str]:
+        found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, frames, tb_offset=0)
+        return found
+
+    error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython asks for it
+    return error
+
+
+def _syntax_error(shell: Any, error: SyntaxError) -> Exception:
+    """The error as IPython shows one of a cell: of a real one that is raised while a cell runs it shows all frames."""
+
+    def rendered(self: Exception) -> list[str]:
+        found: list[str] = shell.SyntaxTB.structured_traceback(type(error), error, [])
+        return found
+
+    same: type[Exception] = type(type(error).__name__, (Exception,), {"_render_traceback_": rendered})
+    return same(*error.args[:1])
+
+
+def _options(line: str) -> Any:
+    """What is behind the magic. DispatchvizError for what means nothing there."""
+    import argparse
+    import shlex
+
+    parser = _Parser(prog=f"%%{NAME}", add_help=False, allow_abbrev=False)
+    parser.add_argument("name", nargs="?", default="")
+    parser.add_argument("--engine", choices=["model", "torch"], default="model")
+    parser.add_argument("--level", choices=[level.name for level in LEVELS], default=LEVEL)
+    parser.add_argument("--picture", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--quiet", action="store_true")
+    try:
+        options = parser.parse_args(shlex.split(line))
+    except ValueError as error:
+        raise DispatchvizError(str(error)) from None
+    if options.name and not options.name.isidentifier():
+        raise DispatchvizError(f"{shown(options.name)} is no name for the trace: %%{NAME} NAME --options")
+    return options
+
+
+def _parser_class() -> type:
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        """Raises instead of ending the process."""
+
+        def error(self, message: str) -> Any:
+            """DispatchvizError."""
+            raise DispatchvizError(f"{message}; {USAGE}")
+
+    return Parser
+
+
+_Parser = _parser_class()

@@ -1,0 +1,65 @@
+"""What a cell displays: the same in every form that a front end may want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dispatchviz.cli.fast_commands import FAST_COMMANDS
+from dispatchviz.cli.looked_up import look_up
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.render.console import Console
+from dispatchviz.render.markdown.marks import fenced
+from dispatchviz.render.notebook.html import block
+from dispatchviz.render.notebook.trace_card import trace_html, trace_markdown, trace_svg, trace_text
+
+WIDTH = 110
+"""Columns of a text."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value in each of its forms."""
+
+    text: str
+    html: str
+    markdown: str
+    svg: str | None = None
+
+    @classmethod
+    def of_trace(cls, trace: Trace, level: str, picture: bool) -> Shown:
+        """A trace with as much of its log as a level has, and the backward graph."""
+        drawn = trace_svg(trace) if picture else None
+        return cls(trace_text(trace), trace_html(trace, level, picture), trace_markdown(trace, level), drawn)
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[str]) -> Shown:
+        """A text."""
+        kept = list(lines)
+        return cls("\n".join(kept), block(kept), "\n".join(fenced("\n".join(kept))))
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_svg_(self) -> str | None:
+        return self.svg
+
+
+def looked_up(line: str) -> Shown:
+    """What ``table``, ``why``, ``keys`` or ``codegen`` prints. UsageError of IPython for what means nothing."""
+    command, _, typed = line.strip().partition(" ")
+    try:
+        if command not in FAST_COMMANDS:
+            raise DispatchvizError(f"%dispatchviz is followed by one of {', '.join(FAST_COMMANDS)}")
+        return Shown.of_lines(look_up(command, typed.strip())(Console(WIDTH, colours=False)))
+    except DispatchvizError as error:
+        from IPython.core.error import UsageError
+
+        raise UsageError(str(error)) from None

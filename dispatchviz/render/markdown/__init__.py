@@ -1,0 +1,1 @@
+"""Hand-outs: text in Markdown, pictures in files beside it."""

@@ -1,0 +1,76 @@
+"""A trace in a notebook: the program, why it ended as it did, the backward graph, the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.render.graph.graph_picture import backward_graph
+from dispatchviz.render.log.log_filter import LogFilter
+from dispatchviz.render.log.text_log import text_log
+from dispatchviz.render.markdown.marks import fenced, plain
+from dispatchviz.render.notebook.html import block, folded, image, paragraph
+from dispatchviz.shown_text import shown
+
+LEVEL = "calls"
+MOST = 300
+"""Rows of the log that a notebook keeps of a trace."""
+
+
+def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: str = "") -> str:
+    """The card. ``player`` is a frame that is shown above it: the card is then what is left where frames are not."""
+    log = folded(f"The log of {_steps(trace)}", block(_log(trace, level)), is_open=not player)
+    drawn = trace_svg(trace) if picture else None
+    graph = "" if drawn is None else image(drawn, f"The backward graph of {trace.header.program}")
+    if graph:
+        graph = folded("The backward graph", graph, is_open=not player)
+    return f"<div>{player}{''.join(map(paragraph, _sentences(trace)))}{graph}{log}</div>"
+
+
+def trace_markdown(trace: Trace, level: str = LEVEL) -> str:
+    """The same as Markdown, without the picture."""
+    sentences = [plain(shown(sentence)) for sentence in _sentences(trace)]
+    return "\n\n".join([*sentences, "\n".join(fenced("\n".join(_log(trace, level))))])
+
+
+def trace_svg(trace: Trace) -> str | None:
+    """The backward graph; None if there is none."""
+    if not trace.steps_of(ev.NodeCreated):
+        return None
+    graph = backward_graph(trace)
+    return graph.svg() if len(graph) else None
+
+
+def trace_text(trace: Trace) -> str:
+    """One line."""
+    return f"<Trace of {shown(trace.header.program)} on {shown(engine_text(trace.header))}: {_steps(trace)}>"
+
+
+def _steps(trace: Trace) -> str:
+    return f"{len(trace):,} step{'' if len(trace) == 1 else 's'}"
+
+
+def _sentences(trace: Trace) -> list[str]:
+    header = trace.header
+    found = [f"{header.program} on {engine_text(header)}: {_steps(trace)}."]
+    if trace.notice:
+        found.append(f"Note: {trace.notice}")
+    if len(trace) and isinstance(trace[len(trace) - 1], ev.ProgramRaised):
+        found.append(why_here(trace, len(trace) - 1))
+    return found
+
+
+def _log(trace: Trace, level: str) -> Sequence[str]:
+    """Its first rows, without the head."""
+    try:
+        rows = list(islice(text_log(trace, 0, LogFilter(level)), 1, MOST + 2))
+    except DispatchvizError as error:
+        return [str(error)]
+    if len(rows) > MOST:
+        rows[MOST:] = ["", "... show() opens the stepper, which has them all"]
+    return rows

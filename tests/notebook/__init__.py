@@ -1,0 +1,1 @@
+"""Notebooks: cells as programs, the magics, what a notebook keeps."""

@@ -1,0 +1,41 @@
+"""What ``torch.profiler`` and our export say of a program, in a form in which they can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+TraceEvents = Iterable[dict[str, Any]]
+
+
+def nested(events: TraceEvents, sizes: bool = True, strides: bool = True) -> list[str]:
+    """The operators and Nodes, each indented by those that it is within, with its numbers and sizes."""
+    rows, open_ = list[str](), list[float]()
+    for event in _slices(events):
+        while open_ and open_[-1] <= event["ts"]:
+            open_.pop()
+        open_.append(event["ts"] + event["dur"])
+        args = event["args"]
+        numbers = args.get("Sequence number"), "Fwd thread id" in args and args["Fwd thread id"] > 0
+        shown = f" {args.get('Input Dims')}" if sizes else ""
+        shown += f" {args.get('Input Strides')}" if sizes and strides else ""
+        rows.append(f"{'  ' * (len(open_) - 1)}{event['name']} {numbers}{shown}")
+    return rows
+
+
+def arrows(events: TraceEvents) -> list[tuple[object, object]]:
+    """Of each arrow the names and sequence numbers of the slices at its ends."""
+    events = list(events)
+    numbered = [event for event in _slices(events) if "Sequence number" in event["args"]]
+    innermost = {(event["tid"], event["ts"]): event for event in numbered}
+    ends: dict[int, dict[str, object]] = {}
+    for event in events:
+        if event.get("cat") == "fwdbwd":
+            at = innermost[event["tid"], event["ts"]]
+            ends.setdefault(event["id"], {})[event["ph"]] = at["name"], at["args"]["Sequence number"]
+    return sorted((pair["s"], pair["f"]) for pair in ends.values())  # type: ignore[type-var]
+
+
+def _slices(events: TraceEvents) -> list[dict[str, Any]]:
+    found = [event for event in events if event.get("cat") == "cpu_op"]
+    return sorted(found, key=lambda event: (event["ts"], -event["dur"]))
