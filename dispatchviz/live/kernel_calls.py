@@ -64,8 +64,9 @@ class LiftedKernels:
             try:
                 return redispatch(keys, *args, **kwargs)
             finally:
-                for one, step in lifted.items():
-                    self.put(operator, one, step, None)
+                if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
+                    for one, step in lifted.items():
+                        self.put(operator, one, step, None)
 
         return call
 
@@ -82,12 +83,13 @@ class LiftedKernels:
         self._put.setdefault(operator, {})[key] = own, step
 
     def lift(self, operator: str) -> None:
-        """The kernels of an operator leave their cells."""
-        self._put.pop(operator, None)
+        """The kernels of an operator leave their cells, also if one of them runs and knows of the others."""
+        self._put.pop(operator, {}).clear()
 
     def forget(self) -> None:
         """All kernels are out of their cells."""
-        self._put.clear()
+        for operator in list(self._put):
+            self.lift(operator)
 
 
 def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
