@@ -94,4 +94,9 @@ class LiftedKernels:
 
 def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
     """The way of the installed release."""
-    return KernelObjects(c) if hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key") else LiftedKernels(c)
+    return KernelObjects(c) if hands_out_kernels(c) else LiftedKernels(c)
+
+
+def hands_out_kernels(c: Any) -> bool:
+    """Whether the installed release gives the kernel in a cell."""
+    return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.live.live_events import NodeKinds
+from dispatchviz.live.packing_hooks import PackingHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers, WeakNumbers
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class NodeWatch:
         self._grad_mode = (
             self._c.is_grad_enabled if hasattr(self._c, "is_grad_enabled") else watch.torch.is_grad_enabled
         )
-        self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
+        self.hooks = PackingHooks(self._c)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self.numbers = NodeNumbers()
         self._kinds = NodeKinds()
@@ -108,7 +109,7 @@ class NodeWatch:
         if not members:
             return
         arguments = {name: serial for name, serial, _ in sets}
-        packed = self._hooks(True) is not None or self._modes() > 0 or any(map(self._is_python, results))
+        packed = self.hooks.there() or self._modes() > 0 or any(map(self._is_python, results))
         self._watch.thread.watched = False
         try:
             for name in members:

@@ -13,6 +13,7 @@ from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
+from dispatchviz.live.lone_thread import lone_thread_watched
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
@@ -77,6 +78,8 @@ class TorchEngine:
             compiler_unwatched(watch, lambda: originals_again(transforms)),
             formatting_followed(self.torch, watch),
             watch.engine.watching(),
+            watch.nodes.hooks.counted(),
+            lone_thread_watched(self.torch, watch.cells),
             our_frames_hidden(watch.base),
         ):
             watch.cells.put()

@@ -79,6 +79,7 @@ class WatchedCells:
         """Keys whose cells are watched."""
         self.waiting = 0
         """Bits of key sets that ask for more."""
+        self._away = False
 
     def put(self) -> None:
         """Into the cells that most programs reach."""
@@ -118,10 +119,13 @@ class WatchedCells:
 
     def take_out(self) -> None:
         """Out of all cells: each holds again what it held."""
-        self._libraries.clear()
-        self._calls.forget()
+        self._lift_all()
         self._keys.clear()
         self.waiting = 0
+
+    def _lift_all(self) -> None:
+        self._libraries.clear()
+        self._calls.forget()
         with self._overriding():
             self.python.restore()
 
@@ -137,10 +141,21 @@ class WatchedCells:
                 self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
                 self.waiting = waiting
 
+    def leave(self) -> None:
+        """Out of all cells; what is to be put from now on waits until they ``come_back``."""
+        self._away = True
+        self._lift_all()
+
+    def come_back(self) -> None:
+        """Into the cells of all keys that are watched by now."""
+        self._away = False
+        if self._keys:
+            self._put([*self._cells_of(list(self._keys)), *_WITHOUT_TENSORS])
+
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
         with collector_waits(), self._overriding():
             for operator, key in cells:
-                if operator not in LEFT_ALONE:
+                if operator not in LEFT_ALONE and not self._away:
                     self._put_one(operator, key)
 
     @contextmanager

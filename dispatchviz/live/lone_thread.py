@@ -1,0 +1,87 @@
+"""Before PyTorch 2.9 kernels are watched only while no other thread of Python's runs that may call them.
+
+There ours leaves its cell while the kernel runs (``kernel_calls.py``), and PyTorch frees it. Another thread that has
+just chosen it, and waits for its turn to run Python, would go on in memory that is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dispatchviz.live.kernel_calls import hands_out_kernels
+from dispatchviz.live.watched_cells import WatchedCells
+
+CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor")
+"""Modules whose threads call no kernel."""
+RETURNS = 3
+"""So often our kernels come back when the last thread has ended: each time takes about a second."""
+
+
+@contextmanager
+def lone_thread_watched(torch: Any, cells: WatchedCells) -> Iterator[None]:
+    """Inside the block our kernels are out of all cells while the program has threads."""
+    if hands_out_kernels(torch._C):
+        yield
+        return
+    threads, original = _Threads(cells), threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if not _calls_none(thread) and not thread.ident:
+            threads.about_to_start(thread)
+        try:
+            original(thread)
+        except RuntimeError:  # there are too many
+            threads.ended(thread)
+            raise
+
+    setattr(threading.Thread, "start", start)  # noqa: B010 - mypy lets no method be assigned
+    try:
+        yield
+    finally:
+        setattr(threading.Thread, "start", original)  # noqa: B010
+        threads.returns = 0
+
+
+def _calls_none(thread: threading.Thread) -> bool:
+    runs = getattr(thread, "_target", None) or thread.run
+    return getattr(runs, "__module__", None) in CALLING_NONE
+
+
+class _Threads:
+    """Those that run."""
+
+    def __init__(self, cells: WatchedCells) -> None:
+        self._cells = cells
+        self._running: set[threading.Thread] = set()
+        self._lock = threading.RLock()
+        self.returns = RETURNS
+
+    def about_to_start(self, thread: threading.Thread) -> None:
+        """Its ``run`` tells when it has ended."""
+        run = thread.run
+
+        def watched_run() -> None:
+            try:
+                run()
+            finally:
+                self.ended(thread)
+
+        setattr(thread, "run", watched_run)  # noqa: B010
+        with self._lock:
+            if not self._running:
+                self._cells.leave()
+            self._running.add(thread)
+
+    def ended(self, thread: threading.Thread) -> None:
+        """The last one brings our kernels back."""
+        with self._lock:
+            if thread not in self._running:
+                return
+            vars(thread).pop("run", None)
+            self._running.remove(thread)
+            if not self._running and self.returns:
+                self.returns -= 1
+                self._cells.come_back()
