@@ -6,7 +6,9 @@ calls at the same operator and key is then not seen, nor what other threads call
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.live.registration import UNKNOWN_FILE, registrations_in
@@ -65,8 +67,9 @@ class LiftedKernels:
                 return redispatch(keys, *args, **kwargs)
             finally:
                 if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
-                    for one, step in lifted.items():
-                        self.put(operator, one, step, None)
+                    with overriding(self._c):
+                        for one, step in lifted.items():
+                            self.put(operator, one, step, None)
 
         return call
 
@@ -100,3 +103,23 @@ def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
 def hands_out_kernels(c: Any) -> bool:
     """Whether the installed release gives the kernel in a cell."""
     return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")
+
+
+_IGNORED = [("ignore", None, Warning, None, 0)]
+
+
+@contextmanager
+def overriding(c: Any) -> Iterator[None]:
+    """Inside the block kernels are overridden, and nobody is warned.
+
+    PyTorch warns of the first one: that shall be one of the program's. NB: ``catch_warnings`` would make Python forget
+    which warnings the program has had.
+    """
+    always, filters = c._get_warnAlways(), warnings.filters
+    c._set_warnAlways(True)
+    warnings.filters = _IGNORED
+    try:
+        yield
+    finally:
+        warnings.filters = filters
+        c._set_warnAlways(always)

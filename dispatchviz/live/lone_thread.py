@@ -14,7 +14,7 @@ from typing import Any
 from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.watched_cells import WatchedCells
 
-CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor")
+CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor", "dispatchviz.process.early_end")
 """Modules whose threads call no kernel."""
 RETURNS = 3
 """So often our kernels come back when the last thread has ended: each time takes about a second."""

@@ -7,7 +7,6 @@ call ever picks them. Registrations are read before any cell is changed (``insta
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import kernel_calls
+from dispatchviz.live.kernel_calls import kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 
 Step = Callable[..., Any]
@@ -126,7 +125,7 @@ class WatchedCells:
     def _lift_all(self) -> None:
         self._libraries.clear()
         self._calls.forget()
-        with self._overriding():
+        with overriding(self._c):
             self.python.restore()
 
     @contextmanager
@@ -153,22 +152,10 @@ class WatchedCells:
             self._put([*self._cells_of(list(self._keys)), *_WITHOUT_TENSORS])
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
-        with collector_waits(), self._overriding():
+        with collector_waits(), overriding(self._c):
             for operator, key in cells:
                 if operator not in LEFT_ALONE and not self._away:
                     self._put_one(operator, key)
-
-    @contextmanager
-    def _overriding(self) -> Iterator[None]:
-        """PyTorch warns of the first kernel that is overridden: let that be one of the program's."""
-        before = self._c._get_warnAlways()
-        self._c._set_warnAlways(True)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that kernels are overridden is the point
-                yield
-        finally:
-            self._c._set_warnAlways(before)
 
     def _put_one(self, operator: str, key: str) -> None:
         parsed = self._key(key)
