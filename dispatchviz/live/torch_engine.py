@@ -12,6 +12,7 @@ from dispatchviz.live.compiled_regions import compiler_unwatched
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
+from dispatchviz.live.key_numbers import KeyNumbers
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.lone_thread import lone_thread_watched
 from dispatchviz.live.subclass_makers import python_tensors_may_have_objects
@@ -62,8 +63,9 @@ class TorchEngine:
         }
 
     def about(self) -> str:
-        """Release and build, in words."""
-        return build_text(self.torch)
+        """Release and build, in words, and that its keys have other numbers, if they have."""
+        numbers = "" if KeyNumbers(self.torch._C).is_own else "; keys by name, in the numbers of PyTorch 2.13"
+        return build_text(self.torch) + numbers
 
     @contextmanager
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:
