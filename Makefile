@@ -15,7 +15,8 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # The other releases that `make test-releases` records, each in an environment of its own, and what it runs there.
 RELEASES := 2.6.0 2.9.0
 RELEASES_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations.py tests/live/test_installed_torch.py \
-  tests/live/test_live_views.py tests/live/test_snapshot_files.py tests/live/test_snapshot_difference.py tests/live/test_stack_live.py
+  tests/live/test_older_releases.py tests/live/test_live_views.py \
+  tests/live/test_snapshot_files.py tests/live/test_snapshot_difference.py tests/live/test_stack_live.py
 RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.

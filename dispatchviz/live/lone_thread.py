@@ -7,7 +7,7 @@ just chosen it, and waits for its turn to run Python, would go on in memory that
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,8 @@ from dispatchviz.live.watched_cells import WatchedCells
 
 CALLING_NONE = ("multiprocessing.queues", "tqdm._monitor", "dispatchviz.process.early_end")
 """Modules whose threads call no kernel."""
+STARTERS = ("_start_new_thread", "_start_joinable_thread")
+"""Of the module ``threading``, what ``Thread.start`` calls: which one depends on the release of Python."""
 RETURNS = 3
 """So often our kernels come back when the last thread has ended: each time takes about a second."""
 
@@ -26,22 +28,13 @@ def lone_thread_watched(torch: Any, cells: WatchedCells) -> Iterator[None]:
     if hands_out_kernels(torch._C):
         yield
         return
-    threads, original = _Threads(cells), threading.Thread.start
-
-    def start(thread: threading.Thread) -> None:
-        if not _calls_none(thread) and not thread.ident:
-            threads.about_to_start(thread)
-        try:
-            original(thread)
-        except RuntimeError:  # there are too many
-            threads.ended(thread)
-            raise
-
-    setattr(threading.Thread, "start", start)  # noqa: B010 - mypy lets no method be assigned
+    threads = _Threads(cells)
+    before = {name: vars(threading)[name] for name in STARTERS if name in vars(threading)}
+    vars(threading).update({name: threads.told(original) for name, original in before.items()})
     try:
         yield
     finally:
-        setattr(threading.Thread, "start", original)  # noqa: B010
+        vars(threading).update(before)
         threads.returns = 0
 
 
@@ -58,6 +51,21 @@ class _Threads:
         self._running: set[threading.Thread] = set()
         self._lock = threading.RLock()
         self.returns = RETURNS
+
+    def told(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """What starts a thread, given its method ``_bootstrap``, and tells."""
+
+        def start(bootstrap: Any, *args: Any, **kwargs: Any) -> Any:
+            thread = bootstrap.__self__
+            if not _calls_none(thread):
+                self.about_to_start(thread)
+            try:
+                return original(bootstrap, *args, **kwargs)
+            except RuntimeError:  # there are too many
+                self.ended(thread)
+                raise
+
+        return start
 
     def about_to_start(self, thread: threading.Thread) -> None:
         """Its ``run`` tells when it has ended."""
