@@ -12,11 +12,18 @@ TORCH := torch==2.13.0
 CUDA ?= 12
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
+# The other releases that `make test-releases` records, each in an environment of its own, and what it runs there.
+RELEASES := 2.6.0 2.9.0
+RELEASES_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations.py tests/live/test_installed_torch.py \
+  tests/live/test_older_releases.py tests/live/test_live_views.py \
+  tests/live/test_snapshot_files.py tests/live/test_snapshot_difference.py tests/live/test_stack_live.py
+RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
+
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.
 PYTHONS ?= python3.11 python3.12 python3.13
 BOUNDS_TESTS := tests/core tests/render tests/cli tests/tui tests/test_recording.py tests/test_imports.py
 
-.PHONY: run quick test docs bounds conformance thorough gpu lint types format generate bench build clean help
+.PHONY: run quick test docs bounds conformance test-releases thorough gpu lint types format generate bench build clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
@@ -25,6 +32,7 @@ help:
 	@echo "make docs         the documentation as a site: build/site/index.html"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
+	@echo "make test-releases  the tests of the recorder, live against PyTorch $(RELEASES)"
 	@echo "make thorough     test and conformance with two to three times as many random programs and samples"
 	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
 	@echo "make gpu GPU_PYTHON=python3  the same in a Python that has CuPy; installs nothing"
@@ -64,6 +72,10 @@ format: $(VENV)/.installed-dev
 conformance: $(TORCH_VENV)/.installed
 	$(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu"
 
+test-releases: $(RELEASE_VENVS:%=%/.installed)
+	@for venv in $(RELEASE_VENVS); do echo "$$venv"; \
+	  DISPATCHVIZ_THOROUGH=1 $$venv/bin/python -m pytest -q -n auto --dist worksteal $(RELEASES_TESTS) || exit 1; done
+
 thorough: export DISPATCHVIZ_THOROUGH := 1
 thorough: test conformance
 
@@ -87,7 +99,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(GPU_VENV) .venv-bounds-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TORCH_VENV) $(GPU_VENV) .venv-bounds-* .venv-releases-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " \
@@ -108,6 +120,12 @@ $(TORCH_VENV)/.installed: pyproject.toml
 	@echo "installing $(TORCH) beside dispatchviz into $(TORCH_VENV) (once)"
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' $(TORCH)
+	@touch $@
+
+.venv-releases-%/.installed: pyproject.toml
+	@echo "installing torch==$* beside dispatchviz into .venv-releases-$* (once)"
+	$(PYTHON) -m venv .venv-releases-$*
+	.venv-releases-$*/bin/python $(PIP_INSTALL) -e '.[conformance]' torch==$*
 	@touch $@
 
 $(GPU_VENV)/.installed: pyproject.toml

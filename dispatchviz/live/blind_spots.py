@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.live.kernel_calls import hands_out_kernels
+
 BLIND_SPOTS = (
     "The Python bindings: which signature matched, and what an argument was before it became a tensor.",
     "Structured kernels: their meta and impl functions run within the kernel.",
@@ -25,10 +27,13 @@ BLIND_SPOTS = (
 )
 """Of every release."""
 
-REENTERED = "What a kernel calls again at its own operator and key: releases before 2.9 do not hand out their kernels."
+LIFTED = (
+    "What a kernel calls again at its own operator and key: releases before 2.9 do not hand out their kernels.",
+    "Kernels while another thread of Python's runs, for the same reason.",
+)
+"""Of releases before 2.9, where ours leave their cells while the kernel runs."""
 
 
 def blind_spots(torch: Any) -> tuple[str, ...]:
     """Of the installed release."""
-    lifted = not hasattr(torch._C, "_dispatch_get_computed_kernel_for_dispatch_key")
-    return (*BLIND_SPOTS, REENTERED) if lifted else BLIND_SPOTS
+    return BLIND_SPOTS if hands_out_kernels(torch._C) else (*BLIND_SPOTS, *LIFTED)

@@ -7,7 +7,9 @@ calls at the same operator and key is then not seen, nor what other threads call
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.live.registration import is_pythons, place_said, registrations_in
@@ -68,8 +70,10 @@ class LiftedKernels:
             try:
                 return redispatch(keys, *args, **kwargs)
             finally:
-                for one, step in lifted.items():
-                    self.put(operator, one, step, None)
+                if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
+                    with overriding(self._c):
+                        for one, step in lifted.items():
+                            self.put(operator, one, step, None)
 
         return call
 
@@ -86,14 +90,40 @@ class LiftedKernels:
         self._put.setdefault(operator, {})[key] = own, step
 
     def lift(self, operator: str) -> None:
-        """The kernels of an operator leave their cells."""
-        self._put.pop(operator, None)
+        """The kernels of an operator leave their cells, also if one of them runs and knows of the others."""
+        self._put.pop(operator, {}).clear()
 
     def forget(self) -> None:
         """All kernels are out of their cells."""
-        self._put.clear()
+        for operator in list(self._put):
+            self.lift(operator)
 
 
 def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
     """The way of the installed release."""
-    return KernelObjects(c) if hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key") else LiftedKernels(c)
+    return KernelObjects(c) if hands_out_kernels(c) else LiftedKernels(c)
+
+
+def hands_out_kernels(c: Any) -> bool:
+    """Whether the installed release gives the kernel in a cell."""
+    return hasattr(c, "_dispatch_get_computed_kernel_for_dispatch_key")
+
+
+_IGNORED = [("ignore", None, Warning, None, 0)]
+
+
+@contextmanager
+def overriding(c: Any) -> Iterator[None]:
+    """Inside the block kernels are overridden, and nobody is warned.
+
+    PyTorch warns of the first one: that shall be one of the program's. NB: ``catch_warnings`` would make Python forget
+    which warnings the program has had.
+    """
+    always, filters = c._get_warnAlways(), warnings.filters
+    c._set_warnAlways(True)
+    warnings.filters = _IGNORED
+    try:
+        yield
+    finally:
+        warnings.filters = filters
+        c._set_warnAlways(always)

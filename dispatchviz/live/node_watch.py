@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
+from dispatchviz.live.packing_hooks import PackingHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class NodeWatch:
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._c = watch.torch._C
-        self._hooks = getattr(self._c._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
+        self.hooks = PackingHooks(self._c)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
         self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr)
@@ -185,7 +186,7 @@ class NodeWatch:
         members, may_be_packed = known
         if not members:
             return
-        packed = may_be_packed and self._hooks(True) is not None
+        packed = may_be_packed and self.hooks.there()
         thread = self._watch.thread
         thread.watched = False
         try:

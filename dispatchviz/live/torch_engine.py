@@ -14,7 +14,9 @@ from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
+from dispatchviz.live.key_numbers import KeyNumbers
 from dispatchviz.live.live_recorder import LiveRecorder
+from dispatchviz.live.lone_thread import lone_thread_watched
 from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
@@ -62,8 +64,9 @@ class TorchEngine:
         }
 
     def about(self) -> str:
-        """Release and build, in words."""
-        return build_text(self.torch)
+        """Release and build, in words, and that its keys have other numbers, if they have."""
+        numbers = "" if KeyNumbers(self.torch._C).is_own else "; keys by name, in the numbers of PyTorch 2.13"
+        return build_text(self.torch) + numbers
 
     @contextmanager
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:
@@ -79,6 +82,8 @@ class TorchEngine:
             compiler_unwatched(watch, lambda: originals_again(begun)),
             formatting_followed(self.torch, watch),
             watch.engine.watching(),
+            watch.nodes.hooks.counted(),
+            lone_thread_watched(self.torch, watch.cells),
             our_frames_hidden(watch.base),
         ):
             watch.cells.put()

@@ -7,7 +7,6 @@ call ever picks them. Registrations are read before any cell is changed (``insta
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import LiftedKernels, kernel_calls
+from dispatchviz.live.kernel_calls import hands_out_kernels, kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 
 Step = Callable[..., Any]
@@ -83,6 +82,7 @@ class WatchedCells:
         """Keys whose cells are watched."""
         self.waiting = 0
         """Bits of key sets that ask for more."""
+        self._away = False
 
     def put(self) -> None:
         """Into the cells that most programs reach."""
@@ -123,11 +123,14 @@ class WatchedCells:
 
     def take_out(self) -> None:
         """Out of all cells: each holds again what it held."""
-        self._libraries.clear()
-        self._calls.forget()
+        self._lift_all()
         self._keys.clear()
         self.waiting = 0
-        with self._overriding():
+
+    def _lift_all(self) -> None:
+        self._libraries.clear()
+        self._calls.forget()
+        with overriding(self._c):
             self.python.restore()
 
     @contextmanager
@@ -165,7 +168,7 @@ class WatchedCells:
         """Into empty cells of a backend: the error that PyTorch raises there lists the kernels of the operator, and
         ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before). NB: not in
         releases that do not hand out kernels, where ours leave their cells."""
-        if isinstance(self._calls, LiftedKernels):
+        if not hands_out_kernels(self._c):
             return
         keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
         computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
@@ -184,23 +187,22 @@ class WatchedCells:
 
         return fails
 
-    def _put(self, cells: Iterable[tuple[str, str]]) -> None:
-        with collector_waits(), self._overriding():
-            for operator, key in cells:
-                if operator not in LEFT_ALONE:
-                    self._put_one(operator, key)
+    def leave(self) -> None:
+        """Out of all cells; what is to be put from now on waits until they ``come_back``."""
+        self._away = True
+        self._lift_all()
 
-    @contextmanager
-    def _overriding(self) -> Iterator[None]:
-        """PyTorch warns of the first kernel that is overridden: let that be one of the program's."""
-        before = self._c._get_warnAlways()
-        self._c._set_warnAlways(True)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that kernels are overridden is the point
-                yield
-        finally:
-            self._c._set_warnAlways(before)
+    def come_back(self) -> None:
+        """Into the cells of all keys that are watched by now."""
+        self._away = False
+        if self._keys:
+            self._put([*self._cells_of(list(self._keys)), *_WITHOUT_TENSORS])
+
+    def _put(self, cells: Iterable[tuple[str, str]]) -> None:
+        with collector_waits(), overriding(self._c):
+            for operator, key in cells:
+                if operator not in LEFT_ALONE and not self._away:
+                    self._put_one(operator, key)
 
     def _put_one(self, operator: str, key: str) -> None:
         parsed = self._key(key)

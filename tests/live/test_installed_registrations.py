@@ -13,19 +13,23 @@ from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
 from dispatchviz.core.table.dump import dump_state, dump_table
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.installed_torch import installed_torch
+from dispatchviz.live.installed_torch import installed_torch, release
+from dispatchviz.live.registration import UNKNOWN_FILE
 
 pytestmark = pytest.mark.torch
 
 
 def is_parsable(key: str) -> bool:
-    """Some keys cannot be named."""
+    """Some keys cannot be named, and older releases have fewer names."""
     with suppress(RuntimeError):
+        installed_torch()._C._dispatch_key_parse(key)
         return bool(parse_dispatch_key(key))
     return False
 
 
-PARSABLE = {key for key in DispatchKey.__members__ if is_parsable(key)}
+def installed_release() -> tuple[int, int]:
+    """The model is of 2.13."""
+    return release(installed_torch().__version__)
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +88,13 @@ def test_names_of_kernels_are_those_of_the_model(installed: InstalledPyTorch) ->
 
 def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTorch) -> None:
     dispatcher = installed.torch._C
-    nameable = [key for key in installed.keys if key in PARSABLE]
+    nameable = [key for key in installed.keys if key in DispatchKey.__members__ and is_parsable(key)]
     theirs = {key for key in nameable if dispatcher._dispatch_has_backend_fallback(dispatcher._dispatch_key_parse(key))}
     assert len(theirs) > 25
     assert {row.key for row in installed.registered_fallbacks} & set(nameable) == theirs
-    assert set(pytorch_registry().fallbacks) == set(dict(installed.fallbacks()))
+    assert {key.name for key, _ in installed.fallbacks()} & set(nameable) == theirs
+    if installed_release() == (2, 13):
+        assert set(pytorch_registry().fallbacks) == set(dict(installed.fallbacks()))
 
 
 def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTorch, library: Any) -> None:
@@ -104,7 +110,7 @@ def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTo
     assert list(registry.find("dispatchviz_live::late").registrations) == []
     installed.forget("dispatchviz_live::late")
     (kernel,) = registry.find("dispatchviz_live::late").registrations[DispatchKey.CPU]
-    assert kernel.file.endswith("test_installed_registrations.py")
+    assert kernel.file.endswith(UNKNOWN_FILE if installed_release() == (2, 6) else "test_installed_registrations.py")
     assert kernel.boxed
     assert kernel.name == ""
 

@@ -14,6 +14,7 @@ from dispatchviz import Trace, program
 from dispatchviz.core.record import events as ev
 from dispatchviz.engines import engine_named
 from dispatchviz.explain.sentences.rules.knowledge import KNOWN
+from dispatchviz.live.installed_torch import accelerator, cuda_text, installed_torch
 from dispatchviz.plain_views import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
 from dispatchviz.render.log.text_log import text_log
 from tests.live.live_programs import PROGRAMS
@@ -21,9 +22,9 @@ from tests.live.live_programs import PROGRAMS
 pytestmark = pytest.mark.torch
 
 NEVER = re.compile(
-    r"Ready queue|is ready in the queue|outstanding_tasks_|exec_info_|dependencies_|task_should_compute_output"
-    r"|No structured kernel|requires? grad; no key|do(es)? not require grad|grad mode +o|none recorded|not called yet"
-    r"|version 0$|(?<![/\w])core/|emulated|the model of|build cuda|runs here +○|no write in place"
+    r"(?:Ready queue|is ready in the queue|outstanding_tasks_|exec_info_|dependencies_|task_should_compute_output"
+    r"|No structured kernel|requires? grad; no key|do(?:es)? not require grad|grad mode +o|none recorded|not called yet"
+    r"|version 0$|(?<![/\w])core/|emulated|the model of|build cuda|runs here +○|no write in place)"
 )
 """What is not seen, or is so in the model alone."""
 
@@ -58,18 +59,20 @@ def steps(trace: Trace) -> Iterator[int]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_view_says_what_is_not_seen(traces: dict[str, Trace], name: str, view: str) -> None:
     trace = traces[name]
+    said = () if accelerator(installed_torch()) == "CPU" else ("build cuda",)  # it has CUDA's kernels
 
     for step in steps(trace):
         text = view_text(trace, step, view)
         assert text
-        assert not NEVER.search(text), (step, type(trace[step]).__name__, text)
+        assert not [found for found in NEVER.findall(text) if found not in said], (step, type(trace[step]).__name__)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: str) -> None:
     first = list(text_log(traces[name]))[:3]
 
-    assert first[0].endswith("(installed, observed), cuda: none (CPU build)")
+    torch = installed_torch()
+    assert first[0].endswith(f" on PyTorch {torch.__version__} (installed, observed), cuda: {cuda_text(torch)}")
     assert first[1] == f"build: {traces[name].header.build}"
     assert first[2] == "not seen:"
 

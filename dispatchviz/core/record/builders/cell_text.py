@@ -15,6 +15,7 @@ from dispatchviz.core.record.events import CellReason
 from dispatchviz.core.record.function_source import source_of
 
 if TYPE_CHECKING:
+    from dispatchviz.core.kernel.kernel_function import Kernel
     from dispatchviz.core.record.note_types import ArgumentSets
     from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 
@@ -103,20 +104,25 @@ class CellTexts(dict["Cell", CellText]):
 
 def _text(cell: Cell, calls: CallTexts) -> CellText:
     kernel, op = cell.kernel, cell.operator
-    entered = (kernel.name, kernel.file, *source_of(kernel.function)) if kernel else ("missing", "", "", 0, 0)
+    entered = (_name(kernel), kernel.file, *source_of(kernel.function)) if kernel else ("missing", "", "", 0, 0)
     return CellText(
         calls,
         op.name,
         tuple([name for name, _ in op.tensor_parameters]) if op.has_schema else (),
         cell.key.name,
         cell.index,
-        kernel.name if kernel else "",
+        _name(kernel) if kernel else "",
         cell.reason,
         cell.source.name if cell.source is not None else "",
         kernel.debug if kernel else "",
-        tuple((c.source.name, c.outcome, c.kernel.name if c.kernel else "") for c in op.candidates(cell.key)),
+        tuple((c.source.name, c.outcome, _name(c.kernel) if c.kernel else "") for c in op.candidates(cell.key)),
         *entered,
     )
+
+
+def _name(kernel: Kernel) -> str:
+    """Its place where an installed PyTorch does not tell more: an empty one would be that of an empty cell."""
+    return kernel.name or kernel.debug.removeprefix("registered at ")
 
 
 @functools.cache
