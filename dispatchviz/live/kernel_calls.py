@@ -1,6 +1,6 @@
 """How a kernel that was in a cell is called from the one that took its place.
 
-PyTorch 2.9 and later give the kernel itself. Before, ours leaves the cell for as long as the kernel runs: what that one
+PyTorch 2.9 and later give the kernel itself (but see ``CALLING_IN_PARALLEL``). Before, ours leaves the cell for as long as the kernel runs: what that one
 calls at the same operator and key is then not seen, nor what other threads call there meanwhile.
 """
 
@@ -18,34 +18,6 @@ _DEBUG = re.compile(r"debug='(.*)'")
 """In the text of a kernel."""
 Call = Callable[..., Any]
 """Takes the key set, then the arguments."""
-
-
-class KernelObjects:
-    """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``)."""
-
-    def __init__(self, c: Any) -> None:
-        self._c = c
-
-    def of(self, operator: str, key: str, parsed: Any) -> Call:
-        """What calls the kernel that is in a cell now."""
-        call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
-        return call
-
-    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
-        """Whether Python registered the kernel that is in a cell now."""
-        kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
-        said = _DEBUG.search(repr(kernel))
-        return said is not None and is_pythons(place_said(said[1]))
-
-    def put(self, operator: str, key: str, step: Call, library: Any) -> None:
-        """Puts a kernel in the cell, as long as the library lives."""
-        library.impl(operator, key, step, True)
-
-    def lift(self, operator: str) -> None:
-        """Its library is gone."""
-
-    def forget(self) -> None:
-        """All kernels are out of their cells."""
 
 
 class LiftedKernels:
@@ -97,6 +69,58 @@ class LiftedKernels:
         """All kernels are out of their cells."""
         for operator in list(self._put):
             self.lift(operator)
+
+
+CALLING_IN_PARALLEL = frozenset(
+    {
+        "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+        "aten::slow_conv_transpose2d",
+        "aten::slow_conv_transpose2d.out",
+    }
+)
+"""Operators whose kernel for the CPU calls others within ``at::parallel_for``, on threads of OpenMP. There our kernels
+need Python, which ``call_boxed`` does not let go: all would wait for ever."""
+
+
+class KernelObjects:
+    """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``), but for those that call
+    others in parallel: these are lifted, since a redispatch lets go of Python."""
+
+    def __init__(self, c: Any) -> None:
+        self._c = c
+        self._lifted = LiftedKernels(c)
+
+    def of(self, operator: str, key: str, parsed: Any) -> Call:
+        """What calls the kernel that is in a cell now."""
+        if _is_lifted(operator, key):
+            return self._lifted.of(operator, key, parsed)
+        call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
+        return call
+
+    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
+        """Whether Python registered the kernel that is in a cell now."""
+        kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
+        said = _DEBUG.search(repr(kernel))
+        return said is not None and is_pythons(place_said(said[1]))
+
+    def put(self, operator: str, key: str, step: Call, library: Any) -> None:
+        """Puts a kernel in the cell, as long as the library lives, or until it is lifted."""
+        if _is_lifted(operator, key):
+            self._lifted.put(operator, key, step, library)
+        else:
+            library.impl(operator, key, step, True)
+
+    def lift(self, operator: str) -> None:
+        """Its library is gone."""
+        self._lifted.lift(operator)
+
+    def forget(self) -> None:
+        """All kernels are out of their cells."""
+        self._lifted.forget()
+
+
+def _is_lifted(operator: str, key: str) -> bool:
+    return key == "CPU" and operator in CALLING_IN_PARALLEL
 
 
 def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
