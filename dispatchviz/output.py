@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".dot", ".png", ".pdf")
 TRACES = SUFFIXES
 TABLES = (".parquet",)
+PAGES = (".html",)
 SNAPSHOTS = (".json", ".json.gz")
 BINARY = (".png", ".pdf", ".dvtrace", ".jsonl.gz", *TABLES)
 STANDARD_OUTPUT = "-"
@@ -54,16 +55,19 @@ HAND_OUT = re.compile(re.escape(HAND_OUT_MARK.encode()))
 
 
 def suffix_of(path: str | Path) -> str:
-    """The suffix of a picture, a trace or a table; empty for all others."""
+    """The suffix of a picture, a trace, a table or a page; empty for all others."""
     name = Path(path).name.lower()
-    return next((suffix for suffix in (*TRACES, *PICTURES, *TABLES) if name.endswith(suffix)), "")
+    return next((suffix for suffix in (*TRACES, *PICTURES, *TABLES, *PAGES) if name.endswith(suffix)), "")
 
 
 def check_suffix(path: str | Path) -> str:
     """The suffix of a file to write. Raises DispatchvizError, listing what there is, for any that means nothing."""
     if suffix := suffix_of(path):
         return suffix
-    known = f"a picture is {', '.join(PICTURES)}, a trace is {_either(TRACES)}, a table is {_either(TABLES)}"
+    known = (
+        f"a picture is {', '.join(PICTURES)}, a trace is {_either(TRACES)}, a table is {_either(TABLES)}, "
+        f"a page that steps is {_either(PAGES)}"
+    )
     raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
 
 
@@ -72,6 +76,9 @@ def _either(suffixes: Sequence[str]) -> str:
     *others, last = suffixes
     return f"{', '.join(others)} or {last}" if others else last
 
+
+PAGE = re.compile(rb'<meta name="generator" content="dispatchviz player">')
+"""What a page of ours has in its first bytes."""
 
 SNAPSHOT = re.compile(rb'\s*\{\s*"dispatchviz_snapshot"')
 """How a snapshot of what an installed PyTorch registers begins."""
@@ -135,8 +142,15 @@ def check_export(path: str, form: str) -> None:
         check_trace(path)
     elif form in TABLES:
         check_table(path)
+    elif form in PAGES:
+        check_page(path)
     else:
         check_picture(path, form)
+
+
+def check_page(path: str) -> None:
+    """Raises DispatchvizError if a page cannot be written there, or would replace a file that is none of ours."""
+    _check_place(path, "page of ours", PAGE.search)
 
 
 def check_table(path: str) -> None:
@@ -223,6 +237,10 @@ def exported(trace: Trace, suffix: str, folded: bool | None = None, expand: Coll
     """The content of a file of that suffix, and what to say of it. Raises RenderError if it cannot be rendered."""
     if suffix in TRACES:
         return trace.encoded(suffix), ""
+    if suffix in PAGES:
+        from dispatchviz.player.player_page import player_page
+
+        return player_page(trace), ""
     from dispatchviz.render.graph.graph_picture import backward_graph, picture
 
     drawn = picture(backward_graph(trace), suffix, folded, expand)

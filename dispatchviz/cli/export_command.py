@@ -59,7 +59,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet"]),
+    type=click.Choice(["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet", "html"]),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
 @click.option(
@@ -112,6 +112,7 @@ def command(
     .svg .dot .png .pdf          the backward graph
     .dvtrace .jsonl .jsonl.gz    the trace
     .parquet                     a table of the trace's events, or of several TRACEs
+    .html                        a page that steps through the trace, for any browser, without a network
 
     - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
     ARGS are the script's and come after --; all that follows -c CODE or -m MODULE is the program's.
@@ -121,6 +122,7 @@ def command(
       dispatchviz export examples/forum.py -o graph.svg
       dispatchviz export forum.dvtrace -o graph.dot
       dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
+      dispatchviz export examples/forum.py -o forum.html
       dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
     from contextlib import suppress

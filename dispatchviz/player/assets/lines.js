@@ -1,0 +1,85 @@
+// -- Lines: spans of text with the names of their roles ---------------------------------------------------------------
+
+const HERE = 1, CUT = 2, SHADED = 4;
+
+function prepareLines(lines) {
+  for (const name of ["span_texts", "line_spans", "counts", "line_keys", "values", "gotos", "indents", "flags"])
+    lines[name] = sums(lines[name]);
+  let end = 0;
+  lines.ends = lines.counts.map((count) => (end += count));
+}
+
+/** A text and its role. */
+function span(number) {
+  return [D.lines.texts[D.lines.span_texts[number]], D.lines.roles[D.lines.span_roles[number]]];
+}
+
+/** A line as a value, as the stepper's panes have it. */
+function line(number) {
+  const L = D.lines, end = L.ends[number];
+  return {
+    spans: [...L.line_spans.subarray(end - L.counts[number], end)].map(span),
+    key: L.texts[L.line_keys[number]],
+    value: L.texts[L.values[number]],
+    goto: L.gotos[number] - 1,
+    indent: L.indents[number],
+    flags: L.flags[number],
+  };
+}
+
+const words = (text, role = "") => ({ spans: [[text, role]], key: "", value: "", goto: -1, indent: 0, flags: 0 });
+const plain = (row) => row.spans.map(([text]) => text).join("");
+
+function made(tag, className = "", text = "") {
+  const found = document.createElement(tag);
+  if (className) found.className = className;
+  if (text) found.textContent = text;
+  return found;
+}
+
+function drawnSpan([text, role]) {
+  const loud = role.startsWith("new:");
+  const name = (loud ? role.slice(4) : role).replace(".", "-");
+  return made("span", `${name && `r-${name}`}${loud ? " loud" : ""}`, text);
+}
+
+/** A line as an element; one that leads to a step is a button. */
+function drawn(row) {
+  const found = made(row.goto >= 0 ? "button" : "div", "row");
+  if (row.goto >= 0) {
+    found.type = "button";
+    found.dataset.goto = row.goto;
+    found.title = `step ${row.goto}`;
+  }
+  if (row.flags & CUT) found.classList.add("cut");
+  if (row.flags & SHADED) found.classList.add("shaded");
+  if (row.flags & HERE) found.classList.add("here");
+  if (row.indent) found.style.setProperty("--indent", `${row.indent}ch`);
+  found.append(...row.spans.map(drawnSpan));
+  if (!plain(row)) found.textContent = "\u00a0";
+  return found;
+}
+
+/** Rows with signs where they differ from those before: `+` if new, `~` and the former value if not what it was. */
+function marked(now, before) {
+  const old = new Map(before.filter((row) => row.key).map((row) => [row.key, row]));
+  const all = !now.some((row) => old.has(row.key));
+  return now.map((row) => markedRow(row, all ? row : old.get(row.key)));
+}
+
+const unmarked = (row) => plain(row).replaceAll("▶", " ");
+
+function markedRow(row, was) {
+  let spans = [["  ", ""], ...row.spans];
+  if (row.key && !was) spans = [["+ ", "new"], ...loud(row, "")];
+  else if (row.key && unmarked(was) !== unmarked(row))
+    spans = [["~ ", "new"], ...loud(row, row.value && was.value !== row.value ? ` (was ${was.value})` : "")];
+  return { ...row, spans, indent: row.indent + 2 };
+}
+
+function loud(row, former) {
+  const spans = row.spans.map(([text, role]) => [text, `new:${role}`]);
+  const place = row.spans.findIndex(([text]) => text === row.value);
+  spans.splice(place < 0 ? spans.length : place + 1, 0, ...(former ? [[former, "was"]] : []));
+  return spans;
+}
