@@ -71,4 +71,4 @@ class Lines:
 
 
 COLUMNS = ("counts", "line_keys", "values", "gotos", "indents", "flags")
-"""Of each line: how many spans it has, its key and value, one more than the step that it leads to, its indent, flags."""
+"""Of each line: its spans, its key and value, one more than the step that it leads to, its indent, flags."""

@@ -1,4 +1,4 @@
-"""Where a sequence of two keys leads: all steps of each name that the keymap has, found as the stepper finds the next."""
+"""Where a sequence of two keys leads: all steps of each name in the keymap, found as the stepper finds the next."""
 
 from __future__ import annotations
 

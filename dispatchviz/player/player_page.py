@@ -1,7 +1,7 @@
 """The page: template, style sheet, scripts and a trace's data, joined to one file that asks nobody for anything.
 
-Its content security policy names the style sheet and the scripts by their hashes and allows nothing else: no request, no
-other script, whatever texts the trace has. All but a few lines (``boot.js``) is JSON, compressed, in a block that no
+Its content security policy names the style sheet and the scripts by their hashes and allows nothing else: no request,
+no other script, whatever texts the trace has. All but a few lines (``boot.js``) is JSON, compressed, in a block that no
 browser executes.
 """
 

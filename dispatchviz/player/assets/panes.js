@@ -24,11 +24,11 @@ let drawnPanes = new Map();
 function drawPanes(asked) {
   const open = openPanes(), panes = element("panes");
   const others = [...D.panes.keys()].filter((pane) => !open.includes(pane));
-  for (const pane of open) drawPane(pane, asked);
-  const wanted = [...open.map((pane) => drawnPanes.get(pane).whole), drawnOthers(others, asked)];
+  const wanted = [...open.map((pane) => paneParts(pane).whole), drawnOthers(others, asked)];
   if (wanted.length !== panes.childElementCount || wanted.some((each, at) => panes.children[at] !== each)) panes.replaceChildren(...wanted);
   panes.style.setProperty("--columns", S.zoomed || open.length < 2 || innerWidth < 1250 ? 1 : 2);
   panes.style.setProperty("--lines", Math.ceil(open.length / (innerWidth < 1250 || open.length < 2 ? 1 : 2)));
+  for (const pane of open) drawPane(pane, asked);
   for (const pane of open) revealHere(pane);
 }
 
@@ -51,13 +51,19 @@ function drawPane(pane, asked) {
   parts.whole.classList.toggle("chosen", S.focus === pane);
   parts.whole.classList.toggle("own", S.own.includes(pane));
   if (pane === GRAPH_PANE && drawGraph(parts, asked)) return;
-  const shown = `${S.at} ${S.came} ${S.stage} ${asked?.reveals}`;
+  if (pane === KEYS_PANE) parts.more.replaceChildren(...stageButtons());
+  if (pane === GRAPH_PANE) parts.more.replaceChildren(...graphButtons(false));
+  const shown = whatIsShown(pane, asked);
   if (parts.shown === shown) return;
   parts.shown = shown;
-  parts.more.replaceChildren();
-  if (pane === KEYS_PANE) parts.more.append(...stageButtons());
-  if (pane === GRAPH_PANE) parts.more.append(...graphButtons(false));
   parts.body.replaceChildren(...paneRows(pane, asked).map(drawn));
+}
+
+/** What a pane's rows follow from: they are drawn anew only if that is something else. */
+function whatIsShown(pane, asked) {
+  const { rows, empty } = D.panes.get(pane), now = rows.number(S.at), before = S.came < 0 ? now : rows.number(S.came);
+  if (asked || now === LEFT_OUT || S.stage >= 0 || empty.at(S.at).length) return `${S.at} ${S.stage} ${asked?.reveals}`;
+  return now === before ? `rows ${now}` : `rows ${now} after ${before}`;
 }
 
 const paneKey = (pane) => D.keys.find((key) => key.action === `pane(${pane})`).shown;
@@ -87,7 +93,7 @@ function leftOut() {
 function revealHere(pane) {
   const { body } = drawnPanes.get(pane), here = body.querySelector(".here");
   if (!here) return;
-  const top = here.offsetTop - body.offsetTop;
+  const top = here.offsetTop;
   if (top < body.scrollTop || top + here.offsetHeight > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
 }
 
