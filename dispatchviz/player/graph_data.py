@@ -47,8 +47,8 @@ COMES_AND_GOES = (
 
 def graph_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
     """The scenes that some of the steps in ``kept`` show, the words for each state."""
-    found = list(scenes(trace))
-    drawn = _drawn(found, len(trace), kept)
+    found = scenes(trace)
+    drawn = _drawn(found, kept)
     return {
         "states": {state.name.lower(): state.value for state in State},
         "begins": differences(scene.begin for scene in found),
@@ -56,9 +56,8 @@ def graph_data(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, o
     }
 
 
-def _drawn(found: list[Scene], count: int, kept: Collection[int]) -> list[Scene]:
-    ends = [*(scene.begin for scene in found[1:]), count]
-    shown = [scene for scene, end in zip(found, ends, strict=True) if any(at in kept for at in range(scene.begin, end))]
+def _drawn(found: list[Scene], kept: Collection[int]) -> list[Scene]:
+    shown = [scene for scene in found if any(at in kept for at in range(scene.begin, scene.end + 1))]
     return shown if len(shown) <= MOST_SCENES else [*shown[: MOST_SCENES - 1], shown[-1]]
 
 

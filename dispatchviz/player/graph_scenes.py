@@ -7,9 +7,8 @@ is what is made. What was drawn last stays until something new is made.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, backward_graph
@@ -24,19 +23,26 @@ class Scene:
     begin: int
     """The first step that shows it."""
     end: int
-    """The last at which it changes."""
+    """The last one."""
     task: int | None
     """The number of the backward; None of a graph that none goes through."""
     started: int
-    """The step at which its backward starts; ``end`` if none does."""
+    """The step at which its backward starts; the end of what is built if none does."""
 
     def graph_at(self, trace: Trace, at: int) -> BackwardGraph:
         """The graph as of a step."""
         return backward_graph(trace, at, self.task) if self.task is not None else backward_graph(trace, at)
 
 
-def scenes(trace: Trace) -> Iterator[Scene]:
-    """All of a trace, in the order of their first steps; each is shown until the next one begins."""
+def scenes(trace: Trace) -> list[Scene]:
+    """All of a trace, in order; each is shown until the next one begins."""
+    found = list(_found(trace))
+    ends = [*(scene.begin - 1 for scene in found[1:]), len(trace) - 1]
+    return [replace(scene, end=end) for scene, end in zip(found, ends, strict=True)]
+
+
+def _found(trace: Trace) -> Iterator[Scene]:
+    """Each with the end of what happens in it."""
     known = history(trace)
     after = -1
     for backward in (
@@ -77,8 +83,3 @@ def _first_made(trace: Trace, after: int, end: int) -> int:
     known = history(trace)
     seen = known.seen_between(after, end)
     return min((known.events.first(node) for node in seen), default=end + 1)
-
-
-def scene_at(found: list[Scene], at: int) -> int:
-    """The number of the scene that a step shows; -1 before the first."""
-    return bisect_left([scene.begin for scene in found], at + 1) - 1

@@ -32,13 +32,13 @@ TOLD = {
 """What an action does here, where that is less than in the stepper."""
 
 OWN = (
-    Key("theme", ("t",), "Page", "dark or light"),
+    Key("theme", ("D",), "Page", "dark or light"),
     Key("print", ("ctrl+p",), "Page", "print this step and the list of steps"),
     Key("graph('in')", ("plus",), "Backward graph (while it is chosen)", "nearer"),
     Key("graph('out')", ("minus",), "Backward graph (while it is chosen)", "further away"),
     Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "all of it"),
     Key("graph('move')", ("up", "down", "left", "right"), "Backward graph (while it is chosen)", "move the picture"),
-    Key("graph('fold')", ("f",), "Backward graph (while it is chosen)", "fold or unfold it"),
+    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold it"),
 )
 """What the stepper does not have."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import DEFAULT
-from dispatchviz.explain.outline.overview import counts
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.plain_views import why_lines
 from dispatchviz.player.graph_data import graph_data
@@ -20,6 +20,7 @@ from dispatchviz.player.walk_data import walk_data
 from dispatchviz.tui.commands.guiding import said
 from dispatchviz.tui.commands.sharing import quoted
 from dispatchviz.tui.panes.bars.header_bar import engine_spans, place
+from dispatchviz.tui.panes.bars.why_bar import first_notes
 from dispatchviz.tui.screens.help_screen import ABOUT, LEGEND
 from dispatchviz.tui.session import Session
 from dispatchviz.tui.text import code_colours
@@ -33,15 +34,16 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     """The data of a page of a trace that has steps; ``guide``: a lesson that it is read with."""
     code_colours.load()
     lines, kept = Lines(), kept_steps(trace)
+    first = Session(trace).cursor.at
     why, where = _bars(trace, lines)
     data = {
         "format": FORMAT,
         "program": trace.header.program,
         "engine": lines.number(line(*engine_spans(trace.header))),
         "notice": trace.notice,
-        "counts": counts(trace),
+        "first_notes": lines.numbers(_first_notes(trace, first)),
         "count": len(trace),
-        "first": Session(trace).cursor.at,
+        "first": first,
         "level": DEFAULT,
         "why": why,
         "where": where,
@@ -67,6 +69,11 @@ def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, obje
         why.show(at, lines.numbers(why_lines(trace, at)))
         where.show(at, (lines.number(line(*place(trace, at))),))
     return why.data(), where.data()
+
+
+def _first_notes(trace: Trace, first: int) -> list[Line]:
+    """What the program did, and the keys that matter; of one that left off its last step says why."""
+    return [] if isinstance(trace[first], ProgramRaised) else first_notes(trace, first)
 
 
 def _left_out(trace: Trace) -> Line:

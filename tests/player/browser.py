@@ -22,7 +22,9 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0", "about:blank")
 
-SHIFTED = "~!@#$%^&*()_+{}|:\"<>?"
+CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
+         "ArrowDown": 40}  # fmt: skip
+"""Of keys that do more than to be told to the page."""
 
 
 class Page:
@@ -89,6 +91,8 @@ class Page:
             facts: dict[str, Any] = {"key": key, "modifiers": 8 if key.isupper() and len(key) == 1 else 0}
             if len(key) == 1:
                 facts["text"] = key
+            if key in CODES:
+                facts["windowsVirtualKeyCode"] = CODES[key]
             if key == "Enter":
                 facts["text"] = "\r"
             self.send("Input.dispatchKeyEvent", type="keyDown", **facts)

@@ -34,7 +34,10 @@ const askStep = () => prompted(`Step 0 to ${last()}: `, "", (text) => {
 function help() {
   const found = made("div", "help"), about = D.about[S.focus];
   const signs = Object.entries(D.tree.signs).map(([name, sign]) => `${sign} ${name}`).join("   ");
-  found.append(made("h2", "", "Help"), made("p", "", D.lines.texts[about]), made("p", "", D.legend), made("p", "", signs));
+  const close = made("button", "close", "Esc closes this");
+  close.type = "button";
+  close.addEventListener("click", () => element("dialog").close());
+  found.append(close, made("h2", "", "Help"), made("p", "", D.lines.texts[about]), made("p", "", D.legend), made("p", "", signs));
   let table = null, group = "";
   for (const key of D.keys) {
     if (key.group !== group) {
@@ -47,10 +50,7 @@ function help() {
     row.append(keys, made("td", "", key.help));
     table.append(row);
   }
-  const close = made("button", "", "Esc closes this");
-  close.type = "button";
-  close.addEventListener("click", () => element("dialog").close());
-  opened(found, close);
+  opened(found);
 }
 
 // -- A link to this step ----------------------------------------------------------------------------------------------

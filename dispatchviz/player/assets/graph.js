@@ -75,6 +75,7 @@ function lookOf(life) {
   return place < 0 ? null : { state: life.states[place], texts: life.texts[place], isLast: place === life.all.length - 1 };
 }
 
+const NOT_MADE = "not made yet";
 const URGENT = ["failed", "running", "queued"]; // these are seen where one Node of several is so
 
 function stateOf(states) {
@@ -95,15 +96,15 @@ function textsOf(node, states, now) {
 }
 
 function counted(states) {
-  const kinds = [...new Set(states)], word = (state) => D.graph.states[state] ?? "not made yet";
-  if (kinds.length === 1 && kinds[0] === "created") return "";
-  return kinds.map((state) => (kinds.length > 1 ? `${count(states, state)} ${word(state)}` : word(state))).join(", ");
+  const state = stateOf(states), word = D.graph.states[state] ?? NOT_MADE, alike = count(states, state);
+  if (alike === states.length) return state === "created" ? "" : word;
+  return `${alike}/${states.length} ${word}`;
 }
 
 /** Writes texts into a box that was laid out with others. */
 function setTexts(node, texts) {
   node.original ??= node.texts.map((each) => each.textContent);
-  const shown = texts ?? [node.original[0], "not made yet"];
+  const shown = texts ?? [node.original[0], NOT_MADE];
   const facts = (node.folded ? node.folded.after : null)?.length ?? lastTexts(node).length;
   const hasState = lastState(node) !== "";
   node.texts.forEach((each, at) => {
@@ -135,11 +136,14 @@ function aboutNode() {
 
 // -- Zoom, pan, fold --------------------------------------------------------------------------------------------------
 
-const LARGEST = 1.25, CLOSEST = 6;
+const SMALLEST = 0.6, LARGEST = 1.25, CLOSEST = 6;
 
+/** A picture that was not shown before: all of it, or of a large one what is readable. */
 function show(picture) {
   G.shown = picture;
   fit(picture);
+  const scale = picture.box.clientWidth / G.view.width;
+  if (scale < SMALLEST) zoom(picture, SMALLEST / scale, picture.width / 2, 0);
 }
 
 /** All of it, no larger than it is readable. */
@@ -159,7 +163,7 @@ function look(picture) {
 /** Nearer or further away around a point of the picture, which is the middle if none is given. */
 function zoom(picture, by, x = G.view.x + G.view.width / 2, y = G.view.y + G.view.height / 2) {
   const scale = Math.max(picture.box.clientWidth / G.view.width * by, 0.05) > CLOSEST ? 1 : by;
-  G.view = { x: x + (G.view.x - x) / scale, y: y + (G.view.y - y) / scale, width: G.view.width / scale, height: G.view.height / scale };
+  G.view = { x: x + (G.view.x - x) / scale, y: y + (G.view.y - y) / scale, width: G.view.width / scale, height: G.view.height / scale, fitted: false };
   look(picture);
 }
 

@@ -35,7 +35,7 @@ function actionOf(name) {
 
 /** Does something, and shows what came of it. */
 function act(what) {
-  S.note = null;
+  Object.assign(S, { note: null, isFirst: false });
   what();
   render();
 }

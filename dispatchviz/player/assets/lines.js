@@ -67,7 +67,8 @@ function marked(now, before) {
   return now.map((row) => markedRow(row, all ? row : old.get(row.key)));
 }
 
-const unmarked = (row) => plain(row).replaceAll("▶", " ");
+/** The text of a row apart from its sign and from the widths of its columns. */
+const unmarked = (row) => plain(row).replace(/[▶\s]+/g, " ");
 
 function markedRow(row, was) {
   let spans = [["  ", ""], ...row.spans];

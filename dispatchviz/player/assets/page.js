@@ -27,9 +27,9 @@ function drawBars(asked) {
 function drawWhy(asked) {
   const place = D.lesson?.[S.place], said = place && place.step === S.at ? place : null;
   const [sentence, ...rule] = D.why.at(S.at).map(line), stage = S.stage < 0 ? null : stages()[S.stage];
-  const note = S.note ?? guessed();
+  const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
   element("lesson").replaceChildren(...(said?.rows.map(line).map(drawn) ?? []));
-  element("note").replaceChildren(...(note ? [drawn(note)] : []));
+  element("note").replaceChildren(...notes.map(drawn));
   const shown = stage ? words(D.lines.texts[stage[2]], "bold") : sentenceTells(asked) ? line(D.questions.hidden) : sentence;
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
   element("rule").replaceChildren(...rule.map(drawn));
@@ -42,7 +42,7 @@ function begin() {
   S.level = D.level;
   A.on = D.lesson?.some((place) => place.asks) ?? false;
   if (linkedStep() >= 0) S.at = linkedStep();
-  else if (!D.lesson) S.note = words(`${D.counts}   s: step, S: back, →: unfold, ?: all keys`, "hint");
+  else S.isFirst = !D.lesson;
   S.presenting = new URLSearchParams(location.search).has("present");
 }
 

@@ -150,6 +150,12 @@ function choosePane(pane) {
 }
 
 function listenToPanes() {
+  addEventListener("focusin", ({ target }) => {
+    const pane = target.closest("[data-pane]");
+    if (pane) S.focus = +pane.dataset.pane;
+    else if (target.id === "list") S.focus = 1;
+    for (const [number, { whole }] of drawnPanes) whole.classList.toggle("chosen", number > 0 && number === S.focus);
+  });
   element("panes").addEventListener("click", ({ target }) => {
     const place = target.closest("[data-goto]"), pane = target.closest("[data-pane]");
     if (pane) S.focus = +pane.dataset.pane;
