@@ -94,10 +94,10 @@ def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
     """The steps at which something may happen to a Node."""
     known = history(trace)
     first = known.events.first(number)
-    own = {first, *known.events.steps(number), scene.end, max(scene.begin, first)}
-    others = {step for step in trace.steps_of(*COMES_AND_GOES) if first <= step <= scene.end}
+    about = {first, *known.events.steps(number), *trace.steps_of(*COMES_AND_GOES)}
+    left = {trace.ends[step] + 1 for step in about}
     before = -1
-    for step in sorted(step for step in own | others if first <= step <= scene.end):
+    for step in sorted(step for step in about | left | {scene.begin, scene.end} if first <= step <= scene.end):
         entry = known.last_entry(number, step)
         if entry != before or step in (scene.started, scene.end):
             before = entry

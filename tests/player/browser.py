@@ -1,4 +1,4 @@
-"""A Chromium without a window, driven through its debugging port: what a reader sees and types, and what it asks for."""
+"""A Chromium without a window, driven through its debugging port: what a reader sees and types, what it asks for."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
          "ArrowDown": 40}  # fmt: skip
 """Of keys that do more than to be told to the page."""
+
+
+LOCAL = ("file:", "data:", "blob:", "about:")
 
 
 class Page:
@@ -63,7 +66,9 @@ class Page:
             self.complaints.append(str(facts["entry"]))
         elif what == "Runtime.consoleAPICalled":
             self.complaints.append(str(facts["args"]))
-        elif what == "Network.requestWillBeSent" and not facts["request"]["url"].startswith(("file:", "data:", "blob:")):
+        elif what == "Network.requestWillBeSent" and not facts["request"]["url"].startswith(
+            ("file:", "data:", "blob:")
+        ):
             self.requests.append(facts["request"]["url"])
 
     def open(self, address: str) -> None:
