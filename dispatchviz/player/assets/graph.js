@@ -1,6 +1,6 @@
 // -- The backward graph in step: laid out once, its boxes look as the Nodes are at the step ---------------------------
 
-const G = { layouts: new Map(), asRows: false, shown: null, view: null, pointers: new Map(), moved: false };
+const G = { layouts: new Map(), asRows: false, shown: null, view: null, size: "", pointers: new Map(), moved: false };
 
 const sceneNumber = () => behind(D.graph.begins, S.at) - 1;
 
@@ -12,7 +12,9 @@ function drawGraph(parts, asked) {
   parts.shown = "";
   parts.more.replaceChildren(...graphButtons(true, scene));
   if (parts.body.firstChild !== picture.box) parts.body.replaceChildren(picture.box);
-  if (G.shown !== picture) show(picture);
+  const size = `${picture.box.clientWidth} ${picture.box.clientHeight}`;
+  if (G.shown !== picture || (G.view.fitted && G.size !== size)) show(picture);
+  G.size = size;
   update(scene, picture, asked !== null);
   return true;
 }
