@@ -296,6 +296,11 @@ def write_text(path: str | Path, lines: Iterable[str]) -> None:
     _write(path, "".join(chunks(lines)).encode())
 
 
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Writes a file. Raises DispatchvizError if it cannot be written."""
+    _write(path, data)
+
+
 def _write(path: str | Path, data: bytes) -> None:
     with _writing(path):
         write_whole(path, data)

@@ -58,6 +58,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),
         "lesson": None if guide is None else _lesson(trace, guide, lines),
+        "elsewhere": () if guide is None else _elsewhere(trace, guide, lines),
     }
     return {**data, "lines": lines.data()}
 
@@ -101,3 +102,9 @@ def _lesson(trace: Trace, guide: Guide, lines: Lines) -> list[dict[str, object]]
         found.append({"step": place_of.step, "rows": rows, "asks": place_of.asks, "alone": shown.alone})
     guide.at = 0
     return found
+
+
+def _elsewhere(trace: Trace, guide: Guide, lines: Lines) -> tuple[int, ...]:
+    """What a lesson says while the reader looks at another step than its own."""
+    session = Session(trace, guide=guide)
+    return lines.numbers(said(session, session.cursor.goto(0 if guide.place.step else 1)).rows)

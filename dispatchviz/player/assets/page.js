@@ -28,7 +28,7 @@ function drawWhy(asked) {
   const place = D.lesson?.[S.place], said = place && place.step === S.at ? place : null;
   const [sentence, ...rule] = D.why.at(S.at).map(line), stage = S.stage < 0 ? null : stages()[S.stage];
   const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
-  element("lesson").replaceChildren(...(said?.rows.map(line).map(drawn) ?? []));
+  element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
   element("note").replaceChildren(...notes.map(drawn));
   const shown = stage ? words(D.lines.texts[stage[2]], "bold") : sentenceTells(asked) ? line(D.questions.hidden) : sentence;
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
