@@ -57,12 +57,12 @@ BARS = {
     "founding program, KB": 150,
     "founding program, open, s": 1.5,
     "founding program, step, ms": 30,
-    "founding program, slow step, ms": 60,
+    "founding program, slow step, ms": 100,
     "training loop, MB": 2,
-    "training loop, ms to make a step": 2.5,
+    "training loop, ms to make a step": 5,
     "training loop, open, s": 1.5,
     "training loop, step, ms": 30,
-    "training loop, slow step, ms": 60,
+    "training loop, slow step, ms": 100,
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from dispatchviz.player.tracks import differences
 from dispatchviz.tui.text.long_text import cut_row
@@ -19,11 +21,12 @@ class Lines:
         self._texts: dict[str, int] = {"": 0}
         self._roles: dict[str, int] = {"": 0}
         self._spans: dict[Span, int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
         self._span_texts: list[int] = []
         self._span_roles: list[int] = []
         self._lines: dict[Line, int] = {Line(): 0}
-        self._line_spans: list[int] = []
-        self._columns: tuple[list[int], ...] = tuple([0] for _ in COLUMNS)
+        self._columns: tuple[list[int], ...] = tuple([] for _ in COLUMNS)
+        self._add(Line())
 
     def text(self, text: str) -> int:
         """The number of a text."""
@@ -51,24 +54,53 @@ class Lines:
         return tuple(map(self.number, rows))
 
     def _add(self, row: Line) -> None:
-        self._line_spans += [self.span(*span) for span in row.spans]
+        spans = tuple(self.span(*span) for span in row.spans)
         goto = 0 if row.goto is None else row.goto + 1
         flags = HERE * row.here + CUT * row.cut + SHADED * row.shaded
-        facts = (len(row.spans), self.text(row.key), self.text(row.value), goto, row.indent, flags)
-        for column, fact in zip(self._columns, facts, strict=True):
+        key = self.text(_without_step(row.key, row.goto))
+        number = self._rows.setdefault(spans, len(self._rows))
+        for column, fact in zip(
+            self._columns, (number, key, self.text(row.value), goto, row.indent, flags), strict=True
+        ):
             column.append(fact)
 
     def data(self) -> dict[str, object]:
         """The table as it stands in the file: in columns, most numbers as differences from the one before."""
         return {
             "roles": list(self._roles),
-            "texts": list(self._texts),
+            **templates(self._texts),
             "span_texts": differences(self._span_texts),
             "span_roles": self._span_roles,
-            "line_spans": differences(self._line_spans),
+            "rows": [len(row) for row in self._rows],
+            "row_spans": differences(span for row in self._rows for span in row),
             **{name: differences(column) for name, column in zip(COLUMNS, self._columns, strict=True)},
         }
 
 
-COLUMNS = ("counts", "line_keys", "values", "gotos", "indents", "flags")
-"""Of each line: its spans, its key and value, one more than the step that it leads to, its indent, flags."""
+def _without_step(key: str, goto: int | None) -> str:
+    """A key with a sign for the step that its row leads to: many differ in nothing else."""
+    step = f"{goto}"
+    return f"{STEP}{key.removeprefix(step)}" if goto is not None and key.split(" ")[0] == step else key
+
+
+STEP = "\x01"
+
+NUMBER = re.compile(r"(?<!\d)(?:0|[1-9]\d{0,8})(?!\d)")
+
+
+def templates(texts: Iterable[str]) -> dict[str, list[Any]]:
+    """Texts as templates, each once, with ``HOLE`` where a number stands, and the numbers: texts of a loop differ in
+    numbers alone."""
+    known: dict[str, int] = {}
+    of_texts, numbers = list[int](), list[int]()
+    for text in texts:
+        plain = text.replace(HOLE, "\ufffd")
+        of_texts.append(known.setdefault(NUMBER.sub(HOLE, plain), len(known)))
+        numbers += map(int, NUMBER.findall(plain))
+    return {"templates": list(known), "texts": differences(of_texts), "numbers": differences(numbers)}
+
+
+HOLE = "\x00"
+
+COLUMNS = ("lines", "keys", "values", "gotos", "indents", "flags")
+"""Of each line: the number of its spans, key and value, one more than the step that it leads to, indent, flags."""

@@ -54,7 +54,7 @@ def _steps(trace: Trace, lines: Lines, outlines: list[Outline]) -> dict[str, obj
         "lengths": [end - step for step, end in enumerate(trace.ends)],
         "parents": [step - parent for step, parent in enumerate(columns.parents)],
         "labels": differences(labels),
-        "texts": differences(texts),
+        "texts": [text - label for text, label in zip(texts, labels, strict=True)],
         "facts": differences(facts),
     }
 

@@ -37,20 +37,24 @@ class Decoded:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data, table = data, data["lines"]
         self._tracks: dict[int, tuple[list[int], list[int], list[list[int]]]] = {}
-        self.texts: list[str] = table["texts"]
+        self.texts = texts(table)
         spans = zip(sums(table["span_texts"]), table["span_roles"], strict=True)
         self.spans: list[Span] = [(self.texts[text], table["roles"][role]) for text, role in spans]
-        self._counts = sums(table["counts"])
-        self._ends = list(accumulate(self._counts))
-        self._of_lines = sums(table["line_spans"])
-        self._columns = [sums(table[name]) for name in ("line_keys", "values", "gotos", "indents")]
+        self._ends, self._of_rows = list(accumulate(table["rows"])), sums(table["row_spans"])
+        self._columns = [sums(table[name]) for name in ("lines", "keys", "values", "gotos", "indents")]
 
     def row(self, number: int) -> Row:
         """A line by its number."""
-        end = self._ends[number]
-        spans = tuple(self.spans[each] for each in self._of_lines[end - self._counts[number] : end])
-        key, value, goto, indent = (column[number] for column in self._columns)
-        return spans, self.texts[key], self.texts[value], goto - 1 if goto else None, indent
+        row, key, value, goto, indent = (column[number] for column in self._columns)
+        first = self._ends[row] - self.data["lines"]["rows"][row]
+        spans = tuple(self.spans[each] for each in self._of_rows[first : self._ends[row]])
+        return (
+            spans,
+            self.texts[key].replace("\x01", f"{goto - 1}"),
+            self.texts[value],
+            goto - 1 if goto else None,
+            indent,
+        )
 
     def rows(self, track: Mapping[str, Any], at: int) -> list[Row] | None:
         """What a track shows at a step; None if it is not in the file."""
@@ -70,4 +74,13 @@ def whole(lists: Sequence[Sequence[int]]) -> list[list[int]]:
         else:
             before, (end, *changed) = found[-1], rest
             found.append([*before[:begin], *sums(changed), *before[len(before) - end :]])
+    return found
+
+
+def texts(table: Mapping[str, Any]) -> list[str]:
+    """All texts of a table of lines."""
+    numbers, found = iter(sums(table["numbers"])), list[str]()
+    for template in sums(table["texts"]):
+        first, *rest = table["templates"][template].split("\0")
+        found.append("".join([first, *(f"{next(numbers)}{piece}" for piece in rest)]))
     return found

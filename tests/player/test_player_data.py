@@ -27,7 +27,7 @@ from dispatchviz.tui.cursor.targets import TARGETS
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.text.styled_line import Line
-from tests.player.decoded import Decoded, Row, sums
+from tests.player.decoded import Decoded, Row, sums, texts
 from tests.steps import last_step
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -132,7 +132,7 @@ def test_every_node_looks_at_every_step_as_the_graph_says(name: str, two_passes:
     trace = two_passes if name == "two passes" else traced(name)
     lines = Lines()
     data: Any = graph_data(trace, lines, range(len(trace)))
-    texts = lines.data()["texts"]
+    written = texts(lines.data())
     compared = 0
     for scene, drawn in zip(scenes(trace), data["scenes"], strict=True):
         for at in range(scene.begin, scene.end + 1):
@@ -143,7 +143,7 @@ def test_every_node_looks_at_every_step_as_the_graph_says(name: str, two_passes:
                 if past:
                     title, state, facts = node_texts(graph, graph[number])
                     assert life["states"][len(past) - 1] == graph[number].state.name.lower(), (number, at)
-                    assert [texts[each] for each in life["texts"][len(past) - 1]] == [title, state, *facts]
+                    assert [written[each] for each in life["texts"][len(past) - 1]] == [title, state, *facts]
                     compared += 1
     assert compared > len(trace) // 8
 

@@ -49,7 +49,6 @@ function predict() {
 
 function ask(asked) {
   A.open = asked;
-  const text = (number) => D.lines.texts[number];
   const title = made("h2", "", text(asked.question));
   title.id = "asked";
   const choices = asked.choices.map((choice, at) => {

@@ -80,7 +80,8 @@ function prepare(data) {
   D.graph.begins = sums(D.graph.begins);
   for (const name in D.places) D.places[name] = sums(D.places[name]);
   const steps = D.tree.steps;
-  for (const name of ["labels", "texts", "facts"]) steps[name] = sums(steps[name]);
+  for (const name of ["labels", "facts"]) steps[name] = sums(steps[name]);
+  steps.texts = steps.texts.map((more, step) => steps.labels[step] + more);
   steps.parents = steps.parents.map((back, step) => step - back);
   steps.ends = steps.lengths.map((length, step) => step + length);
 }

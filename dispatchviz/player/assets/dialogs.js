@@ -37,7 +37,7 @@ function help() {
   const close = made("button", "close", "Esc closes this");
   close.type = "button";
   close.addEventListener("click", () => element("dialog").close());
-  found.append(close, made("h2", "", "Help"), made("p", "", D.lines.texts[about]), made("p", "", D.legend), made("p", "", signs));
+  found.append(close, made("h2", "", "Help"), made("p", "", text(about)), made("p", "", D.legend), made("p", "", signs));
   let table = null, group = "";
   for (const key of D.keys) {
     if (key.group !== group) {

@@ -88,7 +88,6 @@ const count = (states, state) => states.filter((each) => each === state).length;
 
 /** What is written in a box now: title, state, lines; of several Nodes how many are in which state. */
 function textsOf(node, states, now) {
-  const text = (number) => D.lines.texts[number];
   if (!node.folded) return now.get(node.members[0])?.texts.map(text) ?? null;
   if (states.every((state) => state === "unmade")) return null;
   const over = node.members.every((member) => now.get(member)?.isLast);
@@ -117,7 +116,7 @@ function setTexts(node, texts) {
 
 const lifeOf = (node) => D.graph.scenes[sceneNumber()].nodes[node.number];
 const lastTexts = (node) => lifeOf(node).texts.at(-1);
-const lastState = (node) => D.lines.texts[(node.folded ? node.folded.after : lastTexts(node))[1]];
+const lastState = (node) => text((node.folded ? node.folded.after : lastTexts(node))[1]);
 
 function setText(element, text, original) {
   if (element.textContent === text) return;

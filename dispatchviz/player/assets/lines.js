@@ -3,25 +3,34 @@
 const HERE = 1, CUT = 2, SHADED = 4;
 
 function prepareLines(lines) {
-  for (const name of ["span_texts", "line_spans", "counts", "line_keys", "values", "gotos", "indents", "flags"])
+  for (const name of ["texts", "numbers", "span_texts", "row_spans", "lines", "keys", "values", "gotos", "indents", "flags"])
     lines[name] = sums(lines[name]);
-  let end = 0;
-  lines.ends = lines.counts.map((count) => (end += count));
+  const ends = (counts) => {
+    let end = 0;
+    return Int32Array.from(counts, (count) => (end += count));
+  };
+  lines.ends = ends(lines.rows);
+  lines.pieces = lines.templates.map((template) => template.split("\0"));
+  lines.holes = ends(Array.from(lines.texts, (template) => lines.pieces[template].length - 1));
+}
+
+/** A text by its number: a template, and the numbers that stand in it. */
+function text(number) {
+  const pieces = D.lines.pieces[D.lines.texts[number]], first = D.lines.holes[number] - pieces.length + 1;
+  return pieces.reduce((before, piece, at) => before + D.lines.numbers[first + at - 1] + piece);
 }
 
 /** A text and its role. */
-function span(number) {
-  return [D.lines.texts[D.lines.span_texts[number]], D.lines.roles[D.lines.span_roles[number]]];
-}
+const span = (number) => [text(D.lines.span_texts[number]), D.lines.roles[D.lines.span_roles[number]]];
 
 /** A line as a value, as the stepper's panes have it. */
 function line(number) {
-  const L = D.lines, end = L.ends[number];
+  const L = D.lines, row = L.lines[number], goto = L.gotos[number] - 1;
   return {
-    spans: [...L.line_spans.subarray(end - L.counts[number], end)].map(span),
-    key: L.texts[L.line_keys[number]],
-    value: L.texts[L.values[number]],
-    goto: L.gotos[number] - 1,
+    spans: [...L.row_spans.subarray(L.ends[row] - L.rows[row], L.ends[row])].map(span),
+    key: text(L.keys[number]).replace("\x01", goto),
+    value: text(L.values[number]),
+    goto,
     indent: L.indents[number],
     flags: L.flags[number],
   };

@@ -30,7 +30,7 @@ function drawWhy(asked) {
   const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
   element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
   element("note").replaceChildren(...notes.map(drawn));
-  const shown = stage ? words(D.lines.texts[stage[2]], "bold") : sentenceTells(asked) ? line(D.questions.hidden) : sentence;
+  const shown = stage ? words(text(stage[2]), "bold") : sentenceTells(asked) ? line(D.questions.hidden) : sentence;
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
   element("rule").replaceChildren(...rule.map(drawn));
   for (const id of ["sentence", "rule"]) element(id).hidden = said?.alone === true;

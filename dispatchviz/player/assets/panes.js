@@ -102,14 +102,14 @@ function revealHere(pane) {
 const stages = () => D.walk.calls.get(S.at) ?? [];
 
 function stageTitle(pane) {
-  return pane === KEYS_PANE && S.stage >= 0 ? ` - ${D.lines.texts[stages()[S.stage][1]]}` : "";
+  return pane === KEYS_PANE && S.stage >= 0 ? ` - ${text(stages()[S.stage][1])}` : "";
 }
 
 function stageButtons() {
   return stages().map(([, title], stage) => {
     const found = made("button", "", `${stage + 1}`);
     found.type = "button";
-    found.title = D.lines.texts[title];
+    found.title = text(title);
     found.setAttribute("aria-pressed", stage === S.stage);
     found.addEventListener("click", () => {
       S.stage = stage === S.stage ? -1 : stage;
