@@ -37,8 +37,8 @@ class Scene:
 def scenes(trace: Trace) -> list[Scene]:
     """All of a trace, in order; each is shown until the next one begins."""
     found = list(_found(trace))
-    ends = [*(scene.begin - 1 for scene in found[1:]), len(trace) - 1]
-    return [replace(scene, end=end) for scene, end in zip(found, ends, strict=True)]
+    ends = (*(scene.begin - 1 for scene in found[1:]), len(trace) - 1)
+    return [replace(scene, end=end) for scene, end in zip(found, ends, strict=False)]  # without a graph there is none
 
 
 def _found(trace: Trace) -> Iterator[Scene]:

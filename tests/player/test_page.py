@@ -139,6 +139,18 @@ def test_moves_lead_where_the_steppers_do(
         assert [row[2] for row in rows] == [each.unfolded for each in found]
 
 
+@pytest.mark.parametrize(
+    "text", ["import torch\n", "import torch\nprint(torch.ones(2) + 1)\n", "raise ValueError('a')\n"]
+)
+def test_programs_that_do_little(page: Page, folder: Path, text: str) -> None:
+    script = folder / f"little{len(text)}.py"
+    script.write_text(text)
+    trace = run(str(script)).trace
+    opened(page, folder, trace, script.stem)
+    page.keys("G", "s", "S", "ArrowRight", "ArrowLeft", "n", "r", "c", "u", "d", "p", "6", "9", "z", "]", "n", "g")
+    assert at(page) == 0
+
+
 def test_a_link_opens_at_its_step_and_follows_the_reader(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum", "#step=37")
     assert at(page) == 37

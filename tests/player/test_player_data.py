@@ -148,6 +148,14 @@ def test_every_node_looks_at_every_step_as_the_graph_says(name: str, two_passes:
     assert compared > len(trace) // 8
 
 
+def test_a_program_without_a_graph_has_no_scene(tmp_path: Path) -> None:
+    script = tmp_path / "none.py"
+    script.write_text("import torch\n")
+    data: Any = player_data(run(str(script)).trace)
+    assert data["count"] == 1
+    assert data["graph"]["scenes"] == []
+
+
 # -- long programs -----------------------------------------------------------------------------------------------------
 
 
