@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from operator import sub
 from typing import Any
 
 from dispatchviz.player.tracks import differences
@@ -89,15 +90,17 @@ NUMBER = re.compile(r"(?<!\d)(?:0|[1-9]\d{0,8})(?!\d)")
 
 
 def templates(texts: Iterable[str]) -> dict[str, list[Any]]:
-    """Texts as templates, each once, with ``HOLE`` where a number stands, and the numbers: texts of a loop differ in
-    numbers alone."""
+    """Texts as templates, each once, with ``HOLE`` where a number stands, and the numbers, as differences from those of
+    the last text of that template: texts of a loop differ in numbers alone."""
     known: dict[str, int] = {}
-    of_texts, numbers = list[int](), list[int]()
+    of_texts, numbers, last = list[int](), list[int](), dict[int, list[int]]()
     for text in texts:
         plain = text.replace(HOLE, "\ufffd")
-        of_texts.append(known.setdefault(NUMBER.sub(HOLE, plain), len(known)))
-        numbers += map(int, NUMBER.findall(plain))
-    return {"templates": list(known), "texts": differences(of_texts), "numbers": differences(numbers)}
+        template, found = known.setdefault(NUMBER.sub(HOLE, plain), len(known)), [*map(int, NUMBER.findall(plain))]
+        numbers += map(sub, found, last.get(template, [0] * len(found)))
+        of_texts.append(template)
+        last[template] = found
+    return {"templates": list(known), "texts": differences(of_texts), "numbers": numbers}
 
 
 HOLE = "\x00"

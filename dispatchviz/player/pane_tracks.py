@@ -17,7 +17,18 @@ from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.player.interned_lines import Lines
 from dispatchviz.player.tracks import Track
-from dispatchviz.tui.layout.pane_layout import CALLS, CELL, ENGINE, GRAPH, KEYS, NODE, SOURCE, TABLE, TENSORS
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    NODE,
+    SOURCE,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+)
 from dispatchviz.tui.panes.calls_pane import frame_rows
 from dispatchviz.tui.panes.key_set_pane import stage_of
 from dispatchviz.tui.panes.nothing_said import nothing
@@ -28,7 +39,7 @@ from dispatchviz.tui.text.styled_line import Line
 WIDTH = 100
 """Columns for which the panes lay out their tables."""
 
-COSTLY = (GRAPH, TENSORS, ENGINE, NODE)
+COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED)
 """Panes that change with nearly every step: of a long program they are kept for some steps only."""
 
 Made = tuple[Hashable, Callable[[], Iterable[Line]]]

@@ -42,13 +42,14 @@ class Track:
         return {"steps": differences(self._steps), "shown": differences(self._shown), "lists": encoded(self._lists)}
 
 
-def differences(numbers: Iterable[int]) -> list[int]:
-    """Each number less the one before it; the first less 0."""
-    return [after - before for before, after in pairwise((0, *numbers))]
+def differences(numbers: Iterable[int], first: int = 0) -> list[int]:
+    """Each number less the one before it, the first less ``first``."""
+    return [after - before for before, after in pairwise((first, *numbers))]
 
 
 def encoded(lists: Iterable[tuple[int, ...]]) -> list[list[int]]:
-    """Each list whole, behind -1, or as how many begin and end as the one before does, and what is between."""
+    """Each list whole, behind -1, or as how many begin and end as the one before does, and what is between:
+    its first number as a difference, too, from the one in its place before."""
     found: list[list[int]] = []
     before: tuple[int, ...] = ()
     for number, numbers in enumerate(lists):
@@ -65,4 +66,5 @@ def _changed(before: Sequence[int], numbers: Sequence[int]) -> list[int]:
     most = min(len(before), len(numbers))
     begin = next((at for at in range(most) if before[at] != numbers[at]), most)
     end = next((at for at in range(most - begin) if before[-1 - at] != numbers[-1 - at]), most - begin)
-    return [begin, end, *differences(numbers[begin : len(numbers) - end])]
+    between = numbers[begin : len(numbers) - end]
+    return [begin, end, *differences(between, before[begin] if begin < len(before) else 0)]

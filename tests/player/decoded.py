@@ -26,9 +26,9 @@ def packed(page: bytes) -> dict[str, Any]:
     return data
 
 
-def sums(differences: Sequence[int]) -> list[int]:
+def sums(differences: Sequence[int], first: int = 0) -> list[int]:
     """Numbers from their differences."""
-    return list(accumulate(differences))
+    return list(accumulate(differences, initial=first))[1:]
 
 
 class Decoded:
@@ -73,14 +73,22 @@ def whole(lists: Sequence[Sequence[int]]) -> list[list[int]]:
             found.append(sums(rest))
         else:
             before, (end, *changed) = found[-1], rest
-            found.append([*before[:begin], *sums(changed), *before[len(before) - end :]])
+            found.append(
+                [
+                    *before[:begin],
+                    *sums(changed, before[begin] if begin < len(before) else 0),
+                    *before[len(before) - end :],
+                ]
+            )
     return found
 
 
 def texts(table: Mapping[str, Any]) -> list[str]:
     """All texts of a table of lines."""
-    numbers, found = iter(sums(table["numbers"])), list[str]()
+    numbers, last, found = iter(table["numbers"]), dict[int, list[int]](), list[str]()
     for template in sums(table["texts"]):
         first, *rest = table["templates"][template].split("\0")
-        found.append("".join([first, *(f"{next(numbers)}{piece}" for piece in rest)]))
+        before = last.get(template, [0] * len(rest))
+        last[template] = [number + next(numbers) for number in before]
+        found.append("".join([first, *(f"{each}{piece}" for each, piece in zip(last[template], rest, strict=True))]))
     return found

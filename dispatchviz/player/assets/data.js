@@ -7,8 +7,7 @@ let D; // all that was recorded: see player_data.py
 const element = (id) => document.getElementById(id);
 
 /** Numbers from their differences. */
-function sums(differences) {
-  let sum = 0;
+function sums(differences, sum = 0) {
   return Int32Array.from(differences, (each) => (sum += each));
 }
 
@@ -42,7 +41,7 @@ class Lists {
   }
 
   changed(before, begin, [end, ...differences]) {
-    return [...before.slice(0, begin), ...sums(differences), ...before.slice(before.length - end)];
+    return [...before.slice(0, begin), ...sums(differences, before[begin] ?? 0), ...before.slice(before.length - end)];
   }
 }
 

@@ -3,7 +3,7 @@
 const HERE = 1, CUT = 2, SHADED = 4;
 
 function prepareLines(lines) {
-  for (const name of ["texts", "numbers", "span_texts", "row_spans", "lines", "keys", "values", "gotos", "indents", "flags"])
+  for (const name of ["texts", "span_texts", "row_spans", "lines", "keys", "values", "gotos", "indents", "flags"])
     lines[name] = sums(lines[name]);
   const ends = (counts) => {
     let end = 0;
@@ -12,6 +12,15 @@ function prepareLines(lines) {
   lines.ends = ends(lines.rows);
   lines.pieces = lines.templates.map((template) => template.split("\0"));
   lines.holes = ends(Array.from(lines.texts, (template) => lines.pieces[template].length - 1));
+  prepareNumbers(lines);
+}
+
+/** The numbers of each text from what they differ by from those of the last text of that template. */
+function prepareNumbers({ texts, pieces, numbers }) {
+  const last = pieces.map((each) => new Array(each.length - 1).fill(0));
+  let at = 0;
+  for (const template of texts)
+    for (let hole = 0; hole < last[template].length; hole++, at++) numbers[at] = last[template][hole] += numbers[at];
 }
 
 /** A text by its number: a template, and the numbers that stand in it. */
