@@ -13,7 +13,7 @@ function room() {
 /** The panes that are open at a step, by number. */
 function openPanes() {
   if (S.zoomed && S.focus > 1) return [S.focus];
-  const says = (pane) => !D.panes.get(pane).empty.at(S.at).length;
+  const says = (pane) => !D.panes.get(pane).empty.at(S.at).length && D.panes.get(pane).rows.number(S.at) !== LEFT_OUT;
   const wanted = kind(S.at).panes.filter((pane) => says(pane) && !S.own.includes(pane));
   const found = [...S.own, ...wanted].slice(0, Math.max(room(), S.own.length));
   return found.sort((a, b) => a - b);
