@@ -186,9 +186,9 @@ def test_of_a_long_loop_the_first_turns_and_the_last_are_kept(monkeypatch: pytes
     assert [turn in kept for turn in turns] == [True, True, *[False] * 6, True]
     assert 0 in kept
     assert last_step(trace) in kept
-    tracks = {track["number"]: track for track in pane_tracks(trace, Lines(), kept)}
-    for pane, track in tracks.items():
-        rows: Any = track["rows"]
+    tracks: list[Any] = pane_tracks(trace, Lines(), kept)
+    for track in tracks:
+        pane, rows = track["number"], track["rows"]
         says = any(nothing(pane, trace, at) is None for at in range(turns[4], turns[5]))
         assert (-1 in sums(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
 
