@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".dot", ".png", ".pdf")
 TRACES = SUFFIXES
 TABLES = (".parquet",)
+PAGES = (".html",)
 PERFETTO = (".json", ".json.gz")
 LOGS = (".txt", ".log")
 HAND_OUTS = (".md",)
@@ -37,7 +38,7 @@ STEPS = (*LOGS, *HAND_OUTS)
 """What may be of some steps, and have more or less of them."""
 SNAPSHOTS = (".json", ".json.gz")
 BINARY = (".png", ".pdf", ".dvtrace", ".jsonl.gz", ".json.gz", *TABLES)
-SUFFIXES_OF_EXPORTS = (*TRACES, *PICTURES, *TABLES, *PERFETTO, *STEPS)
+SUFFIXES_OF_EXPORTS = (*TRACES, *PICTURES, *TABLES, *PAGES, *PERFETTO, *STEPS)
 STANDARD_OUTPUT = "-"
 
 BEGINNING = 1 << 16
@@ -78,6 +79,7 @@ def check_suffix(path: str | Path) -> str:
         return suffix
     known = (
         f"a picture is {', '.join(PICTURES)}, a trace is {_either(TRACES)}, a table is {_either(TABLES)}, "
+        f"a page that steps is {_either(PAGES)}, "
         f"what Perfetto opens is {_either(PERFETTO)}, a log is {_either(LOGS)}, a hand-out is {_either(HAND_OUTS)}"
     )
     raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
@@ -88,6 +90,9 @@ def _either(suffixes: Sequence[str]) -> str:
     *others, last = suffixes
     return f"{', '.join(others)} or {last}" if others else last
 
+
+PAGE = re.compile(rb'<meta name="generator" content="dispatchviz player">')
+"""What a page of ours has in its first bytes."""
 
 SNAPSHOT = re.compile(rb'\s*\{\s*"dispatchviz_snapshot"')
 """How a snapshot of what an installed PyTorch registers begins."""
@@ -176,8 +181,15 @@ def check_export(path: str, form: str) -> None:
         check_log(path)
     elif form in HAND_OUTS:
         _check_place(path, "hand-out of steps of ours", lambda raw: raw.startswith(STEPS_MARK.encode()))
+    elif form in PAGES:
+        check_page(path)
     else:
         check_picture(path, form)
+
+
+def check_page(path: str) -> None:
+    """Raises DispatchvizError if a page cannot be written there, or would replace a file that is none of ours."""
+    _check_place(path, "page of ours", PAGE.search)
 
 
 def check_table(path: str) -> None:
@@ -282,6 +294,10 @@ def exported(trace: Trace, suffix: str, chosen: Chosen | None = None) -> tuple[b
     """The content of a file of that suffix, and what to say of it. Raises RenderError if it cannot be rendered."""
     if suffix in TRACES:
         return trace.encoded(suffix), ""
+    if suffix in PAGES:
+        from dispatchviz.player.player_page import player_page
+
+        return player_page(trace), ""
     from dispatchviz.render.graph.chosen_picture import Chosen, chosen_picture
 
     drawn = chosen_picture(trace, suffix, chosen or Chosen())

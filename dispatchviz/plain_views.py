@@ -134,7 +134,7 @@ def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
 def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
     """The lines of a view of a step, none wider than that."""
     own: dict[str, Callable[[], Iterable[Line]]] = {
-        WHY: lambda: _why(trace, at),
+        WHY: lambda: why_lines(trace, at),
         STACK: lambda: whole_rows(trace, at, width),
         THINGS: lambda: _things(trace, at, width),
         REGISTRATION: lambda: _registration(trace, at, width),
@@ -149,7 +149,8 @@ def _rows(trace: Trace, at: int, name: str, width: int) -> Iterator[Line]:
     return (part for row in panes[name](trace, at, width) for part in wrap(cut_row(row), width))
 
 
-def _why(trace: Trace, at: int) -> list[Line]:
+def why_lines(trace: Trace, at: int) -> list[Line]:
+    """The sentence of a step, an error's message, the rule with PyTorch's function and file, how the step is known."""
     event, sentence = trace[at], why_here(trace, at)
     return [
         line((sentence, "bold")),

@@ -62,7 +62,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
     "--format",
     "form",
     type=click.Choice(
-        ["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet", "perfetto", "text", "md"]
+        ["svg", "dot", "png", "pdf", "dvtrace", "jsonl", "jsonl.gz", "parquet", "html", "perfetto", "text", "md"]
     ),
     help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
@@ -121,6 +121,7 @@ def command(
     .svg .dot .png .pdf          a picture: the backward graph, or another with --picture
     .dvtrace .jsonl .jsonl.gz    the trace
     .parquet                     a table of the trace's events, or of several TRACEs
+    .html                        a page that steps through the trace, for any browser, without a network
     .json .json.gz               for ui.perfetto.dev and chrome://tracing, as torch.profiler writes it
     .md                          a hand-out of steps, with pictures in a folder beside it
     .txt .log                    the log
@@ -138,6 +139,7 @@ def command(
       dispatchviz export forum.dvtrace -o forum.perfetto.json
       dispatchviz export forum.dvtrace -o steps.md --steps 40-80 --level keys
       dispatchviz export examples/mlp.py -o mlp.dvtrace -- --lr 0.1
+      dispatchviz export examples/forum.py -o forum.html
       dispatchviz export -o graph.svg -m examples.mlp --lr 0.1
     """
     from contextlib import suppress

@@ -57,6 +57,7 @@ def command(context: click.Context, folder: Path | None) -> None:
     NAME --plain         prints the lesson with what its stops show
     NAME --present       for an audience: two panes, large gaps, a clicker's PgDn and PgUp
     NAME -o FILE.md      writes a hand-out
+    NAME -o FILE.html    writes a page that steps through it
     NAME --answers FILE  keeps your answers there, for results
 
     \b
@@ -79,7 +80,12 @@ def command(context: click.Context, folder: Path | None) -> None:
 @click.argument("name", metavar="")
 @click.option("--plain", is_flag=True, help="Print the lesson with what its stops show.")
 @click.option("--present", is_flag=True, help="For an audience: two panes, large gaps, a clicker's PgDn and PgUp.")
-@click.option("-o", "--output", metavar="FILE.md", help="Write a hand-out; it replaces nothing but a hand-out.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write a hand-out, or as .html a page that steps; it replaces nothing but its own kind.",
+)
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers there, for results."
 )

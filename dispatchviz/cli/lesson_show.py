@@ -12,7 +12,16 @@ from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.output import HAND_OUT_MARK, STANDARD_OUTPUT, check_hand_out, write_text
+from dispatchviz.output import (
+    HAND_OUT_MARK,
+    PAGES,
+    STANDARD_OUTPUT,
+    check_hand_out,
+    check_page,
+    suffix_of,
+    write_bytes,
+    write_text,
+)
 from dispatchviz.shipped_examples import script_of
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.keymap import QUITS, Leaving
@@ -35,7 +44,7 @@ def show_lesson(
     """
     if output is not None:
         alone("-o", plain=plain, present=present, answers=answers)
-        check_hand_out(output)
+        (check_page if _is_page(output) else check_hand_out)(output)
     kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
@@ -45,6 +54,11 @@ def show_lesson(
     guide = Guide(lesson, outcome.trace, lesson_after(lesson) if after is None else after, kept)
     if output == STANDARD_OUTPUT:
         print_lines(hand_out(guide, outcome.trace, paper=True))
+    elif output is not None and _is_page(output):
+        from dispatchviz.player.player_page import player_page
+
+        write_bytes(output, player_page(outcome.trace, guide))
+        print_lines([f"{output} written"])
     elif output is not None:
         write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, outcome.trace, paper=True)))
         print_lines([f"{output} written"])
@@ -56,3 +70,8 @@ def show_lesson(
         again = (script_of(lesson.path),)
         show(outcome.trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
     return 0
+
+
+def _is_page(output: str) -> bool:
+    """Whether a lesson becomes a page that steps, not a hand-out."""
+    return suffix_of(output) in PAGES

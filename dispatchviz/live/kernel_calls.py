@@ -1,7 +1,8 @@
 """How a kernel that was in a cell is called from the one that took its place.
 
-PyTorch 2.9 and later give the kernel itself (but see ``CALLING_IN_PARALLEL``). Before, ours leaves the cell for as long as the kernel runs: what that one
-calls at the same operator and key is then not seen, nor what other threads call there meanwhile.
+PyTorch 2.9 and later give the kernel itself (but see ``CALLING_IN_PARALLEL``). Before, ours leaves the cell for as long
+as the kernel runs: what that one calls at the same operator and key is then not seen, nor what other threads call there
+meanwhile.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class WatchedCells:
         """Into empty cells of a backend: the error that PyTorch raises there lists the kernels of the operator, and
         ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before). NB: not in
         releases that do not hand out kernels, where ours leave their cells."""
-        if not hands_out_kernels(self._c):
+        if self._away or not hands_out_kernels(self._c):
             return
         keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
         computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
@@ -196,7 +196,7 @@ class WatchedCells:
         """Into the cells of all keys that are watched by now."""
         self._away = False
         if self._keys:
-            self._put([*self._cells_of(list(self._keys)), *_WITHOUT_TENSORS])
+            self._put_all(list(self._keys))
 
     def _put(self, cells: Iterable[tuple[str, str]]) -> None:
         with collector_waits(), overriding(self._c):

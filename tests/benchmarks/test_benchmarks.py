@@ -17,7 +17,20 @@ ROOT = Path(__file__).parents[2]
 OF_PYTORCH = ["live"]
 """Of an installed PyTorch alone."""
 ALL = [
-    *("dispatch", "engine", "growth", "live", "log", "opening", "operators", "pictures", "saving", "start", "trace"),
+    *(
+        "dispatch",
+        "engine",
+        "growth",
+        "live",
+        "log",
+        "opening",
+        "operators",
+        "pictures",
+        "player",
+        "saving",
+        "start",
+        "trace",
+    ),
     "tui",
 ]
 

@@ -175,7 +175,7 @@ class Pen:
 
     def text(self, text: str) -> str:
         """A text escaped for any label, records too, and remembered; an empty one would crash the layout."""
-        label = " ".join(shown(text).split()) or "(blank)"
+        label = as_drawn(text)
         self.texts.append(label)
         return "".join(_ESCAPES.get(char, char) for char in label)
 
@@ -470,3 +470,15 @@ def edge_label(pen: Pen, node: GraphNode, index: int, edge: GraphEdge, target: G
     if edge.input_nr or len(target.inputs) > 1:
         parts.append(f"input_nr {edge.input_nr}")
     return {"label": nohtml(pen.text(" to ".join(parts)))} if parts else {}
+
+
+def node_texts(graph: BackwardGraph, node: GraphNode) -> tuple[str, str, list[str]]:
+    """What is written in a Node's box, as the picture has it: its title, its state (maybe empty), the lines below."""
+    lines = [as_drawn(text) for text in _facts(graph, node)]
+    state = state_text(graph, node)
+    return as_drawn(node.title), state and as_drawn(state), lines
+
+
+def as_drawn(text: str) -> str:
+    """A text as a label shows it."""
+    return " ".join(shown(text).split()) or "(blank)"

@@ -22,10 +22,14 @@ FAR = 100
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """Both sources; the line to look at is the innermost one that is known."""
-    view = source_at(trace, at)
+    return view_rows(source_at(trace, at), running_operator(trace, at))
+
+
+def view_rows(view: SourceView, operator: str) -> list[Line]:
+    """The same of a view, with the operator whose entries stand below it."""
     below = _running(view)
     program = _program(view, narrow=bool(below))
-    return [*program, *_callers(view), *below, *_entries(running_operator(trace, at))] or [
+    return [*program, *_callers(view), *below, *_entries(operator)] or [
         line(("The trace has no source text for this step.", "dim"))
     ]
 

@@ -24,7 +24,7 @@ LONGEST_STATE = 40
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
     """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
     header, notice = cursor.trace.header, cut_text(cursor.trace.notice)
-    name, cuda = header.program[-LONGEST:], _engine(header)
+    name, cuda = header.program[-LONGEST:], engine_spans(header)
     position, filtered = _position(cursor), _filter(cursor)
     joined = line(" ", (name, "bold"), *position, " ", *filtered, *cuda)
     if joined.width < width:
@@ -35,7 +35,7 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
     return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
 
 
-def _engine(header: Header) -> tuple[Span, ...]:
+def engine_spans(header: Header) -> tuple[Span, ...]:
     """What ``cuda`` is in the model; which PyTorch was observed."""
     if is_live(header):
         return (" on ", "dim"), (cut_text(engine_text(header)), "")
@@ -43,13 +43,18 @@ def _engine(header: Header) -> tuple[Span, ...]:
 
 
 def _position(cursor: Cursor) -> tuple[Span, ...]:
-    direction = "backward" if runs_backward(cursor.trace, cursor.at) else "forward"
     step = position(cursor)
     recording = (("  recording", "warning"),) if cursor.is_growing else ()
-    state = short(thread_state(cursor.trace, cursor.at))
-    shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
     score = ((f"  {cursor.score}", "good"),) if cursor.score else ()
-    return ("  ", ""), (step, "hint"), *recording, *score, (f"  depth {cursor.depth}  {direction}", ""), *shown
+    return ("  ", ""), (step, "hint"), *recording, *score, *place(cursor.trace, cursor.at)
+
+
+def place(trace: Trace, at: int) -> tuple[Span, ...]:
+    """How deep a step is, in which direction the program runs there, what the thread carries."""
+    direction = "backward" if runs_backward(trace, at) else "forward"
+    state = short(thread_state(trace, at))
+    shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
+    return (f"  depth {trace.depths[at]}  {direction}", ""), *shown
 
 
 def position(cursor: Cursor) -> str:

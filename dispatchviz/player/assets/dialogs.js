@@ -1,0 +1,82 @@
+// -- What is asked for, and the help ----------------------------------------------------------------------------------
+
+/** Asks for a text; `done` gets it. */
+function prompted(title, value, done) {
+  const form = made("form"), label = made("label", "", title), input = made("input");
+  form.method = "dialog";
+  input.value = value;
+  input.autocomplete = "off";
+  label.append(input);
+  form.append(label, made("button", "", "Enter"));
+  form.addEventListener("submit", () => act(() => done(input.value)));
+  opened(form);
+  input.select();
+}
+
+function opened(...content) {
+  const dialog = element("dialog");
+  dialog.replaceChildren(...content);
+  if (!dialog.open) dialog.showModal();
+}
+
+const askSearch = () => prompted("Search the steps: ", S.query, (text) => {
+  search(text);
+  if (S.hits.length && !S.hits.includes(S.at)) nextHit(1);
+});
+
+const askStep = () => prompted(`Step 0 to ${last()}: `, "", (text) => {
+  const step = stepTyped(text);
+  if (Number.isNaN(step)) S.note = words(`${text} is no step: 37, +10, -10, 50%`, "warning");
+  else goTo(step);
+});
+
+/** The help: what the chosen pane shows, the signs, all keys. */
+function help() {
+  const found = made("div", "help"), about = D.about[S.focus];
+  const signs = Object.entries(D.tree.signs).map(([name, sign]) => `${sign} ${name}`).join("   ");
+  const close = made("button", "close", "Esc closes this");
+  close.type = "button";
+  close.addEventListener("click", () => element("dialog").close());
+  found.append(close, made("h2", "", "Help"), made("p", "", text(about)), made("p", "", D.legend), made("p", "", signs));
+  let table = null, group = "";
+  for (const key of D.keys) {
+    if (key.group !== group) {
+      group = key.group;
+      table = made("table");
+      found.append(made("h3", "", group), table);
+    }
+    const row = made("tr"), keys = made("td");
+    keys.append(made("kbd", "", key.shown));
+    row.append(keys, made("td", "", key.help));
+    table.append(row);
+  }
+  opened(found);
+}
+
+// -- A link to this step ----------------------------------------------------------------------------------------------
+
+async function copyLink() {
+  writeLink();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    S.note = words(`Copied: ${location.href}`, "hint");
+  } catch {
+    S.note = words(`The link to this step: ${location.href}`, "hint");
+  }
+  render();
+}
+
+const writeLink = () => history.replaceState(null, "", `#step=${S.at}`);
+
+let linkTimer = 0;
+
+/** Keeps the link up to date, less often than a browser allows. */
+function writeLinkSoon() {
+  clearTimeout(linkTimer);
+  linkTimer = setTimeout(writeLink, 300);
+}
+
+function linkedStep() {
+  const found = /#step=(\d+)/.exec(location.hash);
+  return found ? Math.min(+found[1], last()) : -1;
+}

@@ -1,0 +1,263 @@
+// -- The backward graph in step: laid out once, its boxes look as the Nodes are at the step ---------------------------
+
+const G = { layouts: new Map(), asRows: false, shown: null, view: null, size: "", pointers: new Map(), moved: false };
+
+const sceneNumber = () => behind(D.graph.begins, S.at) - 1;
+
+/** Draws the picture into the pane; whether there is one. */
+function drawGraph(parts, asked) {
+  const scene = D.graph.scenes[sceneNumber()];
+  if (!scene || G.asRows || D.panes.get(GRAPH_PANE).empty.at(S.at).length) return false;
+  const picture = pictureOf(scene);
+  parts.shown = "";
+  parts.more.replaceChildren(...graphButtons(true, scene));
+  if (parts.body.firstChild !== picture.box) parts.body.replaceChildren(picture.box);
+  const size = `${picture.box.clientWidth} ${picture.box.clientHeight}`;
+  if (G.shown !== picture || (G.view.fitted && G.size !== size)) show(picture);
+  G.size = size;
+  update(scene, picture, asked !== null);
+  return true;
+}
+
+const layoutOf = (scene) => scene.layouts[G.layouts.get(scene) ?? 0];
+
+function pictureOf(scene) {
+  const layout = layoutOf(scene);
+  layout.picture ??= parsed(layout);
+  return layout.picture;
+}
+
+/** The picture as elements of the page; of what it could bring besides shapes and texts nothing is taken over. */
+function parsed({ svg, boxes }) {
+  const found = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
+  for (const each of found.querySelectorAll("script, style, foreignObject, title, a")) each.replaceWith(...(each.localName === "a" ? each.childNodes : []));
+  found.setAttribute("role", "img");
+  found.setAttribute("aria-label", "backward graph");
+  const box = made("div", "picture"), [, , width, height] = found.getAttribute("viewBox").split(" ").map(Number);
+  box.append(found);
+  const nodes = [...found.querySelectorAll("g.node")].map((group) => drawnNode(group, boxes)).filter(Boolean);
+  const edges = [...found.querySelectorAll("g.edge")].map((group) => [group, /^n(\d+)e/.exec(group.id)?.[1]]);
+  return { box, svg: found, width, height, nodes, edges };
+}
+
+/** A box of the picture, the Nodes that it stands for, its texts. */
+function drawnNode(group, boxes) {
+  const number = /\bn(\d+)\b/.exec(group.getAttribute("class"))?.[1];
+  if (number === undefined) return null;
+  const folded = boxes?.[`n${number}`];
+  const members = folded?.nodes ?? [+number];
+  if (folded && members.length > 1) group.classList.add("folded");
+  return { group, number, members, folded, texts: group.id === `n${number}` ? [...group.querySelectorAll("text")] : [] };
+}
+
+// -- At a step --------------------------------------------------------------------------------------------------------
+
+function update(scene, picture, hidesUnmade) {
+  const now = new Map(Object.entries(scene.nodes).map(([number, life]) => [+number, lookOf(life)]));
+  const here = aboutNode();
+  for (const node of picture.nodes) {
+    const states = node.members.map((member) => now.get(member)?.state ?? "unmade");
+    node.group.dataset.state = stateOf(states);
+    node.group.classList.toggle("about", node.members.includes(here));
+    node.group.classList.toggle("gone", hidesUnmade && stateOf(states) === "unmade");
+    if (node.texts.length) setTexts(node, textsOf(node, states, now));
+  }
+  for (const [group, tail] of picture.edges) {
+    const unmade = tail !== undefined && now.has(+tail) && now.get(+tail) === null;
+    group.dataset.state = unmade ? "unmade" : "";
+    group.classList.toggle("gone", hidesUnmade && unmade);
+  }
+  follow(picture);
+}
+
+/** How a Node looks at this step; null before it is made. */
+function lookOf(life) {
+  life.all ??= sums(life.steps);
+  const place = behind(life.all, S.at) - 1;
+  return place < 0 ? null : { state: life.states[place], texts: life.texts[place], isLast: place === life.all.length - 1 };
+}
+
+const NOT_MADE = "not made yet";
+const URGENT = ["failed", "running", "queued"]; // these are seen where one Node of several is so
+
+function stateOf(states) {
+  return URGENT.find((state) => states.includes(state)) ?? states.toSorted((a, b) => count(states, b) - count(states, a))[0];
+}
+
+const count = (states, state) => states.filter((each) => each === state).length;
+
+/** What is written in a box now: title, state, lines; of several Nodes how many are in which state. */
+function textsOf(node, states, now) {
+  if (!node.folded) return now.get(node.members[0])?.texts.map(text) ?? null;
+  if (states.every((state) => state === "unmade")) return null;
+  const over = node.members.every((member) => now.get(member)?.isLast);
+  const [title, , ...facts] = (over ? node.folded.after : node.folded.before).map(text);
+  const lone = node.members.length === 1 ? now.get(node.members[0])?.texts[1] : undefined;
+  return [title, lone === undefined ? counted(states) : text(lone), ...facts];
+}
+
+function counted(states) {
+  const state = stateOf(states), word = D.graph.states[state] ?? NOT_MADE, alike = count(states, state);
+  if (alike === states.length) return state === "created" ? "" : word;
+  return `${alike}/${states.length} ${word}`;
+}
+
+/** Writes texts into a box that was laid out with others. */
+function setTexts(node, texts) {
+  node.original ??= node.texts.map((each) => each.textContent);
+  const shown = texts ?? [node.original[0], NOT_MADE];
+  const facts = (node.folded ? node.folded.after : null)?.length ?? lastTexts(node).length;
+  const hasState = lastState(node) !== "";
+  node.texts.forEach((each, at) => {
+    const part = hasState ? at : at && at + 1;
+    setText(each, part < facts ? shown[part] ?? "" : node.original[at], node.original[at]);
+  });
+}
+
+const lifeOf = (node) => D.graph.scenes[sceneNumber()].nodes[node.number];
+const lastTexts = (node) => lifeOf(node).texts.at(-1);
+const lastState = (node) => text((node.folded ? node.folded.after : lastTexts(node))[1]);
+
+function setText(element, text, original) {
+  if (element.textContent === text) return;
+  element.dataset.room ??= element.getComputedTextLength() + 12;
+  element.textContent = text;
+  element.removeAttribute("textLength");
+  if (text !== original && element.getComputedTextLength() > element.dataset.room) {
+    element.setAttribute("textLength", element.dataset.room);
+    element.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  }
+}
+
+/** The Node that the step is about, as the rows of the pane say. */
+function aboutNode() {
+  const here = rowsAt(GRAPH_PANE, S.at)?.find((each) => each.flags & HERE);
+  return here ? +(/^node (\d+)/.exec(here.key)?.[1] ?? -1) : -1;
+}
+
+// -- Zoom, pan, fold --------------------------------------------------------------------------------------------------
+
+const SMALLEST = 0.6, LARGEST = 1.25, CLOSEST = 6;
+
+/** A picture that was not shown before: all of it, or of a large one what is readable. */
+function show(picture) {
+  G.shown = picture;
+  fit(picture);
+  const scale = picture.box.clientWidth / G.view.width;
+  if (scale < SMALLEST) zoom(picture, SMALLEST / scale, picture.width / 2, 0);
+}
+
+/** All of it, no larger than it is readable. */
+function fit(picture) {
+  const { clientWidth, clientHeight } = picture.box;
+  const scale = Math.min(LARGEST, (clientWidth || 600) / picture.width, (clientHeight || 400) / picture.height);
+  const width = (clientWidth || 600) / scale, height = (clientHeight || 400) / scale;
+  G.view = { x: (picture.width - width) / 2, y: 0, width, height, fitted: true };
+  look(picture);
+}
+
+function look(picture) {
+  const { x, y, width, height } = G.view;
+  picture.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
+}
+
+/** Nearer or further away around a point of the picture, which is the middle if none is given. */
+function zoom(picture, by, x = G.view.x + G.view.width / 2, y = G.view.y + G.view.height / 2) {
+  const scale = Math.max(picture.box.clientWidth / G.view.width * by, 0.05) > CLOSEST ? 1 : by;
+  G.view = { x: x + (G.view.x - x) / scale, y: y + (G.view.y - y) / scale, width: G.view.width / scale, height: G.view.height / scale, fitted: false };
+  look(picture);
+}
+
+function pan(picture, right, down) {
+  const scale = G.view.width / picture.box.clientWidth;
+  G.view = { ...G.view, x: G.view.x - right * scale, y: G.view.y - down * scale, fitted: false };
+  look(picture);
+}
+
+/** Brings the box that the step is about into sight, if the reader looks at a part. */
+function follow(picture) {
+  if (G.view.fitted) return;
+  const about = picture.svg.querySelector(".about");
+  if (!about) return;
+  const box = about.getBoundingClientRect(), frame = picture.box.getBoundingClientRect();
+  const right = box.left + box.width / 2, down = box.top + box.height / 2;
+  if (right < frame.left || right > frame.right || down < frame.top || down > frame.bottom)
+    pan(picture, frame.left + frame.width / 2 - right, frame.top + frame.height / 2 - down);
+}
+
+function graphButtons(isPicture, scene) {
+  if (!D.graph.scenes[sceneNumber()]) return [];
+  const buttons = isPicture ? [["in", "+", "nearer"], ["out", "−", "further away"], ["fit", "fit", "all of it"]] : [];
+  if (isPicture && scene.layouts.length > 1) buttons.push(["fold", layoutOf(scene).name === "folded" ? "unfold" : "fold", "fold what repeats, or unfold it"]);
+  buttons.push(["rows", isPicture ? "rows" : "picture", "as rows, or as a picture"]);
+  return buttons.map(([name, text, title]) => {
+    const found = made("button", "", text);
+    found.type = "button";
+    found.title = title;
+    found.dataset.action = `graph('${name}')`;
+    return found;
+  });
+}
+
+const GRAPH = {
+  in: (picture) => zoom(picture, 1.3),
+  out: (picture) => zoom(picture, 1 / 1.3),
+  fit,
+  fold: () => changeLayout(layoutOf(D.graph.scenes[sceneNumber()]).name === "folded" ? "" : "folded"),
+  rows: () => (G.asRows = !G.asRows),
+};
+
+function graph(what) {
+  const scene = D.graph.scenes[sceneNumber()];
+  S.focus = GRAPH_PANE;
+  if (scene) GRAPH[what](pictureOf(scene));
+}
+
+/** Another picture of the same graph, by its name; the first one that there is. */
+function changeLayout(...names) {
+  const scene = D.graph.scenes[sceneNumber()], there = scene.layouts.map(({ name }) => name);
+  const name = names.find((each) => there.includes(each));
+  if (name !== undefined) G.layouts.set(scene, there.indexOf(name));
+}
+
+function listenToGraph() {
+  const panes = element("panes"), inPicture = (event) => event.target.closest?.(".picture") && G.shown;
+  panes.addEventListener("wheel", (event) => {
+    const picture = inPicture(event);
+    if (!picture) return;
+    event.preventDefault();
+    zoom(picture, event.deltaY < 0 ? 1.15 : 1 / 1.15, ...point(picture, event));
+  }, { passive: false });
+  panes.addEventListener("pointerdown", (event) => {
+    if (!inPicture(event)) return;
+    G.pointers.set(event.pointerId, event);
+    G.moved = false;
+  });
+  addEventListener("pointermove", drag);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, ({ pointerId }) => G.pointers.delete(pointerId));
+  panes.addEventListener("click", (event) => {
+    const group = event.target.closest?.(".picture g.node.folded");
+    if (!group || G.moved) return;
+    const { number } = G.shown.nodes.find((node) => node.group === group);
+    changeLayout(`n${number}`, "");
+    render();
+  });
+}
+
+const point = (picture, { clientX, clientY }) => {
+  const frame = picture.box.getBoundingClientRect(), scale = G.view.width / frame.width;
+  return [G.view.x + (clientX - frame.left) * scale, G.view.y + (clientY - frame.top) * scale];
+};
+
+/** One pointer moves the picture, two of them zoom. */
+function drag(event) {
+  const before = G.pointers.get(event.pointerId);
+  if (!before || !G.shown) return;
+  const right = event.clientX - before.clientX, down = event.clientY - before.clientY;
+  if (Math.abs(right) + Math.abs(down) > 3) G.moved = true;
+  const other = [...G.pointers.entries()].find(([id]) => id !== event.pointerId)?.[1];
+  const distance = (a) => Math.hypot(a.clientX - other.clientX, a.clientY - other.clientY);
+  if (other) zoom(G.shown, distance(event) / Math.max(distance(before), 1), ...point(G.shown, other));
+  else pan(G.shown, right, down);
+  G.pointers.set(event.pointerId, event);
+}

@@ -1,0 +1,187 @@
+// -- The cursor: where the reader is, and every move there is ---------------------------------------------------------
+
+const S = {
+  at: 0, came: -1, past: [], undone: [], below: [], opened: new Set(), level: 1, stage: -1,
+  own: [], focus: 1, zoomed: false, query: "", hits: [], place: 0, presenting: false, note: null, isFirst: false,
+};
+
+const tree = () => treeOf(S.level);
+
+let seen = { key: null, rows: [] };
+
+/** The rows of the list as it is now. */
+function rows() {
+  const key = `${S.level} ${S.at} ${[...S.opened].join(" ")}`;
+  if (seen.key !== key) seen = { key, rows: tree().rows(S.opened, S.at) };
+  return seen.rows;
+}
+
+const rowNumber = () => rows().findIndex((row) => row.step === S.at);
+const row = () => rows()[rowNumber()];
+const parentOf = (each) => (each.item < 0 ? tree().inside(S.at) : tree().parents[each.item]);
+
+function setAt(step) {
+  if (step !== S.at) Object.assign(S, { came: S.at, at: step, below: [] });
+  S.stage = -1;
+}
+
+/** To a step, which a question may stop; a move of more than one step can be undone. */
+function goTo(step, isJump = true) {
+  const to = Math.max(0, Math.min(step, last()));
+  const asked = onTheWay(S.at, to);
+  const goal = asked ? asked.reveals - 1 : to;
+  if (isJump && goal !== S.at) {
+    S.past.push(S.at);
+    S.past = S.past.slice(-200);
+    S.undone = [];
+  }
+  setAt(goal);
+  if (asked) ask(asked);
+}
+
+/** The next step in the direction of a move that is listed. */
+function letThrough(step) {
+  const steps = tree().steps, to = Math.max(0, Math.min(step, last()));
+  if (!steps.length) return to;
+  if (to >= S.at) return Math.max(steps[Math.min(behind(steps, to - 1), steps.length - 1)], S.at);
+  return Math.min(steps[Math.max(behind(steps, to) - 1, 0)], S.at);
+}
+
+const toward = (step, isJump = true) => goTo(letThrough(step), isJump);
+
+function past(item) {
+  const steps = tree().steps, place = behind(steps, item.item < 0 ? D.tree.steps.ends[item.step] : tree().ends[item.item]);
+  if (place < steps.length) toward(steps[place]);
+}
+
+const asRow = (item) => ({ item, step: tree().begins[item] });
+
+const MOVES = {
+  into() { if (!walked(1)) toward(S.at + 1, false); },
+  into_back() { if (!walked(-1)) toward(S.at - 1, false); },
+  over() { past(row()); },
+  over_back() {
+    const item = row().item < 0 ? parentOf(row()) : tree().before(row().item);
+    if (item >= 0) toward(tree().begins[item]);
+  },
+  out() {
+    const item = parentOf(row());
+    if (item < 0) toward(last());
+    else past(asRow(item));
+  },
+  out_back() {
+    let item = parentOf(row());
+    while (item >= 0 && tree().begins[item] === S.at) item = tree().parents[item];
+    if (item >= 0) toward(tree().begins[item]);
+  },
+  resume() { if (!along(1)) stopAt(nextStop(1), last()); },
+  resume_back() { if (!along(-1)) stopAt(nextStop(-1), 0); },
+  unfold() {
+    const { item } = row(), inner = item < 0 ? [] : tree().within(item);
+    if (!inner.length) return toward(S.at + 1, false);
+    S.opened.add(tree().names[item]);
+    if (!tree().isMerged(item)) toward(tree().begins[inner[0]]);
+  },
+  fold() {
+    const here = tree().at(S.at).filter((item) => S.opened.has(tree().names[item]));
+    if (here.length) return S.opened.delete(tree().names[here.at(-1)]);
+    const item = parentOf(row());
+    if (item < 0) return;
+    if (tree().isMerged(item)) S.opened.delete(tree().names[item]);
+    toward(tree().begins[item]);
+  },
+};
+
+let stops = null;
+
+/** The nearest line of the program, or error, on one side; -1 if none. */
+function nextStop(by) {
+  stops ??= Int32Array.from([...new Set([...D.tree.rows.map((each) => each[1]), ...errors()])].sort((a, b) => a - b));
+  return neighbour(stops, by);
+}
+
+function neighbour(steps, by) {
+  const place = by > 0 ? behind(steps, S.at) : behind(steps, S.at - 1) - 1;
+  return steps[place] ?? -1;
+}
+
+function* errors() {
+  for (let step = 0; step < D.count; step++) if (kind(step)?.error) yield step;
+}
+
+function stopAt(step, end) {
+  if (step < 0) toward(end);
+  else goTo(step);
+}
+
+/** On by a sub-step of a key set while its pane is chosen; whether there is one. */
+function walked(by) {
+  if (S.focus !== 2 || S.stage + by < -1) return false;
+  const stages = D.walk.calls.get(S.at) ?? [];
+  if (by < 0 && S.stage < 0) return walkedIn();
+  if (S.stage + by >= stages.length) return false;
+  S.stage += by;
+  return true;
+}
+
+/** Back into the last sub-step of the step before. */
+function walkedIn() {
+  toward(S.at - 1, false);
+  S.stage = (D.walk.calls.get(S.at) ?? []).length - 1;
+  return true;
+}
+
+/** On by a place of the lesson; whether there is a lesson. */
+function along(by) {
+  if (!D.lesson) return false;
+  const place = Math.max(0, Math.min(S.place + by, D.lesson.length - 1));
+  if (place === S.place && by > 0) S.note = words("That was the lesson.", "good");
+  S.place = place;
+  goTo(D.lesson[place].step);
+  return true;
+}
+
+const JUMPS = {
+  first() { toward(0); },
+  last() { toward(last()); },
+  caller() {
+    const from = S.at, frames = [...around(S.at)].filter((step) => kind(step).frame);
+    if (!frames.length) return;
+    const below = [...S.below, from];
+    goTo(frames[0]);
+    S.below = below;
+  },
+  callee() {
+    const below = [...S.below], back = below.pop();
+    if (back !== undefined) {
+      goTo(back);
+      S.below = below;
+      return;
+    }
+    for (let step = S.at + 1; step <= D.tree.steps.ends[S.at]; step++) if (kind(step).frame) return goTo(step);
+  },
+  undo() { visit(S.past, S.undone); },
+  redo() { visit(S.undone, S.past); },
+};
+
+function visit(from, to) {
+  if (!from.length) return;
+  to.push(S.at);
+  setAt(from.pop());
+}
+
+function byRows(by) {
+  toward(rows()[Math.max(0, Math.min(rowNumber() + by, rows().length - 1))].step);
+}
+
+function detail(by) {
+  const level = Math.max(0, Math.min(S.level + by, D.tree.levels.length - 1));
+  S.level = level;
+  S.note = words(D.tree.levels[level].told, "hint");
+}
+
+function target(name, forward) {
+  const step = neighbour(D.places[name], forward ? 1 : -1);
+  if (step >= 0) goTo(step);
+  else S.note = words(`No ${name} ${forward ? "follows" : "comes before"}`, "hint");
+}

@@ -1,0 +1,65 @@
+// -- The page ---------------------------------------------------------------------------------------------------------
+
+/** Shows the state; how long that took is told to whoever measures. */
+function render() {
+  const begin = performance.now(), asked = ahead();
+  document.body.classList.toggle("presenting", S.presenting);
+  document.body.classList.toggle("zoomed", S.zoomed);
+  drawBars(asked);
+  drawLevels();
+  drawPanes(asked);
+  drawList(asked);
+  writeLinkSoon();
+  element("page").dataset.took = (performance.now() - begin).toFixed(2);
+}
+
+function drawBars(asked) {
+  element("position").textContent = `${S.at}/${last()}`;
+  element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", A.on ? `  ${score()}` : ""));
+  element("slider").value = S.at;
+  element("slider").setAttribute("aria-valuetext", `step ${S.at} of ${last()}`);
+  element("steps-title").textContent = `Steps${hitText()}`;
+  for (const [name, on] of [["predict", A.on], ["present", S.presenting]])
+    document.querySelector(`#bar [data-action=${name}]`).setAttribute("aria-pressed", on);
+  drawWhy(asked);
+}
+
+function drawWhy(asked) {
+  const place = D.lesson?.[S.place], said = place && place.step === S.at ? place : null;
+  const [sentence, ...rule] = D.why.at(S.at).map(line), stage = S.stage < 0 ? null : stages()[S.stage];
+  const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
+  element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
+  element("note").replaceChildren(...notes.map(drawn));
+  const shown = stage ? words(text(stage[2]), "bold") : sentenceTells(asked) ? line(D.questions.hidden) : sentence;
+  if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
+  element("rule").replaceChildren(...rule.map(drawn));
+  for (const id of ["sentence", "rule"]) element(id).hidden = said?.alone === true;
+}
+
+/** The first step that is shown: the one of the link, of the lesson, where something happens first. */
+function begin() {
+  S.at = D.lesson?.[0].step ?? D.first;
+  S.level = D.level;
+  A.on = D.lesson?.some((place) => place.asks) ?? false;
+  if (linkedStep() >= 0) S.at = linkedStep();
+  else S.isFirst = !D.lesson;
+  S.presenting = new URLSearchParams(location.search).has("present");
+}
+
+function open() {
+  prepare(recorded);
+  D.questions.reveals = D.questions.asked.map((asked) => asked.reveals);
+  prepareKeys();
+  element("program").textContent = D.program;
+  element("engine").replaceChildren(...line(D.engine).spans.map(drawnSpan), made("span", "r-warning", D.notice ? ` ! ${D.notice}` : ""));
+  element("slider").max = last();
+  begin();
+  element("page").hidden = false;
+  element("opening").remove();
+  for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter]) listen();
+  render();
+  element("list").focus({ preventScroll: true });
+  document.documentElement.dataset.opened = performance.now().toFixed(1);
+}
+
+open();

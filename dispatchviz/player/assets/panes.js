@@ -1,0 +1,165 @@
+// -- The panes: those that a step needs most, the reader's own first ---------------------------------------------------
+
+const KEYS_PANE = 2, GRAPH_PANE = 6;
+
+/** How many panes have room. */
+function room() {
+  if (S.presenting) return 1;
+  const width = innerWidth, height = innerHeight;
+  if (width < 700) return 4;
+  return (width < 1250 ? 1 : 2) * (height < 620 ? 1 : height < 1000 ? 2 : 3);
+}
+
+/** The panes that are open at a step, by number. */
+function openPanes() {
+  if (S.zoomed && S.focus > 1) return [S.focus];
+  const says = (pane) => !D.panes.get(pane).empty.at(S.at).length && D.panes.get(pane).rows.number(S.at) !== LEFT_OUT;
+  const wanted = kind(S.at).panes.filter((pane) => says(pane) && !S.own.includes(pane));
+  const found = [...S.own, ...wanted].slice(0, Math.max(room(), S.own.length));
+  return found.sort((a, b) => a - b);
+}
+
+let drawnPanes = new Map();
+
+function drawPanes(asked) {
+  const open = openPanes(), panes = element("panes");
+  const others = [...D.panes.keys()].filter((pane) => !open.includes(pane));
+  const wanted = [...open.map((pane) => paneParts(pane).whole), drawnOthers(others, asked)];
+  if (wanted.length !== panes.childElementCount || wanted.some((each, at) => panes.children[at] !== each)) panes.replaceChildren(...wanted);
+  panes.style.setProperty("--columns", S.zoomed || open.length < 2 || innerWidth < 1250 ? 1 : 2);
+  panes.style.setProperty("--lines", Math.ceil(open.length / (innerWidth < 1250 || open.length < 2 ? 1 : 2)));
+  for (const pane of open) drawPane(pane, asked);
+  for (const pane of open) revealHere(pane);
+}
+
+function paneParts(pane) {
+  if (drawnPanes.has(pane)) return drawnPanes.get(pane);
+  const whole = made("section", "pane"), head = made("div", "head"), title = made("h2"), more = made("span", "more"), body = made("div", "body");
+  title.id = `pane${pane}`;
+  whole.dataset.pane = pane;
+  whole.setAttribute("aria-labelledby", title.id);
+  body.tabIndex = 0;
+  head.append(title, more);
+  whole.append(head, body);
+  drawnPanes.set(pane, { whole, title, more, body, shown: "" });
+  return drawnPanes.get(pane);
+}
+
+function drawPane(pane, asked) {
+  const parts = paneParts(pane), { title } = D.panes.get(pane);
+  parts.title.replaceChildren(made("kbd", "", paneKey(pane)), ` ${title}${stageTitle(pane)}`);
+  parts.whole.classList.toggle("chosen", S.focus === pane);
+  parts.whole.classList.toggle("own", S.own.includes(pane));
+  if (pane === GRAPH_PANE && drawGraph(parts, asked)) return;
+  if (pane === KEYS_PANE) parts.more.replaceChildren(...stageButtons());
+  if (pane === GRAPH_PANE) parts.more.replaceChildren(...graphButtons(false));
+  const shown = whatIsShown(pane, asked);
+  if (parts.shown === shown) return;
+  parts.shown = shown;
+  parts.body.replaceChildren(...paneRows(pane, asked).map(drawn));
+}
+
+/** What a pane's rows follow from: they are drawn anew only if that is something else. */
+function whatIsShown(pane, asked) {
+  const { rows, empty } = D.panes.get(pane), now = rows.number(S.at), before = S.came < 0 ? now : rows.number(S.came);
+  if (asked || now === LEFT_OUT || S.stage >= 0 || empty.at(S.at).length) return `${S.at} ${S.stage} ${asked?.reveals}`;
+  return now === before ? `rows ${now}` : `rows ${now} after ${before}`;
+}
+
+const paneKey = (pane) => D.keys.find((key) => key.action === `pane(${pane})`).shown;
+
+/** The lines of a pane as the stepper shows them at this step. */
+function paneRows(pane, asked) {
+  if (tells(pane, asked)) return [line(D.questions.hidden)];
+  const now = rowsAt(pane, S.at);
+  if (now === null) return [leftOut()];
+  const before = S.came < 0 ? now : rowsAt(pane, S.came) ?? now;
+  return marked(now, before).map((each) => (hides(asked, each.goto) ? line(D.questions.hidden) : each));
+}
+
+function rowsAt(pane, step) {
+  const { rows, empty } = D.panes.get(pane), said = empty.at(step);
+  if (said.length) return said.map(line);
+  const stages = pane === KEYS_PANE && step === S.at && S.stage >= 0 ? D.walk.calls.get(step) : null;
+  if (stages) return D.walk.lists.at(stages[S.stage][0]).map(line);
+  return rows.at(step)?.map(line) ?? null;
+}
+
+function leftOut() {
+  const found = line(D.left_out);
+  return { ...found, spans: found.spans.map(([text, role]) => [text.replace("STEP", S.at), role]) };
+}
+
+function revealHere(pane) {
+  const { body } = drawnPanes.get(pane), here = body.querySelector(".here");
+  if (!here) return;
+  const top = here.offsetTop;
+  if (top < body.scrollTop || top + here.offsetHeight > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
+}
+
+// -- The sub-steps of a key set ---------------------------------------------------------------------------------------
+
+const stages = () => D.walk.calls.get(S.at) ?? [];
+
+function stageTitle(pane) {
+  return pane === KEYS_PANE && S.stage >= 0 ? ` - ${text(stages()[S.stage][1])}` : "";
+}
+
+function stageButtons() {
+  return stages().map(([, title], stage) => {
+    const found = made("button", "", `${stage + 1}`);
+    found.type = "button";
+    found.title = text(title);
+    found.setAttribute("aria-pressed", stage === S.stage);
+    found.addEventListener("click", () => {
+      S.stage = stage === S.stage ? -1 : stage;
+      S.focus = KEYS_PANE;
+      render();
+    });
+    return found;
+  });
+}
+
+// -- The panes that are not open --------------------------------------------------------------------------------------
+
+function drawnOthers(others, asked) {
+  const found = drawnPanes.get(0)?.whole ?? made("nav", "others");
+  drawnPanes.set(0, { whole: found });
+  found.setAttribute("aria-label", "More panes");
+  found.replaceChildren(...others.map((pane) => otherPane(pane, asked)));
+  return found;
+}
+
+/** A pane as its title, with what it says if it has nothing to show. */
+function otherPane(pane, asked) {
+  const found = made("button"), said = D.panes.get(pane).empty.at(S.at).map(line);
+  found.type = "button";
+  found.dataset.action = `pane(${pane})`;
+  const shown = said.map((each) => (hides(asked, each.goto) ? each.spans[0][0].split(",")[0] : plain(each)));
+  found.append(made("kbd", "", paneKey(pane)), ` ${D.panes.get(pane).title}`, made("span", "r-dim", shown.length ? `  ${shown.join(" ")}` : ""));
+  return found;
+}
+
+/** Chooses a pane, which stays open; again gives it back. */
+function choosePane(pane) {
+  if (pane === 1) S.own = [];
+  else if (S.own.includes(pane) && S.focus === pane) S.own = S.own.filter((each) => each !== pane);
+  else if (!S.own.includes(pane)) S.own.push(pane);
+  S.focus = S.own.includes(pane) ? pane : 1;
+  S.zoomed = S.zoomed && S.focus > 1;
+}
+
+function listenToPanes() {
+  addEventListener("focusin", ({ target }) => {
+    const pane = target.closest("[data-pane]");
+    if (pane) S.focus = +pane.dataset.pane;
+    else if (target.id === "list") S.focus = 1;
+    for (const [number, { whole }] of drawnPanes) whole.classList.toggle("chosen", number > 0 && number === S.focus);
+  });
+  element("panes").addEventListener("click", ({ target }) => {
+    const place = target.closest("[data-goto]"), pane = target.closest("[data-pane]");
+    if (pane) S.focus = +pane.dataset.pane;
+    if (place) act(() => goTo(+place.dataset.goto));
+    else if (pane) render();
+  });
+}

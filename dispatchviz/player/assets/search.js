@@ -1,0 +1,53 @@
+// -- Search over the labels and the sentences of all steps ------------------------------------------------------------
+
+/** The steps whose label has all words of a query; if there are none, those whose sentence has them. */
+function search(query) {
+  S.query = query.trim();
+  const wanted = S.query.toLowerCase().split(/\s+/).filter(Boolean);
+  S.hits = wanted.length ? hitsIn(labelOf, wanted) : [];
+  if (wanted.length && !S.hits.length) S.hits = hitsIn(sentenceOf, wanted);
+  if (wanted.length && !S.hits.length) S.note = words(`No step has ${S.query}`, "warning");
+}
+
+const labelOf = (step) => D.tree.steps.labels[step];
+const sentenceOf = (step) => D.why.number(step);
+const TEXTS = new Map([
+  [labelOf, (number) => span(number)[0]],
+  [sentenceOf, (number) => plain(line(D.why.lists.at(number)[0]))],
+]);
+
+function hitsIn(of, wanted) {
+  const known = new Map(), hits = [];
+  const fits = (number) => {
+    const text = TEXTS.get(of)(number).toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  };
+  for (let step = 0; step < D.count; step++) {
+    const number = of(step);
+    if (!known.has(number)) known.set(number, fits(number));
+    if (known.get(number)) hits.push(step);
+  }
+  return hits;
+}
+
+function nextHit(by) {
+  if (!S.hits.length) return;
+  const step = neighbour(S.hits, by);
+  goTo(step >= 0 ? step : by > 0 ? S.hits[0] : S.hits.at(-1));
+}
+
+function hitText() {
+  if (!S.query) return "";
+  const place = S.hits.indexOf(S.at);
+  return ` · /${S.query}: ${place < 0 ? `${S.hits.length} hits` : `hit ${place + 1}/${S.hits.length}`}`;
+}
+
+// -- A step by its number ---------------------------------------------------------------------------------------------
+
+/** `37`, `+10`, `-10`, `50%`; NaN of anything else. */
+function stepTyped(text) {
+  const typed = /^\s*([+-]?)(\d+)(%?)\s*$/.exec(text);
+  if (!typed) return NaN;
+  const number = typed[3] ? Math.round((typed[2] / 100) * last()) : +typed[2];
+  return typed[1] ? S.at + number * (typed[1] === "-" ? -1 : 1) : number;
+}

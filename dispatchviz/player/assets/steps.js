@@ -1,0 +1,123 @@
+// -- The list of steps: only the rows in sight are made ---------------------------------------------------------------
+
+function drawList(asked) {
+  const list = element("list"), all = rows(), height = rowHeight();
+  element("rows").style.height = `${all.length * height}px`;
+  reveal(list, rowNumber() * height, height);
+  drawRows(asked);
+}
+
+const rowHeight = () => parseFloat(getComputedStyle(element("list")).getPropertyValue("--row"));
+
+function reveal(list, top, height) {
+  if (top < list.scrollTop + height) list.scrollTop = Math.max(0, top - 2 * height);
+  else if (top + 2 * height > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight + 3 * height;
+}
+
+/** The rows in sight, and some above and below. */
+function drawRows(asked = ahead()) {
+  const list = element("list"), all = rows(), height = rowHeight();
+  const first = Math.max(0, Math.floor(list.scrollTop / height) - 5);
+  const end = Math.min(all.length, first + Math.ceil(list.clientHeight / height) + 10);
+  const found = [];
+  for (let number = first; number < end; number++) found.push(drawnRow(all[number], number, asked, number * height));
+  element("rows").replaceChildren(...found);
+  list.setAttribute("aria-activedescendant", `row${rowNumber()}`);
+}
+
+function drawnRow(each, number, asked, top) {
+  const here = each.step === S.at, found = made("div", here ? "step here" : "step");
+  found.id = `row${number}`;
+  found.style.top = `${top}px`;
+  found.dataset.step = each.step;
+  found.dataset.row = number;
+  found.setAttribute("role", "treeitem");
+  found.setAttribute("aria-level", each.depth + 1);
+  found.setAttribute("aria-selected", here);
+  if (each.unfolded || isFolded(each)) found.setAttribute("aria-expanded", each.unfolded);
+  found.append(made("span", "r-focus", here ? "▶" : " "), made("span", "r-hit", isHit(each) ? "*" : " "));
+  if (S.level === 3) found.append(made("span", "r-dim", `${each.step} `.padStart(`${last()}`.length + 1)));
+  found.style.setProperty("--depth", each.depth);
+  found.append(...rowParts(each, asked).map(drawnSpan));
+  return found;
+}
+
+const isFolded = (each) => each.item >= 0 && !each.unfolded && tree().within(each.item).length > 0;
+
+/** A row of the tree as spans: the sign of a fold, turns that begin here, its text, what happened in it. */
+function rowParts(each, asked) {
+  const isEvent = each.item < 0 || tree().kinds[each.item] === EVENT;
+  if (hides(asked, each.step) && isEvent) return [["?", "hint"]];
+  const fold = each.unfolded ? "▾ " : isFolded(each) ? "▸ " : "  ";
+  const told = hides(asked, tree().end(each)) ? [["   ?", "hint"]] : factsOf(each);
+  return [["", "indent"], [fold, "dim"], ...headings(each), ...rowText(each, isEvent), ...told];
+}
+
+/** The turns and calls that are unfolded and whose first row this is. */
+function headings(each) {
+  if (each.item < 0) return [];
+  const same = tree().at(each.step);
+  return same.slice(0, same.indexOf(each.item)).map((item) => [`${span(tree().source[item].at(textPlace(item)))[0]} · `, "dim"]);
+}
+
+/** Where the text of an item stands in what is written of it. */
+const textPlace = (item) => (tree().kinds[item] === RUN ? 2 : 3);
+
+function rowText(each, isEvent) {
+  const weight = (role) => (each.step === S.at ? "bold" : { program: "bold", error: "error" }[role] ?? "");
+  if (isEvent) {
+    const [text, role] = span(D.tree.steps.texts[each.step]);
+    return [[`${D.tree.signs[kind(each.step)?.group] ?? "?"} `, role], [text, weight(role)]];
+  }
+  const source = tree().source[each.item], [text, role] = span(source[textPlace(each.item)]);
+  const number = tree().kinds[each.item] === STATEMENT ? [[`${source[5]}`.padStart(2) + "  ", "dim"]] : [];
+  return [...number, [text, weight(role)]];
+}
+
+function factsOf(each) {
+  const isEvent = each.item < 0 || tree().kinds[each.item] === EVENT;
+  const number = isEvent ? D.tree.steps.facts[each.step] : tree().source[each.item][textPlace(each.item) + 1];
+  return number ? [["   ", ""], ...line(number).spans] : [];
+}
+
+function isHit(each) {
+  if (!S.hits.length) return false;
+  const end = each.unfolded ? each.step : tree().end(each), place = behind(S.hits, each.step - 1);
+  return place < S.hits.length && S.hits[place] <= end;
+}
+
+function drawLevels() {
+  const buttons = D.tree.levels.map(({ name, told }, level) => {
+    const found = made("button", "", name);
+    found.type = "button";
+    found.title = told;
+    found.dataset.level = level;
+    found.setAttribute("aria-pressed", level === S.level);
+    return found;
+  });
+  element("levels").replaceChildren(...buttons);
+}
+
+function listenToSteps() {
+  element("list").addEventListener("scroll", () => requestAnimationFrame(() => drawRows()), { passive: true });
+  element("rows").addEventListener("click", ({ target }) => {
+    const found = target.closest(".step");
+    if (!found) return;
+    S.focus = 1;
+    S.note = null;
+    const each = rows()[found.dataset.row];
+    if (each.step !== S.at || each.item < 0) toward(each.step);
+    else if (each.unfolded || isFolded(each)) toggle(each);
+    render();
+  });
+  element("levels").addEventListener("click", ({ target }) => {
+    if (target.dataset.level) detail(target.dataset.level - S.level);
+    render();
+  });
+}
+
+function toggle(each) {
+  const name = tree().names[each.item];
+  if (S.opened.has(name)) S.opened.delete(name);
+  else S.opened.add(name);
+}

@@ -1,0 +1,137 @@
+"""The panes at every step, as tracks of lines.
+
+Rows are made anew where what they depend on is another: a call's key set and cell once, an operator's table once, the
+text of a source once for each line that is lit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.operator_cells import operator_cells
+from dispatchviz.explain.codegen.operator_at_step import running_operator
+from dispatchviz.explain.locations.source_view import source_at
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
+from dispatchviz.player.interned_lines import Lines
+from dispatchviz.player.tracks import Track
+from dispatchviz.tui.layout.pane_layout import (
+    CALLS,
+    CELL,
+    ENGINE,
+    GRAPH,
+    KEYS,
+    NODE,
+    SOURCE,
+    STRUCTURED,
+    TABLE,
+    TENSORS,
+)
+from dispatchviz.tui.panes.calls_pane import frame_rows
+from dispatchviz.tui.panes.key_set_pane import stage_of
+from dispatchviz.tui.panes.nothing_said import nothing
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.panes.source_pane import view_rows
+from dispatchviz.tui.text.styled_line import Line
+
+WIDTH = 100
+"""Columns for which the panes lay out their tables."""
+
+COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED)
+"""Panes that change with nearly every step: of a long program they are kept for some steps only."""
+
+Made = tuple[Hashable, Callable[[], Iterable[Line]]]
+"""What a pane depends on, and what makes its rows."""
+
+
+class Pane:
+    """One pane from step to step."""
+
+    def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
+        self._number, self._trace, self._lines = number, trace, lines
+        self._module = rows_of(PANES[number][1])
+        self._on = ON.get(number)
+        self._known: dict[Hashable, tuple[int, ...]] = {}
+        self.rows, self.empty = Track(), Track()
+
+    def show(self, at: int, is_kept: bool) -> None:
+        """Notes what it shows at a step, or that this is not kept."""
+        said = nothing(self._number, self._trace, at)
+        self.empty.show(at, () if said is None else (self._lines.number(said),))
+        if said is not None:
+            self.rows.show(at, ())
+        elif not is_kept and self._number in COSTLY:
+            self.rows.leave_out(at)
+        else:
+            self.rows.show(at, self._shown(at))
+
+    def _shown(self, at: int) -> tuple[int, ...]:
+        if self._on is None:
+            return self._lines.numbers(self._module(self._trace, at, WIDTH))
+        on, made = self._on(self._trace, at)
+        if on not in self._known:
+            self._known[on] = self._lines.numbers(made())
+        return self._known[on]
+
+    def data(self) -> dict[str, object]:
+        """The pane as it stands in the file."""
+        title = PANES[self._number][0]
+        return {"number": self._number, "title": title, "rows": self.rows.data(), "empty": self.empty.data()}
+
+
+def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
+    """All panes; the costly ones at the steps that are kept."""
+    panes = [Pane(number, trace, lines) for number in PANES]
+    for at in range(len(trace)):
+        for pane in panes:
+            pane.show(at, at in kept)
+    return [pane.data() for pane in panes]
+
+
+# -- what rows depend on -----------------------------------------------------------------------------------------------
+
+
+def _of_call(module: str) -> Callable[[Trace, int], Made]:
+    rows = rows_of(module)
+
+    def made(trace: Trace, at: int) -> Made:
+        call = at_or_around(trace, at, ev.Dispatched)
+        return call and call.seq, lambda: rows(trace, at, WIDTH)
+
+    return made
+
+
+def _key_set(trace: Trace, at: int) -> Made:
+    on, made = _of_call("key_set_pane")(trace, at)
+    return (on, stage_of(trace[at])), made
+
+
+def _stack(trace: Trace, at: int) -> Made:
+    frames = call_stack(trace, at)
+    on = tuple((frame.title, frame.file, frame.seq, frame.role) for frame in frames)
+    return on, lambda: frame_rows(frames, WIDTH)
+
+
+def _source(trace: Trace, at: int) -> Made:
+    view, operator = source_at(trace, at), running_operator(trace, at)
+    callers = tuple(caller.seq for caller in view.called_from)
+    running = (view.running, view.kernel, view.running_first, view.running_line)
+    return (view.file, view.line, callers, running, operator), lambda: view_rows(view, operator)
+
+
+def _table(trace: Trace, at: int) -> Made:
+    cells = operator_cells(trace, at)
+    chosen = cells and (cells.operator, cells.chosen.cell, cells.chosen.kernel, cells.chosen.reason, cells.registered)
+    return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
+
+
+ON: dict[int, Callable[[Trace, int], Made]] = {
+    KEYS: _key_set,
+    CELL: _of_call("cell_pane"),
+    CALLS: _stack,
+    SOURCE: _source,
+    TABLE: _table,
+}
+"""Panes whose rows are the same at many steps."""

@@ -1,0 +1,202 @@
+"""What a page has of each step is what the stepper shows there."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.plain_views import why_lines
+from dispatchviz.player.graph_data import graph_data
+from dispatchviz.player.graph_scenes import scenes
+from dispatchviz.player.interned_lines import Lines
+from dispatchviz.player.kept_steps import MOST, kept_steps
+from dispatchviz.player.pane_tracks import COSTLY, WIDTH, pane_tracks
+from dispatchviz.player.places_data import places_data
+from dispatchviz.player.player_data import player_data
+from dispatchviz.program import run
+from dispatchviz.render.graph.dot import node_texts
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.cursor.targets import TARGETS
+from dispatchviz.tui.panes.nothing_said import nothing
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.text.styled_line import Line
+from tests.player.decoded import Decoded, Row, sums, texts
+from tests.steps import last_step
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+FORUM = str(EXAMPLES / "forum.py")
+
+PROGRAMS = ("forum.py", "inplace_error.py", "custom_operator.py")
+
+
+@cache
+def traced(name: str) -> Trace:
+    return run(str(EXAMPLES / name)).trace
+
+
+@cache
+def decoded(name: str) -> Decoded:
+    return Decoded(player_data(traced(name)))
+
+
+def as_row(row: Line) -> Row:
+    return row.spans, row.key, row.value, row.goto, row.indent
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("pane", PANES)
+def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
+    trace, page = traced(name), decoded(name)
+    kept = next(each for each in page.data["panes"] if each["number"] == pane)
+    rows = rows_of(PANES[pane][1])
+    for at in range(len(trace)):
+        said = nothing(pane, trace, at)
+        if said is not None:
+            assert page.rows(kept["empty"], at) == [as_row(said)]
+        else:
+            assert page.rows(kept["empty"], at) == []
+            assert page.rows(kept["rows"], at) == [as_row(row) for row in rows(trace, at, WIDTH)], at
+
+
+def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
+    trace, page = traced("forum.py"), decoded("forum.py")
+    for at in range(len(trace)):
+        assert page.rows(page.data["why"], at) == [as_row(row) for row in why_lines(trace, at)]
+        where = page.rows(page.data["where"], at)
+        assert where is not None
+        assert f"depth {trace.depths[at]}" in where[0][0][0][0]
+
+
+def test_the_same_program_gives_the_same_data() -> None:
+    assert player_data(run(FORUM).trace) == player_data(run(FORUM).trace)
+
+
+@pytest.mark.parametrize("name", ["forum.py", "hooks.py"])
+def test_two_keys_lead_where_they_lead_in_the_stepper(name: str) -> None:
+    trace, page = traced(name), decoded(name)
+    for target, found in places_data(trace).items():
+        there = sums(found)
+        for at in range(len(trace)):
+            cursor = Cursor(trace, at, outline=Outline(trace, 0))
+            assert next((step for step in there if step > at), None) == TARGETS[target](cursor, True)
+    assert page.data["places"].keys() == TARGETS.keys()
+
+
+# -- the backward graph ------------------------------------------------------------------------------------------------
+
+TWO_PASSES = """\
+import torch
+w = torch.ones(3, requires_grad=True)
+for turn in range(2):
+    loss = (w * w).sum()
+    loss.backward()
+    w.grad = None
+left = w * 2
+other = left + 1
+other.sum().backward(retain_graph=True)
+torch.autograd.grad(other.sum(), w)
+never = w.exp()
+"""
+
+
+@pytest.fixture(scope="module")
+def two_passes(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    script = tmp_path_factory.mktemp("programs") / "two_passes.py"
+    script.write_text(TWO_PASSES)
+    return run(str(script)).trace
+
+
+def test_every_scene_shows_what_is_made_and_no_step_is_without_one(two_passes: Trace) -> None:
+    found = scenes(two_passes)
+    made = two_passes.steps_of(ev.NodeCreated)
+    assert found[0].begin <= made[0]
+    assert [scene.begin for scene in found] == sorted(scene.begin for scene in found)
+    assert found[-1].end == last_step(two_passes)
+    for at in range(found[0].begin, len(two_passes)):
+        scene = next(scene for scene in found if scene.begin <= at <= scene.end)
+        drawn = {*scene.graph_at(two_passes, scene.end).nodes}
+        assert {*backward_graph(two_passes, at).nodes} <= drawn, at
+
+
+@pytest.mark.parametrize("name", ["two passes", "forum.py", "inplace_error.py", "hooks.py"])
+def test_every_node_looks_at_every_step_as_the_graph_says(name: str, two_passes: Trace) -> None:
+    trace = two_passes if name == "two passes" else traced(name)
+    lines = Lines()
+    data: Any = graph_data(trace, lines, range(len(trace)))
+    written = texts(lines.data())
+    compared = 0
+    for scene, drawn in zip(scenes(trace), data["scenes"], strict=True):
+        for at in range(scene.begin, scene.end + 1):
+            graph = scene.graph_at(trace, at)
+            for number, life in drawn["nodes"].items():
+                past = [step for step in sums(life["steps"]) if step <= at]
+                assert bool(past) == (number in graph.nodes), (number, at)
+                if past:
+                    title, state, facts = node_texts(graph, graph[number])
+                    assert life["states"][len(past) - 1] == graph[number].state.name.lower(), (number, at)
+                    assert [written[each] for each in life["texts"][len(past) - 1]] == [title, state, *facts]
+                    compared += 1
+    assert compared > len(trace) // 8
+
+
+def test_a_program_without_a_graph_has_no_scene(tmp_path: Path) -> None:
+    script = tmp_path / "none.py"
+    script.write_text("import torch\n")
+    data: Any = player_data(run(str(script)).trace)
+    assert data["count"] == 1
+    assert data["graph"]["scenes"] == []
+
+
+# -- long programs -----------------------------------------------------------------------------------------------------
+
+
+def test_a_short_program_is_kept_whole() -> None:
+    assert kept_steps(traced("forum.py")) == frozenset(range(len(traced("forum.py"))))
+
+
+LOOP = """\
+import torch
+x = torch.ones(2, requires_grad=True)
+for i in range(9):
+    x = x * 2
+print(x)
+"""
+
+
+def test_of_a_long_loop_the_first_turns_and_the_last_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "loop.py"
+    script.write_text(LOOP)
+    trace = run(str(script)).trace
+    monkeypatch.setattr("dispatchviz.player.kept_steps.MOST", 400)
+    assert len(trace) > 400
+    kept = kept_steps(trace)
+    turns = [
+        at for at in trace.steps_of(ev.SourceLine) if isinstance(line := trace[at], ev.SourceLine) and line.line == 4
+    ]
+    assert len(turns) == 9
+    assert [turn in kept for turn in turns] == [True, True, *[False] * 6, True]
+    assert 0 in kept
+    assert last_step(trace) in kept
+    tracks: list[Any] = pane_tracks(trace, Lines(), kept)
+    for track in tracks:
+        pane, rows = track["number"], track["rows"]
+        says = any(nothing(pane, trace, at) is None for at in range(turns[4], turns[5]))
+        assert (-1 in sums(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
+
+
+def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatchviz.player.kept_steps.MOST", 100)
+    trace = traced("forum.py")
+    kept = kept_steps(trace)
+    assert len(kept) == 100
+    assert {0, last_step(trace)} <= kept
+    assert MOST > 1000
