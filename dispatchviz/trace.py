@@ -35,9 +35,10 @@ class Trace(core.Trace):
 
     def _repr_html_(self) -> str:
         """What a notebook shows, and keeps: it needs no kernel."""
+        from dispatchviz.player.in_notebook import notebook_player
         from dispatchviz.render.notebook.trace_card import trace_html
 
-        return trace_html(self)
+        return trace_html(self, player=notebook_player(self))
 
     def _repr_svg_(self) -> str | None:
         from dispatchviz.render.notebook.trace_card import trace_svg

@@ -9,6 +9,7 @@ from dispatchviz.cli.fast_commands import FAST_COMMANDS
 from dispatchviz.cli.looked_up import look_up
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.player.in_notebook import notebook_player
 from dispatchviz.render.console import Console
 from dispatchviz.render.markdown.marks import fenced
 from dispatchviz.render.notebook.html import block
@@ -31,7 +32,12 @@ class Shown:
     def of_trace(cls, trace: Trace, level: str, picture: bool) -> Shown:
         """A trace with as much of its log as a level has, and the backward graph."""
         drawn = trace_svg(trace) if picture else None
-        return cls(trace_text(trace), trace_html(trace, level, picture), trace_markdown(trace, level), drawn)
+        return cls(
+            trace_text(trace),
+            trace_html(trace, level, picture, notebook_player(trace)),
+            trace_markdown(trace, level),
+            drawn,
+        )
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Shown:
