@@ -41,6 +41,8 @@ COMES_AND_GOES = (
     ev.ErrorRaised,
     ev.ProgramRaised,
     ev.NameBound,
+    ev.HookRegistered,
+    ev.HookRemoved,
 )
 """Events that may change what a Node shows without being about it."""
 
@@ -96,12 +98,19 @@ def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
     first = known.events.first(number)
     about = {first, *known.events.steps(number), *trace.steps_of(*COMES_AND_GOES)}
     left = {trace.ends[step] + 1 for step in about}
+    always = {scene.started, scene.end, *_hooked(trace)}
     before = -1
     for step in sorted(step for step in about | left | {scene.begin, scene.end} if first <= step <= scene.end):
         entry = known.last_entry(number, step)
-        if entry != before or step in (scene.started, scene.end):
+        if entry != before or step in always:
             before = entry
             yield step
+
+
+def _hooked(trace: Trace) -> set[int]:
+    """Steps at which a hook comes or goes, which may be one of any Node, and those after them."""
+    found = trace.steps_of(ev.HookRegistered, ev.HookRemoved)
+    return {*found, *(trace.ends[step] + 1 for step in found)}
 
 
 # -- layouts -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 
 from dispatchviz.core.keys.key_set import DispatchKeySet
 from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.player.in_notebook import notebook_player
 from dispatchviz.program import run
 from dispatchviz.render.notebook.html import player_frame
 from dispatchviz.render.notebook.key_set_html import key_set_html
@@ -115,7 +116,7 @@ def test_a_player_is_a_frame_of_its_own_in_front_of_the_card() -> None:
 
 
 def test_values_show_themselves() -> None:
-    assert forum()._repr_html_() == trace_html(forum())
+    assert forum()._repr_html_() == trace_html(forum(), player=notebook_player(forum()))
     assert forum()._repr_markdown_() == trace_markdown(forum())
     assert repr(forum()) == trace_text(forum())
     assert repr(forum()).endswith(f": {len(forum())} steps>")

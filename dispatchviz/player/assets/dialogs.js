@@ -66,7 +66,8 @@ async function copyLink() {
   render();
 }
 
-const writeLink = () => history.replaceState(null, "", `#step=${S.at}`);
+// A page in a notebook's output has no address of its own: there is nothing to write.
+const writeLink = () => location.protocol === "about:" || history.replaceState(null, "", `#step=${S.at}`);
 
 let linkTimer = 0;
 
