@@ -221,7 +221,7 @@ def _recorded(source: str, folder: Path) -> tuple[int, list[Difference]]:
 
 def _sample() -> list[tuple[str, str]]:
     programs = [(name, source) for name, source in PROGRAMS.items()]
-    one_of = {True: amount(6, 3), False: amount(20, 10)}
+    one_of = {True: amount(12, 3), False: amount(40, 10)}
     some = [item for i, item in enumerate(programs) if i % one_of[CALLS_BACK.search(item[1]) is not None] == 0]
     return [*some, *((path.name, path.read_text()) for path in EXAMPLES)]
 

