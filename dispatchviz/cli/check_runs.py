@@ -17,9 +17,11 @@ import msgspec
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.checked_run import CheckedRequest
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record import trace_file
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, checked_traces, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
+from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
 from dispatchviz.process.progress import doing
 from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
@@ -149,9 +151,12 @@ def _told(found: Checked) -> str:
 def _open(found: Checked, words: Sequence[str]) -> None:
     """Shows both side by side; ``words`` are what checks the same, behind ``dispatchviz``."""
     comparison = found.comparison
-    runs = Run(comparison.first, WHERES[0]), Run(comparison.second, WHERES[1])
-    titles = "the model", f"PyTorch {found.torch.header.pytorch}"
-    sides = [Side(title, run) for title, run in zip(titles, runs, strict=True)]
-    diff_screen.show(
-        [TwoRuns(comparison, (sides[0], sides[1]), command=f"dispatchviz {shlex.join(words)}", by="check")]
-    )
+    model = _side("the model", Run(comparison.first, WHERES[0]), found.model)
+    torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, WHERES[1]), found.torch)
+    diff_screen.show([TwoRuns(comparison, (model, torch), command=f"dispatchviz {shlex.join(words)}", by="check")])
+
+
+def _side(title: str, run: Run, whole: trace_file.Trace) -> Side:
+    """A run of which only what both see is compared; the stepper opens all of it."""
+    assert isinstance(run.trace, SeenByBoth)
+    return Side(title, run, whole=whole, steps=run.trace.steps)

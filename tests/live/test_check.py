@@ -13,6 +13,7 @@ from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, two_runs
 from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, alike, checked_traces
+from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
@@ -20,6 +21,7 @@ from dispatchviz.render.cards.check_text import check_lines
 from dispatchviz.render.console import Console
 from dispatchviz.shipped_examples import examples, folder
 from dispatchviz.trace import Trace
+from dispatchviz.tui.comparison.two_runs import Side
 from tests.amounts import in_turn
 
 PROGRAM = """
@@ -130,3 +132,16 @@ def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
 def test_examples_are_those_that_ship() -> None:
     assert set(shipped()) >= FOR_CUDA | set(UNLIKE)
     assert {example.name for example in examples()} <= set(shipped())
+
+
+def test_the_stepper_opens_the_whole_run_at_the_step_that_is_compared() -> None:
+    whole = traced(PROGRAM)
+    seen = seen_by_both(whole)
+    side = Side("the model", Run(seen, "in the model"), whole=whole, steps=seen.steps)
+    for step, event in enumerate(seen):
+        trace, there = side.opened_at(step)
+        assert trace is whole
+        if isinstance(event, ev.SourceLine):
+            found = whole[there]
+            assert isinstance(found, ev.SourceLine)
+            assert (found.file, found.line) == (event.file, event.line)

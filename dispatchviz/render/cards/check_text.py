@@ -8,7 +8,6 @@ from dataclasses import replace
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.checked import Checked
-from dispatchviz.explain.sentences.english import counted
 from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import Console
 
@@ -37,4 +36,8 @@ def _amounts(trace: Trace) -> str:
 
 
 def _counted(many: int, name: str) -> str:
-    return f"{many:,} steps of the engine" if name.startswith("step") and many != 1 else counted(many, name)
+    """In figures, as the counts stand side by side."""
+    return f"{many:,} {name}" if many == 1 else f"{many:,} {_PLURALS.get(name, f'{name}s')}"
+
+
+_PLURALS = {"step of the engine": "steps of the engine"}

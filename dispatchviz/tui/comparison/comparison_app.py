@@ -38,7 +38,7 @@ def show(choices: Sequence[TwoRuns]) -> None:
         if chosen is None:
             return
         side = chosen.side
-        open_stepper(side.run.trace, chosen.step, side.file, side.run_arguments, leaving=GOES_BACK)
+        open_stepper(*side.opened_at(chosen.step), side.file, side.run_arguments, leaving=GOES_BACK)
 
 
 class ComparisonApp(TerminalApp[Opened]):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.aligned_rows import AlignedRows
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, Divergence
@@ -26,6 +27,14 @@ class Side:
     """Where its trace is kept, if it is."""
     run_arguments: Sequence[str] = ()
     """What runs it again, after ``dispatchviz run``; empty if nothing does."""
+    whole: Trace | None = None
+    """The trace that the stepper opens, if only a part of its steps is compared; ``steps`` has of each of those its step
+    there."""
+    steps: Sequence[int] = ()
+
+    def opened_at(self, step: int) -> tuple[Trace, int]:
+        """The trace that the stepper opens for a step of the run, and the step there."""
+        return (self.run.trace, step) if self.whole is None else (self.whole, self.steps[step])
 
 
 @dataclass(frozen=True)
