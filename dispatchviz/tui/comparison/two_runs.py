@@ -28,8 +28,8 @@ class Side:
     run_arguments: Sequence[str] = ()
     """What runs it again, after ``dispatchviz run``; empty if nothing does."""
     whole: Trace | None = None
-    """The trace that the stepper opens, if only a part of its steps is compared; ``steps`` has of each of those its step
-    there."""
+    """The trace that the stepper opens, if only a part of its steps is compared; ``steps`` has of each of those its
+    step there."""
     steps: Sequence[int] = ()
 
     def opened_at(self, step: int) -> tuple[Trace, int]:
