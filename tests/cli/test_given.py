@@ -117,8 +117,8 @@ def test_what_a_program_prints_is_not_in_the_picture(tmp_path: Path) -> None:
 
 
 def test_a_file_may_have_another_name_if_its_form_is_said(folder: Path) -> None:
-    assert dispatchviz("export", "t.jsonl", "-o", "graph.txt", "--format", "dot", cwd=folder) == (0, "", "")
-    assert (folder / "graph.txt").read_text().startswith("digraph")
+    assert dispatchviz("export", "t.jsonl", "-o", "graph.gv", "--format", "dot", cwd=folder) == (0, "", "")
+    assert (folder / "graph.gv").read_text().startswith("digraph")
 
 
 def test_the_log_begins_at_a_step(folder: Path) -> None:
