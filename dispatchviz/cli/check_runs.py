@@ -45,7 +45,10 @@ def checked(source: Script, args: Sequence[str], cuda: str, save: str | None, ev
     """Runs both, shows where they differ; gives the exit status."""
     if source == STANDARD_INPUT:
         raise DispatchvizError("check runs a program twice, and - can be read once only")
-    found = two_runs(source, args, cuda)
+    try:
+        found = two_runs(source, args, cuda)
+    except _AlreadySaidError as error:
+        return error.status
     if save:
         header = msgspec.structs.replace(found.model.header, checked=_told(found))
         save_trace(Trace(header, found.model.events, columns=found.model.columns), save)
@@ -55,6 +58,10 @@ def checked(source: Script, args: Sequence[str], cuda: str, save: str | None, ev
         console = terminal()
         console.print(check_lines(found, WHERES, console, every))
     return 0 if found.same else DIFFERENT
+
+
+class _AlreadySaidError(DispatchvizError):
+    """The process whose errors the reader sees has said why there is no trace."""
 
 
 def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked:
@@ -97,6 +104,8 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
         check=False,
     )
     if not os.path.exists(request.save):
+        if shows and process.returncode == _AlreadySaidError.status:
+            raise _AlreadySaidError(f"the run on {request.engine} left no trace")
         last = (process.stderr or b"").decode("utf-8", "backslashreplace").strip().splitlines()
         why = last[-1].removeprefix("dispatchviz: ") if last else f"exit status {process.returncode}"
         raise DispatchvizError(why if last else f"the run on {request.engine} left no trace: {why}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,6 +58,17 @@ def test_where_none_is_installed(
     assert ended.out == ""
     assert len(ended.err.splitlines()) == 1
     assert "finds none: install PyTorch 2.6 or later there, or dispatchviz where PyTorch is" in ended.err
+
+
+def test_check_says_once_that_there_is_none(capfd: pytest.CaptureFixture[str]) -> None:
+    """The process that would run the program on it does."""
+    if importlib.util.find_spec("torch") is not None:
+        pytest.skip("there is one")
+    assert main(["check", "-c", "import torch"]) == 2
+    ended = capfd.readouterr()
+    assert ended.out == ""
+    assert len(ended.err.splitlines()) == 1
+    assert "finds none: install PyTorch 2.6" in ended.err
 
 
 def test_the_release_of_a_version() -> None:
