@@ -260,9 +260,9 @@ def _scaled_dot_product_flash_attention_cpu_backward(
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of all three, laid out with the heads after the rows."""
+    grad = ops.transpose_int.call(grad_out, 1, 2)
     for tensor in (query, key, value, out, logsumexp):
         ops.transpose_int.call(tensor, 1, 2)
-    grad = ops.transpose_int.call(grad_out, 1, 2)
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
     swapped = [_swapped(tensor._size) for tensor in (query, key, value)]
     grads = [ops.zeros.call(size, query._dtype, None, query._device, None) for size in swapped]
