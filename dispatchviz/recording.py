@@ -68,15 +68,17 @@ class Recording(Trace):
         _only: Only | None
         _about: About
 
-    def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT) -> TraceStream:
+    def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT, unbuffered: bool = False) -> TraceStream:
         """From now on events go to a file, and no more are in memory; to be called before anything is recorded.
+
+        ``unbuffered``: the program waits until each is written.
 
         Raises OSError if the file cannot be written.
         """
         header = _header(self._program, self._arguments, self._source.sources, self._about(False), self._only)
         chosen = None if self._only is None else EventFilter(self._only)
         stream = TraceStream(path, self._source, header, limit, chosen)
-        self._source.write_to(stream)
+        self._source.write_to(stream, unbuffered)
         return stream
 
     def finish(self) -> None:

@@ -52,14 +52,16 @@ class StreamKeeper(Keeper):
         self._stream.discard()
 
 
-def streamed(trace: Recording, save: str | None, limit: Limit = NO_LIMIT) -> StreamKeeper | None:
+def streamed(
+    trace: Recording, save: str | None, limit: Limit = NO_LIMIT, unbuffered: bool = False
+) -> StreamKeeper | None:
     """Writes a recording to a file from now on; None if there is no folder for what was not asked for.
 
     Raises DispatchvizError if the file that was asked for cannot be written.
     """
     for path in (save,) if save else places(trace.program):
         try:
-            stream = trace.stream_to(path, limit)
+            stream = trace.stream_to(path, limit, unbuffered)
         except OSError as error:
             if save:
                 raise DispatchvizError(f"cannot write {save}: {error.strerror or error}") from None

@@ -144,6 +144,12 @@ limit = click.option(
     help="Record at most so many events (1000000), or until the trace file has that size (500MB, 2GiB); the program "
     "runs on.",
 )
+unbuffered = click.option(
+    "--unbuffered",
+    is_flag=True,
+    help="Write every step to the trace file before the program goes on, which takes longer: if it crashes in C++, its "
+    "last step is there.",
+)
 no_trace = click.option(
     "--no-trace", is_flag=True, help="Run the program on the model and record nothing, to compare what it prints."
 )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @options.no_trace
 @options.only
 @options.limit
+@options.unbuffered
 @options.hashes
 @options.values
 @options.code
@@ -52,6 +53,7 @@ def command(
     no_trace: bool,
     only: tuple[str, ...],
     limit: str | None,
+    unbuffered: bool,
     hashes: bool,
     values: bool,
     source: Script,
@@ -89,7 +91,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow, only=only,
-            limit=limit, hashes=hashes, values=values, engine=engine != "model", **others
+            limit=limit, unbuffered=unbuffered, hashes=hashes, values=values, engine=engine != "model", **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -98,7 +100,10 @@ def command(
     if trace is not None:
         check_no_arguments(source, args)
         on_torch = engine != "model"
-        alone("a saved trace", follow=follow, only=only, limit=limit, hashes=hashes, values=values, engine=on_torch)
+        alone(
+            "a saved trace", follow=follow, only=only, limit=limit, unbuffered=unbuffered, hashes=hashes, values=values,
+            engine=on_torch,
+        )  # fmt: skip
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -109,7 +114,7 @@ def command(
             show(trace, step, file, plain, (), pager=pager)
         return 0
     as_text = plain or text.wanted or can_run() is not None
-    recorded = _recorded(engine, cuda, only, limit, hashes, values)
+    recorded = _recorded(engine, cuda, only, limit, unbuffered, hashes, values)
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
         return _followed(source, args, recorded, save, step, why_not)
@@ -121,6 +126,7 @@ def command(
         to_stderr=as_text,
         only=only,
         limit=limit,
+        unbuffered=unbuffered,
         hashes=hashes,
         values=values,
         engine=engine,
@@ -136,7 +142,13 @@ def command(
 
 
 def _recorded(
-    engine: EngineName, cuda: str, only: tuple[str, ...], limit: str | None, hashes: bool, values: bool
+    engine: EngineName,
+    cuda: str,
+    only: tuple[str, ...],
+    limit: str | None,
+    unbuffered: bool,
+    hashes: bool,
+    values: bool,
 ) -> tuple[str, ...]:
     """What is typed to record a program so that its steps have the same numbers."""
     return (
@@ -144,6 +156,7 @@ def _recorded(
         *(("--cuda", cuda) if cuda != "auto" else ()),
         *(part for one in only for part in ("--only", one)),
         *(("--limit", limit) if limit else ()),
+        *(["--unbuffered"] if unbuffered else ()),
         *(["--hashes"] if hashes else ()),
         *(["--values"] if values else ()),
     )

@@ -36,6 +36,7 @@ def run_script(
     to_stderr: bool = False,
     only: Sequence[str] = (),
     limit: str | None = None,
+    unbuffered: bool = False,
     hashes: bool = False,
     values: bool = False,
     rewritten: Callable[[str], str] = str,
@@ -44,9 +45,10 @@ def run_script(
 ) -> Outcome:
     """Runs it; its trace goes to a file while it runs, which stays if that was requested or the program ended badly.
 
-    ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``hashes`` adds
-    hashes of results, ``values`` the numbers of small tensors; ``rewritten`` makes of the script's text the one that
-    runs, ``changed`` of its syntax tree; ``engine`` is what it runs on.
+    ``to_stderr`` is where the program's output goes, ``only`` selects what is kept, ``limit`` how much; ``unbuffered``
+    writes each step before the program goes on; ``hashes`` adds hashes of results, ``values`` the numbers of small
+    tensors; ``rewritten`` makes of the script's text the one that runs, ``changed`` of its syntax tree; ``engine`` is
+    what it runs on.
 
     Raises DispatchvizError for what is the user's to mend.
     """
@@ -57,7 +59,7 @@ def run_script(
     keepers: list[StreamKeeper] = []
 
     def keeping(trace: Recording) -> Keeper:
-        keeper = streamed(trace, file, at_most)
+        keeper = streamed(trace, file, at_most, unbuffered)
         keepers.extend([keeper] if keeper is not None else [])
         return keeper or NoKeeper()
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @options.save
 @options.only
 @options.limit
+@options.unbuffered
 @options.hashes
 @options.values
 @options.code
@@ -55,6 +56,7 @@ def command(
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
+    unbuffered: bool,
     hashes: bool,
     values: bool,
     source: Script,
@@ -86,7 +88,10 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values, engine=engine != "model")
+        alone(
+            "a saved trace", only=only, limit=limit, unbuffered=unbuffered, hashes=hashes, values=values,
+            engine=engine != "model",
+        )  # fmt: skip
         if save:
             save_trace(trace, save)
         shown.write(trace)
@@ -99,6 +104,7 @@ def command(
         to_stderr=not shown.file,
         only=only,
         limit=limit,
+        unbuffered=unbuffered,
         hashes=hashes,
         values=values,
         engine=engine,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dispatchviz.core.record.events import Dispatched, SourceLine
 from dispatchviz.trace import Trace
 from tests.amounts import in_turn
 
@@ -52,3 +54,28 @@ def test_recording_survives_the_death_of_its_process(tmp_path: Path) -> None:
     assert (recorded[0], recorded[2]) == plain[:2]  # the output of a program goes there, to keep the log whole
     (part,) = tmp_path.glob("crashed.part-*.jsonl")
     assert "aten::add.Tensor" in {getattr(event, "operator", "") for event in Trace.load(part).events}
+
+
+def test_unbuffered_the_file_has_the_step_that_killed_the_process(tmp_path: Path) -> None:
+    program, saved = tmp_path / "program.py", tmp_path / "crashed.jsonl"
+    program.write_text(KILLED_IN_A_KERNEL)
+    status, _, _ = run("-m", "dispatchviz", "run", "--engine", "torch", "--unbuffered", "--save", saved, program)
+    assert status == -signal.SIGSEGV
+    (part,) = tmp_path.glob("crashed.part-*.jsonl")
+    events = Trace.load(part).events
+    last = events[-1]
+    assert isinstance(last, SourceLine)
+    assert (last.line, last.function) == (5, "lose")
+    assert [event.operator for event in events if isinstance(event, Dispatched)][-1] == "crash::lose"
+
+
+KILLED_IN_A_KERNEL = """\
+import ctypes
+import torch
+@torch.library.custom_op("crash::lose", mutates_args=())
+def lose(x: torch.Tensor) -> torch.Tensor:
+    ctypes.string_at(0)
+    return x.clone()
+x = torch.ones(2).add(1)
+lose(x)
+"""

@@ -114,9 +114,15 @@ class RecorderBase(SafetyNet):
         elif self.notes and self.failed is None:
             self.builder.read(self.notes)
 
-    def write_to(self, stream: TraceStream) -> None:
-        """From now on events go to a stream."""
+    def write_to(self, stream: TraceStream, at_once: bool = False) -> None:
+        """From now on events go to a stream; ``at_once``: it is emptied after each note."""
         self.stream, self.many_notes = stream, MANY_NOTES
+        if at_once:
+            self.note = self._note_at_once
+
+    def _note_at_once(self, note: Any, /) -> None:
+        self.notes.extend(note)
+        self.hand_over()
 
     def hand_over(self, /) -> None:
         """Lets the stream read the notes; ends the recording if it has stopped."""
