@@ -12,6 +12,7 @@ from typing import TypeVar
 Name = TypeVar("Name")
 
 TRUTH = Path(__file__).parents[1] / "truth"
+PACKAGE = Path(__file__).parents[1] / "dispatchviz"
 PINNED = 3
 """Of the tests marked ``pinned`` the gate takes one in so many."""
 
@@ -30,6 +31,21 @@ def in_turn(names: Sequence[Name], of: int) -> Sequence[Name]:
     is, the records and programs decide: once one has changed, others are asked.
     """
     return names if THOROUGH else names[turn() % of :: of]
+
+
+def some(names: Sequence[Name], of: int) -> Sequence[Name]:
+    """Every ``of``-th of them, all with ``make thorough``: for what takes long and differs little from one to the next.
+
+    Whose turn it is, the package's files decide: with a change of theirs others are tested.
+    """
+    return names if THOROUGH else names[code_turn() % of :: of]
+
+
+@cache
+def code_turn() -> int:
+    """A number that changes whenever the size of a file of the package does."""
+    files = sorted(file for file in PACKAGE.rglob("*.py"))
+    return zlib.crc32(repr([(file.name, file.stat().st_size) for file in files]).encode())
 
 
 @cache

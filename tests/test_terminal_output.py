@@ -25,6 +25,7 @@ from dispatchviz.render.log.printed_log import print_log
 from dispatchviz.shown_text import shown
 from dispatchviz.terminal_output import complain, print_lines
 from dispatchviz.tui.commands.sharing import quoted
+from tests.amounts import some
 from tests.explain.founding import founding
 from tests.explain.test_every_kind import KINDS, with_one_of
 from tests.hostile_texts import HOSTILE, everywhere, raw
@@ -100,7 +101,7 @@ def test_a_step_and_the_log_in_colours(
     assert not raw(plain)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@pytest.mark.parametrize("text", some(HOSTILE, 3), ids=ascii)
 def test_commands_on_a_trace(trace: Trace, text: str, tmp_path: Path, capsys: Captured) -> None:
     file = str(tmp_path / "hostile.jsonl")
     everywhere(trace, text).save(file)

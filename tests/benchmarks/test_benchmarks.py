@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import sizes
 from benchmarks.__main__ import benchmarks
+from tests.amounts import some
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +53,7 @@ def runs(name: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", sorted({*benchmarks()} - {*OF_PYTORCH}))
+@pytest.mark.parametrize("name", some(sorted({*benchmarks()} - {*OF_PYTORCH}), 3))
 def test_it_runs(name: str) -> None:
     output = runs(name)
     assert output.count("\n") > 3
@@ -62,7 +63,7 @@ def test_it_runs(name: str) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", ["dispatch", "engine", "operators"])
+@pytest.mark.parametrize("name", some(["dispatch", "engine", "operators"], 3))
 def test_it_runs_beside_pytorch(name: str) -> None:
     assert "of PyTorch under DebugMode" in runs(name)
 

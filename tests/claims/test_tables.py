@@ -15,7 +15,7 @@ from dispatchviz.explain.cells.why_cell import cell_statements
 from dispatchviz.explain.keys.key_cards import key_statements
 from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
 from dispatchviz.explain.sentences.step_sentences import statements
-from tests.amounts import amount
+from tests.amounts import amount, some
 from tests.claims import check_tables
 from tests.claims.checks import CHECKS
 from tests.explain.programs import traced
@@ -54,7 +54,7 @@ def operators() -> list[str]:
     return sorted({*every, *(f"aten::{name}" for name in OPERATORS)})
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", some(range(PARTS), 2))
 def test_what_is_said_of_cells_is_so(part: int) -> None:
     asked: Counter[str] = Counter()
     wrong = []

@@ -12,6 +12,7 @@ import pytest
 
 from dispatchviz.cli.commands import COMMANDS
 from dispatchviz.live.snapshot import write_snapshot
+from tests.amounts import some
 from tests.live.snapshots import OLD, with_kernels
 
 from .command import ROOT, dispatchviz
@@ -52,7 +53,7 @@ def status(command: str, arguments: list[str]) -> int:
     return STATUS.get(command, 0)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", some(list(COMMANDS), 3))
 def test_each_example_works(command: str, folder: Path) -> None:
     found = examples(command)
     assert found, "there are examples"

@@ -21,6 +21,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.program import run
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
+from tests.amounts import some
 from tests.cuda_kinds import CUDA_KINDS, STAND_IN, cuda_is
 from truth import programs
 from truth.observers.runs import in_new_thread
@@ -88,7 +89,7 @@ SUBJECTS = [
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("subject", some(list(SUBJECTS), 2))
 def test_what_is_said_is_what_the_tensor_holds(monkeypatch: pytest.MonkeyPatch, subject: str) -> None:
     said = untold = 0
     for name, source in list(programs.SUBJECTS[subject].items())[::3]:

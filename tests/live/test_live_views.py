@@ -17,6 +17,7 @@ from dispatchviz.explain.sentences.rules.knowledge import KNOWN
 from dispatchviz.live.installed_torch import accelerator, cuda_text, installed_torch
 from dispatchviz.plain_views import BECAUSE, LOG, THEN_AND_NOW, view_names, view_text
 from dispatchviz.render.log.text_log import text_log
+from tests.amounts import some
 from tests.live.live_programs import PROGRAMS
 
 pytestmark = pytest.mark.torch
@@ -56,7 +57,7 @@ def steps(trace: Trace) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("view", [name for name in view_names() if name not in GENERAL])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(list(PROGRAMS), 3))
 def test_no_view_says_what_is_not_seen(traces: dict[str, Trace], name: str, view: str) -> None:
     trace = traces[name]
     said = () if accelerator(installed_torch()) == "CPU" else ("build cuda",)  # it has CUDA's kernels

@@ -20,6 +20,7 @@ from dispatchviz.explain.things.keepers import is_freed, keepers, unknown_tensor
 from dispatchviz.explain.things.node_questions import KEPT, node_questions
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.trace import Trace
+from tests.amounts import some
 from tests.core.autograd.deletion_programs import PROGRAMS
 from tests.explain.programs import traced
 from truth import programs
@@ -114,7 +115,7 @@ def checked(source: str, monkeypatch: pytest.MonkeyPatch) -> Seen:
     return seen
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(list(PROGRAMS), 3))
 def test_what_is_said_to_keep_a_node_does_and_nothing_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checked(HEAD + PROGRAMS[name][0], monkeypatch)
 
