@@ -24,16 +24,21 @@ def nested(events: TraceEvents, sizes: bool = True, strides: bool = True) -> lis
 
 
 def arrows(events: TraceEvents) -> list[tuple[object, object]]:
-    """Of each arrow the names and sequence numbers of the slices at its ends."""
+    """Of each arrow the names and sequence numbers of the slices at its ends: of those that are open there in the
+    thread, the one that began last, as Perfetto has it."""
     events = list(events)
-    numbered = [event for event in _slices(events) if "Sequence number" in event["args"]]
-    innermost = {(event["tid"], event["ts"]): event for event in numbered}
     ends: dict[int, dict[str, object]] = {}
     for event in events:
         if event.get("cat") == "fwdbwd":
-            at = innermost[event["tid"], event["ts"]]
-            ends.setdefault(event["id"], {})[event["ph"]] = at["name"], at["args"]["Sequence number"]
+            at = [
+                slice_ for slice_ in _slices(events) if slice_["tid"] == event["tid"] and _is_open(slice_, event["ts"])
+            ]
+            ends.setdefault(event["id"], {})[event["ph"]] = at[-1]["name"], at[-1]["args"]["Sequence number"]
     return sorted((pair["s"], pair["f"]) for pair in ends.values())  # type: ignore[type-var]
+
+
+def _is_open(event: dict[str, Any], at: float) -> bool:
+    return bool(event["ts"] <= at < event["ts"] + event["dur"])
 
 
 def _slices(events: TraceEvents) -> list[dict[str, Any]]:

@@ -101,6 +101,14 @@ def test_slices_of_a_row_are_within_each_other_or_apart() -> None:
             open_.append(end)
 
 
+def test_no_slice_of_its_row_begins_or_ends_where_an_arrow_is_tied() -> None:
+    """Else Chrome's viewer, to which both ends of a slice belong, ties it to a neighbour."""
+    events = events_of(forum())
+    for arrow in [event for event in events if event.get("cat") == "fwdbwd"]:
+        row = [event for event in events if event["ph"] == "X" and event["tid"] == arrow["tid"]]
+        assert arrow["ts"] not in {edge for event in row for edge in (event["ts"], event["ts"] + event["dur"])}
+
+
 def test_rows_have_names() -> None:
     """Keys, guards, lines; the thread in which PyTorch runs CUDA's Nodes."""
     events = events_of(forum())
