@@ -50,5 +50,5 @@ def player_frame(page: str, height: int = 640, title: str = "dispatchviz") -> st
     """
     style = FRAME.format(height=height)
     return (
-        f'<iframe title="{text(title)}" sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
+        f'<iframe title="{text(title)}" sandbox="allow-scripts allow-forms" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
     )
