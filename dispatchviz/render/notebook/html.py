@@ -49,6 +49,4 @@ def player_frame(page: str, height: int = 640, title: str = "dispatchviz") -> st
     Where frames are taken out nothing is left of it.
     """
     style = FRAME.format(height=height)
-    return (
-        f'<iframe title="{text(title)}" sandbox="allow-scripts allow-forms" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
-    )
+    return f'<iframe title="{text(title)}" sandbox="allow-scripts allow-forms" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
