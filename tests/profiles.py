@@ -27,14 +27,13 @@ def arrows(events: TraceEvents) -> list[tuple[object, object]]:
     """Of each arrow the names and sequence numbers of the slices at its ends: of those that are open there in the
     thread, the one that began last, as Perfetto has it."""
     events = list(events)
-    ends: dict[int, dict[str, object]] = {}
+    slices = _slices(events)
+    ends: dict[int, dict[str, tuple[str, int]]] = {}
     for event in events:
         if event.get("cat") == "fwdbwd":
-            at = [
-                slice_ for slice_ in _slices(events) if slice_["tid"] == event["tid"] and _is_open(slice_, event["ts"])
-            ]
-            ends.setdefault(event["id"], {})[event["ph"]] = at[-1]["name"], at[-1]["args"]["Sequence number"]
-    return sorted((pair["s"], pair["f"]) for pair in ends.values())  # type: ignore[type-var]
+            at = [each for each in slices if each["tid"] == event["tid"] and _is_open(each, event["ts"])][-1]
+            ends.setdefault(event["id"], {})[event["ph"]] = at["name"], at["args"]["Sequence number"]
+    return sorted((pair["s"], pair["f"]) for pair in ends.values())
 
 
 def _is_open(event: dict[str, Any], at: float) -> bool:

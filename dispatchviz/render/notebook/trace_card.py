@@ -23,8 +23,8 @@ MOST = 300
 
 FRAMELESS = "No page that steps, above this?"
 TRUST = (
-    "It is in the notebook, and shown once the notebook is trusted: the command Trust Notebook in JupyterLab, or jupyter "
-    "trust with the file's name. No kernel is needed. A site that takes frames out of notebooks shows this text only."
+    "It is in the notebook, and shown once the notebook is trusted: the command Trust Notebook in JupyterLab, or "
+    "jupyter trust with the file's name. No kernel is needed. A site that takes frames out shows this text only."
 )
 
 
