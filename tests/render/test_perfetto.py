@@ -157,6 +157,38 @@ def test_lines_of_other_threads_have_rows_of_their_own(tmp_path: Path) -> None:
     assert rows["aten::zeros"] != rows["aten::mul"]
 
 
+def test_what_a_thread_does_is_in_no_row_of_the_program(tmp_path: Path) -> None:
+    """Not even while the program's own thread waits for it between two lines."""
+    trace = recorded(
+        "import threading, torch\n"
+        "def inner():\n    return torch.ones(2)\n"
+        "def work():\n    x = torch.zeros(2)\n    inner()\n"
+        "for turn in range(2):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
+        "inner().neg()\n",
+        tmp_path,
+    )
+    rows = [(event["name"], event["tid"]) for event in events_of(trace) if event.get("cat") == "cpu_op"]
+    called = [row for row in rows if row[0] in ("aten::zeros", "aten::ones", "aten::neg")]
+    thread = [("aten::zeros", 2), ("aten::ones", 2)]
+    assert called == [*thread, *thread, ("aten::ones", 1), ("aten::neg", 1)]
+
+
+def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own(tmp_path: Path) -> None:
+    trace = recorded(
+        "import threading, torch\n"
+        "w = torch.ones(2, requires_grad=True)\n"
+        "def work():\n    y = w * 2\n    y.sum().backward()\n"
+        "for turn in range(3):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n",
+        tmp_path,
+    )
+    events = events_of(trace)
+    assert [event["tid"] for event in events if event["name"] == "MulBackward0" and event["ph"] == "X"] == [2, 3, 4]
+    pair = [(("aten::mul", 0), ("MulBackward0", 0)), (("aten::sum", 1), ("SumBackward0", 1))]
+    assert arrows(events) == sorted(pair * 3)
+    tied = {event["id"]: event["tid"] for event in events if event.get("ph") == "s"}
+    assert all(tied[event["id"]] == event["tid"] for event in events if event.get("ph") == "f")
+
+
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::100])
 def test_any_program_gives_valid_events(name: str, tmp_path: Path) -> None:
     """Also those that raise: every slice lies within the trace, every arrow has two ends."""
