@@ -28,3 +28,8 @@ LEFT = 'style="text-align:left"'
 
 def _row(element: str, *cells: str) -> str:
     return f"<tr>{''.join(f'<{element} {LEFT}>{text(cell)}</{element}>' for cell in cells)}</tr>"
+
+
+def key_set_markdown(keys: DispatchKeySet) -> str:
+    """The names alone."""
+    return shown(keys.raw_repr())
