@@ -38,9 +38,15 @@ def page(forum: Trace, tmp_path: Path) -> Iterator[Page]:
         opened.size(1000, 800)
         opened.send("Page.navigate", url=saved.as_uri())
         seen(opened, lambda: opened.in_frame(AT))
-        for kind in ("mousePressed", "mouseReleased"):
-            opened.send("Input.dispatchMouseEvent", type=kind, x=500, y=120, button="left", clickCount=1)
+        seen(opened, lambda: has_the_focus(opened))
         yield opened
+
+
+def has_the_focus(page: Page) -> bool:
+    """A click gives it to the frame, once the browser knows where that is."""
+    for kind in ("mousePressed", "mouseReleased"):
+        page.send("Input.dispatchMouseEvent", type=kind, x=500, y=120, button="left", clickCount=1)
+    return bool(page.in_frame("document.hasFocus()"))
 
 
 def seen(page: Page, what: Callable[[], Any]) -> None:
