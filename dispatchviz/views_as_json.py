@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -91,9 +93,8 @@ def _lines(trace: Trace, at: int, name: str, width: int) -> Iterator[dict[str, A
 
 
 def _line(row: Line, spans: Iterable[Span]) -> dict[str, Any]:
-    parts = list(spans)
-    made: dict[str, Any] = {"text": "".join(text for text, _ in parts)}
-    made["spans"] = [{"text": text, "role": role} for text, role in parts]
+    parts = [{"text": "".join(text for text, _ in same), "role": role} for role, same in groupby(spans, itemgetter(1))]
+    made: dict[str, Any] = {"text": "".join(part["text"] for part in parts), "spans": parts}
     if row.goto is not None:
         made["goto"] = row.goto
     if row.about is not None:

@@ -24,16 +24,20 @@ def nested(events: TraceEvents, sizes: bool = True, strides: bool = True) -> lis
 
 
 def arrows(events: TraceEvents) -> list[tuple[object, object]]:
-    """Of each arrow the names and sequence numbers of the slices at its ends."""
+    """Of each arrow the names and sequence numbers of the slices at its ends: of those that are open there in the
+    thread, the one that began last, as Perfetto has it."""
     events = list(events)
-    numbered = [event for event in _slices(events) if "Sequence number" in event["args"]]
-    innermost = {(event["tid"], event["ts"]): event for event in numbered}
-    ends: dict[int, dict[str, object]] = {}
+    slices = _slices(events)
+    ends: dict[int, dict[str, tuple[str, int]]] = {}
     for event in events:
         if event.get("cat") == "fwdbwd":
-            at = innermost[event["tid"], event["ts"]]
+            at = [each for each in slices if each["tid"] == event["tid"] and _is_open(each, event["ts"])][-1]
             ends.setdefault(event["id"], {})[event["ph"]] = at["name"], at["args"]["Sequence number"]
-    return sorted((pair["s"], pair["f"]) for pair in ends.values())  # type: ignore[type-var]
+    return sorted((pair["s"], pair["f"]) for pair in ends.values())
+
+
+def _is_open(event: dict[str, Any], at: float) -> bool:
+    return bool(event["ts"] <= at < event["ts"] + event["dur"])
 
 
 def _slices(events: TraceEvents) -> list[dict[str, Any]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dispatchviz.cli.tour_files import recording
 from dispatchviz.played.cast_file import shown_screens
 from dispatchviz.played.played_keys import texts
-from scripts.tour import CAST, PAGE, PICTURES, STOPS, Stop, page, picture
+from scripts.tour import CAST, PAGE, PICTURES, ROOT, STOPS, Stop, page, picture
 
 ANEW = "python -m scripts.tour makes the pictures anew"
 
@@ -16,6 +18,14 @@ def test_the_page_is_what_the_script_writes() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), ANEW
     names = [*(f"{stop.name}.svg" for stop in STOPS), f"{CAST.name}.cast"]
     assert sorted(path.name for path in PICTURES.iterdir()) == sorted(names)
+
+
+def test_the_readme_shows_pictures_of_the_tour() -> None:
+    """These are compared with the stepper below."""
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    made = {str((PICTURES / f"{stop.name}.svg").relative_to(ROOT)) for stop in STOPS}
+    assert shown
+    assert set(shown) <= made
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -38,6 +39,8 @@ def test_the_text_is_that_of_the_plain_view(name: str) -> None:
         assert "\n".join(line["text"] for line in made["lines"]) == view_text(forum(), at, name)
         for line in made["lines"]:
             assert "".join(span["text"] for span in line["spans"]) == line["text"]
+            roles = [span["role"] for span in line["spans"]]
+            assert all(role != after for role, after in pairwise(roles))
 
 
 @pytest.mark.parametrize("name", ["then-and-now", "because"])

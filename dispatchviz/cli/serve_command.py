@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,7 +135,11 @@ def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: in
     def told(bound: int) -> None:
         print_lines(_told(files, host, bound, server.token, answers))
 
-    asyncio.run(server.serve(host, port, told))
+    try:
+        asyncio.run(server.serve(host, port, told))
+    finally:
+        if kept is not None:
+            kept.end()
     return 0
 
 
@@ -150,11 +155,15 @@ def _told(files: Sequence[Offered], host: str, port: int, token: str, answers: P
 
 
 class _AnswerFiles:
-    """Names for the files of learners, each given once and never one that is there."""
+    """Names for the files of learners, each given once and never one that is there.
+
+    Several servers may keep answers in one folder: what stands for a name that is given is a hidden file beside it.
+    """
 
     def __init__(self, folder: Path) -> None:
         """DispatchvizError if nothing can be written there."""
         self._folder, self._number = folder.absolute(), 0
+        self._given: list[Path] = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -167,5 +176,21 @@ class _AnswerFiles:
         while True:
             self._number += 1
             file = self._folder / f"learner-{self._number:02}.json"
-            if not file.exists():
+            if not file.exists() and self._is_free(file.with_name(f".{file.stem}")):
                 return file
+
+    def _is_free(self, sign: Path) -> bool:
+        try:
+            sign.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError:
+            return True  # the session says that nothing can be written
+        self._given.append(sign)
+        return True
+
+    def end(self) -> None:
+        """Takes the hidden files away."""
+        for sign in self._given:
+            with suppress(OSError):
+                sign.unlink()

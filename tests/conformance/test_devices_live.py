@@ -88,6 +88,17 @@ def test_devices_that_are_not_there(device: str) -> None:
         assert outcome(model, way, d=device) == outcome(torch, way, d=device), way
 
 
+@pytest.mark.parametrize("device", [*TYPES, "cpu", "cpu:1", "meta", "lazy:2", "mkldnn", "opengl", "opencl", "ideep"])
+def test_generators_of_devices_that_are_not_there(device: str) -> None:
+    def asked(module: Any) -> str:
+        try:
+            return str(module.Generator(device).device)
+        except RuntimeError as error:
+            return str(error)
+
+    assert asked(model) == asked(torch)
+
+
 def outcome(module: Any, expression: str, **more: Any) -> tuple[str, str]:
     """The device and size of what an expression gives, or the type and first sentence of the error."""
     names = {"torch": module, "c": module.ones(2, 2), "m": module.ones(2, 2, device="meta"), "i": module.tensor([0])}

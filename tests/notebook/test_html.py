@@ -108,7 +108,7 @@ def test_a_player_is_a_frame_of_its_own_in_front_of_the_card() -> None:
     assert found.names[:2] == ["div", "iframe"]
     frame = found.attributes[1][1]
     assert frame["srcdoc"] == page
-    assert frame["sandbox"] == "allow-scripts"
+    assert frame["sandbox"] == "allow-scripts allow-forms"
     assert "script" not in found.names
     without = Elements(re.sub(r"<iframe.*?</iframe>", "", card))
     assert "img" in without.names
@@ -126,11 +126,24 @@ def test_values_show_themselves() -> None:
     assert repr(graph) == f"<Backward graph of {forum().header.program}: {len(graph)} Nodes>"
 
 
+def test_other_pictures_are_images_as_well() -> None:
+    """SVG alone is text in a notebook that is not trusted."""
+    picture = forum().call_graph()
+    image = Elements(picture._repr_html_()).attributes[0][1]
+    assert base64.b64decode(str(image["src"]).partition(",")[2]).decode() == picture.svg()
+
+
+def test_whoever_sees_no_page_reads_how_it_comes() -> None:
+    with_page = Elements(trace_html(forum(), player=notebook_player(forum()))).text
+    assert "once the notebook is trusted" in with_page
+    assert "trusted" not in Elements(trace_html(forum())).text
+
+
 def test_a_key_set_is_a_table_highest_key_first() -> None:
     keys = DispatchKeySet([DispatchKey.CPU, DispatchKey.AutogradCPU, DispatchKey.BackendSelect])
     page = key_set_html(keys)
     assert Elements(page).names.count("tr") == 4
-    assert re.findall("<tr><td>(.*?)</td>", page) == ["AutogradCPU", "BackendSelect", "CPU"]
+    assert re.findall("<tr><td[^>]*>(.*?)</td>", page) == ["AutogradCPU", "BackendSelect", "CPU"]
     assert "no keys" in Elements(key_set_html(DispatchKeySet())).text
 
 

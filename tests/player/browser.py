@@ -39,6 +39,8 @@ class Page:
         """What the console has: errors, warnings, exceptions."""
         self.requests: list[str] = []
         """The addresses that were asked for, beside the page's own."""
+        self._frames: list[str] = []
+        """What its frames are called that are processes of their own, as sandboxed ones are."""
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
 
@@ -46,9 +48,10 @@ class Page:
         """A command of the debugging protocol; returns its result."""
         return self._loop.run_until_complete(asyncio.wait_for(self._send(method, parameters), HANGS))
 
-    async def _send(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    async def _send(self, method: str, parameters: dict[str, Any], frame: str = "") -> dict[str, Any]:
         self._number += 1
-        await self._socket.send_str(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        to = {"sessionId": frame} if frame else {}
+        await self._socket.send_str(json.dumps({"id": self._number, "method": method, "params": parameters, **to}))
         async for message in self._socket:
             told = json.loads(message.data)
             if told.get("id") == self._number:
@@ -60,7 +63,9 @@ class Page:
 
     def _note(self, told: dict[str, Any]) -> None:
         what, facts = told.get("method", ""), told.get("params", {})
-        if what == "Runtime.exceptionThrown":
+        if what == "Target.attachedToTarget":
+            self._frames.append(facts["sessionId"])
+        elif what == "Runtime.exceptionThrown":
             self.complaints.append(str(facts["exceptionDetails"]))
         elif what == "Log.entryAdded" and facts["entry"]["level"] in ("error", "warning"):
             self.complaints.append(str(facts["entry"]))
@@ -85,6 +90,17 @@ class Page:
         told = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
+
+    def in_frame(self, expression: str) -> Any:
+        """The value of an expression in the page's first sandboxed frame, once that is there."""
+        if not self._frames:
+            self.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+        until = time.monotonic() + HANGS
+        while not self._frames:
+            assert time.monotonic() < until, "there is no frame"
+            self.evaluate("0")
+        asked = self._send("Runtime.evaluate", {"expression": expression, "returnByValue": True}, self._frames[0])
+        return self._loop.run_until_complete(asyncio.wait_for(asked, HANGS))["result"].get("value")
 
     def text(self, selector: str) -> str:
         """What is written in an element."""

@@ -101,6 +101,14 @@ def test_slices_of_a_row_are_within_each_other_or_apart() -> None:
             open_.append(end)
 
 
+def test_no_slice_of_its_row_begins_or_ends_where_an_arrow_is_tied() -> None:
+    """Else Chrome's viewer, to which both ends of a slice belong, ties it to a neighbour."""
+    events = events_of(forum())
+    for arrow in [event for event in events if event.get("cat") == "fwdbwd"]:
+        row = [event for event in events if event["ph"] == "X" and event["tid"] == arrow["tid"]]
+        assert arrow["ts"] not in {edge for event in row for edge in (event["ts"], event["ts"] + event["dur"])}
+
+
 def test_rows_have_names() -> None:
     """Keys, guards, lines; the thread in which PyTorch runs CUDA's Nodes."""
     events = events_of(forum())
@@ -147,6 +155,38 @@ def test_lines_of_other_threads_have_rows_of_their_own(tmp_path: Path) -> None:
     )
     rows = {event["name"]: event["tid"] for event in events_of(trace) if event.get("cat") == "cpu_op"}
     assert rows["aten::zeros"] != rows["aten::mul"]
+
+
+def test_what_a_thread_does_is_in_no_row_of_the_program(tmp_path: Path) -> None:
+    """Not even while the program's own thread waits for it between two lines."""
+    trace = recorded(
+        "import threading, torch\n"
+        "def inner():\n    return torch.ones(2)\n"
+        "def work():\n    x = torch.zeros(2)\n    inner()\n"
+        "for turn in range(2):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
+        "inner().neg()\n",
+        tmp_path,
+    )
+    rows = [(event["name"], event["tid"]) for event in events_of(trace) if event.get("cat") == "cpu_op"]
+    called = [row for row in rows if row[0] in ("aten::zeros", "aten::ones", "aten::neg")]
+    thread = [("aten::zeros", 2), ("aten::ones", 2)]
+    assert called == [*thread, *thread, ("aten::ones", 1), ("aten::neg", 1)]
+
+
+def test_threads_one_after_the_other_have_rows_and_arrows_of_their_own(tmp_path: Path) -> None:
+    trace = recorded(
+        "import threading, torch\n"
+        "w = torch.ones(2, requires_grad=True)\n"
+        "def work():\n    y = w * 2\n    y.sum().backward()\n"
+        "for turn in range(3):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n",
+        tmp_path,
+    )
+    events = events_of(trace)
+    assert [event["tid"] for event in events if event["name"] == "MulBackward0" and event["ph"] == "X"] == [2, 3, 4]
+    pair = [(("aten::mul", 0), ("MulBackward0", 0)), (("aten::sum", 1), ("SumBackward0", 1))]
+    assert arrows(events) == sorted(pair * 3)
+    tied = {event["id"]: event["tid"] for event in events if event.get("ph") == "s"}
+    assert all(tied[event["id"]] == event["tid"] for event in events if event.get("ph") == "f")
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::100])

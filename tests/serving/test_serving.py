@@ -23,6 +23,8 @@ if sys.platform == "win32":
 
 import aiohttp
 
+from dispatchviz.cli.serve_command import _AnswerFiles
+
 from .room import Browser, Room, browser, files_in, is_there
 
 pytestmark = pytest.mark.long
@@ -376,6 +378,16 @@ def test_each_session_has_a_file_for_its_answers(folder: Path) -> None:
     summed = dispatchviz("lesson", "results", *(folder / "answers" / f"learner-0{n}.json" for n in (2, 3)))
     assert (summed.status, summed.err) == (0, "")
     assert summed.out.startswith("two learners, one question, ")
+
+
+def test_two_servers_with_one_folder_give_no_file_twice(tmp_path: Path) -> None:
+    """Not before anybody has answered either."""
+    one, other = _AnswerFiles(tmp_path), _AnswerFiles(tmp_path)
+    given = [one.next(), other.next(), one.next(), other.next()]
+    assert [file.name for file in given] == [f"learner-{number:02}.json" for number in range(1, 5)]
+    one.end()
+    other.end()
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- what cannot be served --------------------------------------------------------------------------------------------

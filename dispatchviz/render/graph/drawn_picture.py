@@ -33,6 +33,12 @@ class DrawnPicture:
         """For notebooks."""
         return self.svg()
 
+    def _repr_html_(self) -> str:
+        """The same, for a notebook that is not trusted: an image, which nothing takes out."""
+        from dispatchviz.render.notebook.html import image
+
+        return image(self.svg(), "A picture of the trace")
+
     def data(self, suffix: str, theme: Theme = "light") -> bytes:
         """The content of a file of one of ``picture_file.SUFFIXES``. RenderError if it cannot be made."""
         check_theme(suffix, theme)

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from dispatchviz.shown_text import shown_lines
 
 FRAME = "border:1px solid #8888;border-radius:4px;width:100%;height:{height}px"
+SANDBOX = "allow-scripts allow-forms"
+"""A dialog closes by its form."""
 MONOSPACED = "font-family:monospace;white-space:pre;overflow:auto;max-height:32em"
 
 
@@ -49,6 +51,5 @@ def player_frame(page: str, height: int = 640, title: str = "dispatchviz") -> st
     Where frames are taken out nothing is left of it.
     """
     style = FRAME.format(height=height)
-    return (
-        f'<iframe title="{text(title)}" sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
-    )
+    what = f'title="{text(title)}" sandbox="{SANDBOX}" style="{style}"'
+    return f'<iframe {what} srcdoc="{html.escape(page)}"></iframe>'

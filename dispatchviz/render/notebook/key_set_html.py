@@ -13,13 +13,21 @@ def key_set_html(keys: DispatchKeySet) -> str:
     raw = keys.raw_repr()
     names = set(key_names(raw))
     found = [(runtime_name(key, raw), purpose(key)) for key in functionalities(raw)]
-    rows = "".join(f"<tr><td>{text(name)}</td><td>{text(told)}</td></tr>" for name, told in found if name in names)
+    rows = "".join(_row("td", name, told) for name, told in found if name in names)
     if not rows:
         return f"<p>{text(shown(raw))}</p>"
     return (
         f"<table><caption>{text(hexed(raw))}: the first key picks the kernel</caption>"
-        f"<thead><tr><th>key</th><th>what it is for</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<thead>{_row('th', 'key', 'what it is for')}</thead><tbody>{rows}</tbody></table>"
     )
+
+
+LEFT = 'style="text-align:left"'
+"""Front ends put the texts of a table at the right, as if they were numbers."""
+
+
+def _row(element: str, *cells: str) -> str:
+    return f"<tr>{''.join(f'<{element} {LEFT}>{text(cell)}</{element}>' for cell in cells)}</tr>"
 
 
 def key_set_markdown(keys: DispatchKeySet) -> str:

@@ -21,6 +21,12 @@ LEVEL = "calls"
 MOST = 300
 """Rows of the log that a notebook keeps of a trace."""
 
+FRAMELESS = "No page that steps, above this?"
+TRUST = (
+    "It is in the notebook, and shown once the notebook is trusted: the command Trust Notebook in JupyterLab, or "
+    "jupyter trust with the file's name. No kernel is needed. A site that takes frames out shows this text only."
+)
+
 
 def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: str = "") -> str:
     """The card. ``player`` is a frame that is shown above it: the card is then what is left where frames are not."""
@@ -29,7 +35,8 @@ def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: s
     graph = "" if drawn is None else image(drawn, f"The backward graph of {trace.header.program}")
     if graph:
         graph = folded("The backward graph", graph, is_open=not player)
-    return f"<div>{player}{''.join(map(paragraph, _sentences(trace)))}{graph}{log}</div>"
+    hint = folded(FRAMELESS, paragraph(TRUST)) if player else ""
+    return f"<div>{player}{''.join(map(paragraph, _sentences(trace)))}{graph}{log}{hint}</div>"
 
 
 def trace_markdown(trace: Trace, level: str = LEVEL) -> str:

@@ -77,7 +77,7 @@ class ProfilerSlices:
 
     def __init__(self, trace: Trace, threads: Threads) -> None:
         self._trace = trace
-        self._rows = threads.of_step
+        self._rows, self._threads = threads.of_step, threads
         self._numbers = SequenceNumbers(trace, threads)
         self._sizes = TensorSizes()
         self._ready: dict[int, list[Slice | Arrow]] = {}
@@ -152,7 +152,7 @@ class ProfilerSlices:
     def _keep(self, made: Slice) -> None:
         number = made.args.get("Sequence number")
         if number is not None:
-            self._forward[made.row + 1, number] = made
+            self._forward[self._threads.numbers[made.row], number] = made
 
     # -- backward -----------------------------------------------------------------------------------------------------
 

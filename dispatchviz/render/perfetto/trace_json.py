@@ -120,10 +120,15 @@ def _slice(made: Slice, category: str, thread: int, args: dict[str, Any]) -> dic
     }
 
 
+INSIDE = 0.5
+"""How far behind its beginning an arrow is tied to a slice. Where one slice begins another one has ended, and Chrome's
+viewer takes either of them."""
+
+
 def _arrow(made: Arrow) -> Iterator[dict[str, Any]]:
     shared = {"id": made.number, "pid": PROCESS, "cat": "fwdbwd", "name": "fwdbwd"}
-    yield {"ph": "s", **shared, "tid": _thread(made.begin_row), "ts": made.begin}
-    yield {"ph": "f", "bp": "e", **shared, "tid": _thread(made.end_row), "ts": made.end}
+    yield {"ph": "s", **shared, "tid": _thread(made.begin_row), "ts": made.begin + INSIDE}
+    yield {"ph": "f", "bp": "e", **shared, "tid": _thread(made.end_row), "ts": made.end + INSIDE}
 
 
 CATEGORIES = ("", "line", "dispatch", "key", "guard")

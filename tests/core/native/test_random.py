@@ -127,3 +127,13 @@ def test_a_copied_generator_goes_on_the_same(copied: object) -> None:
 
 def test_large_bounds_of_exp() -> None:
     assert torch.empty(2, dtype=torch.float64).log_normal_(1e6, 1).tolist() == [float("inf")] * 2
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [("ipu", "IPU device type not an accelerator"), ("xpu:1", "without ATen_xpu"), ("hip", "Backend doesn`t support")],
+)
+def test_a_device_that_is_not_there_has_no_generator(device: str, said: str) -> None:
+    """Asked of PyTorch in ``tests/conformance/test_devices_live.py``."""
+    with pytest.raises(RuntimeError, match=said):
+        Generator(device)

@@ -18,6 +18,7 @@ from dispatchviz.core.device.device import CPU, CUDA, Device, concrete
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.native.random.mersenne_twister import STATE_SIZE, MersenneTwister
+from dispatchviz.core.native.random.missing_generators import check_generator
 from dispatchviz.core.tensor.dtype import uint8
 from dispatchviz.core.tensor.tensor import Tensor, empty_strided
 
@@ -38,8 +39,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
 
     def __init__(self, device: Device | str | int = CPU) -> None:
         self.device = concrete(Device(device) if isinstance(device, (str, int)) else device)
-        if self.device.type == "meta":
-            raise RuntimeError("META device type not an accelerator.")
+        check_generator(self.device)
         self.key_set = raw(DispatchKey.CUDA if self.device.type == "cuda" else DispatchKey.CPU)
         """What a generator adds to the key set of a call."""
         self.manual_seed(DEFAULT_SEED)

@@ -1,0 +1,96 @@
+"""The page in the output of a cell, in a real browser: it steps, and reaches nothing around it. Skipped without a
+Chromium."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.program import run
+from dispatchviz.trace import Trace
+from tests.cli.command import FORUM
+from tests.player.browser import CHROMIUM, Page, browser
+from tests.waiting import HANGS
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
+
+AT = "document.documentElement.dataset.opened && document.querySelector('header').textContent"
+
+
+@pytest.fixture(scope="module")
+def forum() -> Trace:
+    return run(FORUM).trace
+
+
+@pytest.fixture
+def page(forum: Trace, tmp_path: Path) -> Iterator[Page]:
+    """A page with what a cell has displayed; the frame has the focus."""
+    saved = tmp_path / "saved.html"
+    saved.write_text(f"<!doctype html><meta charset=utf-8><title>saved</title>{forum._repr_html_()}", "utf-8")
+    with browser() as opened:
+        opened.size(1000, 800)
+        opened.send("Page.navigate", url=saved.as_uri())
+        seen(opened, lambda: opened.in_frame(AT))
+        seen(opened, lambda: has_the_focus(opened))
+        yield opened
+
+
+def has_the_focus(page: Page) -> bool:
+    """A click gives it to the frame, once the browser knows where that is."""
+    for kind in ("mousePressed", "mouseReleased"):
+        page.send("Input.dispatchMouseEvent", type=kind, x=500, y=120, button="left", clickCount=1)
+    return bool(page.in_frame("document.hasFocus()"))
+
+
+def seen(page: Page, what: Callable[[], Any]) -> None:
+    """Waits until something is so."""
+    until = time.monotonic() + HANGS
+    while not what():
+        assert time.monotonic() < until, page.complaints
+        time.sleep(0.02)
+
+
+def step_of(page: Page) -> int:
+    found = re.search(r"(\d+)/\d+", str(page.in_frame(AT)))
+    assert found is not None
+    return int(found[1])
+
+
+def typed(page: Page, key: str, text: str) -> None:
+    """Opens a dialog with a key and answers it."""
+    page.keys(key)
+    seen(page, lambda: page.in_frame("document.activeElement.localName === 'input'"))
+    page.write(text)
+    page.keys("Enter")
+
+
+def test_keys_step_in_the_frame(page: Page, forum: Trace) -> None:
+    page.keys("g")
+    seen(page, lambda: step_of(page) == 0)
+    page.keys("End")
+    seen(page, lambda: step_of(page) > forum.steps_of(ev.NodeStarted)[-1])
+    page.keys("Home", "]", "n")
+    seen(page, lambda: step_of(page) == forum.steps_of(ev.NodeCreated)[0])
+    assert page.complaints == []
+    assert page.requests == []
+
+
+def test_what_is_typed_is_taken(page: Page, forum: Trace) -> None:
+    """A dialog in a sandboxed frame closes only where forms are allowed."""
+    typed(page, ":", "50")
+    seen(page, lambda: step_of(page) == 50)
+    typed(page, "/", "AccumulateGrad")
+    seen(page, lambda: "AccumulateGrad" in label(forum, step_of(page)))
+
+
+def test_the_frame_reaches_nothing_around_it(page: Page) -> None:
+    reaches = "(() => { try { return parent.document.title } catch { return 'nothing' } })()"
+    assert page.in_frame(reaches) == "nothing"
+    assert page.evaluate("document.title") == "saved"
