@@ -114,7 +114,9 @@ class EngineWatch:
             thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
             for hook in hooks:
-                hook.remove()
+                there = hook.hooks_dict_ref()
+                if there is not None:  # the Node lives
+                    there.pop(hook.id, None)
             if recorder.active is watch:
                 if finished:
                     watch._emit(ev.BackwardFinished, task)
@@ -152,19 +154,21 @@ class EngineWatch:
                 self._joins(thread, work)
             elif thread.evaluation is not None:
                 self.close(thread)
-            received, place = self._received(gradients)
+            first = gradients[0] if gradients else None
+            if first is not None and len(gradients) == 1:
+                received, place = watch._serial(first), first.device
+            else:
+                received, place = self._received(gradients)
             watch.note(("live_node_started", number, name, sequence_nr, received, place, thread.is_engines))
             thread.evaluation = NO_LEAF
-            if leaf is not None and gradients[0] is not None:
+            if leaf is not None and first is not None:
                 thread.evaluation = Evaluation(leaf, watch.number_of(gradients[0]), self._address(gradients[0]))
         except Exception as fault:
             watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, work, gradients))
 
-    def _received(self, gradients: tuple[Any, ...]) -> tuple[int | tuple[int | None, ...], Any]:
-        """Serial numbers of the gradients, or of the only one, as there mostly is; the device of the first."""
+    def _received(self, gradients: tuple[Any, ...]) -> tuple[tuple[int | None, ...], Any]:
+        """Serial numbers of the gradients; the device of the first."""
         serial = self._watch._serial
-        if len(gradients) == 1 and gradients[0] is not None:
-            return serial(gradients[0]), gradients[0].device
         received = tuple([None if one is None else serial(one) for one in gradients])
         return received, next((one.device for one in gradients if one is not None), None)
 

@@ -58,7 +58,7 @@ class NodeWatch:
                 number = self.numbers.get(node)
                 if number < 0:
                     number = self.met(node)
-                    self._saved(node, number, sets, self._named(tensors, cell) if place == 0 else {})
+                    self._saved(node, number, sets, tensors if place == 0 else (), cell)
                 serial = self._watch.live_tensors.gets_node(tensor, number)
                 if serial >= 0:
                     self._has_history(tensor, serial, number, cell)
@@ -177,22 +177,28 @@ class NodeWatch:
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, sets: Sets, results: Results) -> None:
+    def _saved(self, node: Any, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
+        """Tells of its members; ``tensors``: the results of the cell's kernel, if the Node is that of the first."""
         name = node.name()
         known = self._members.get(name)
         if known is None:
             members = _members_of(type(node))
             known = self._members[name] = members, any(one.may_be_packed for one in members)
         members, may_be_packed = known
-        if not members:
+        if may_be_packed:
+            self._saved_tensors(node, number, members, sets, self._named(tensors, cell) if tensors else {})
             return
-        packed = may_be_packed and self.hooks.there()
-        thread = self._watch.thread
+        for member in members:
+            self._member(node, number, member, sets, {})
+
+    def _saved_tensors(
+        self, node: Any, number: int, members: Sequence[Member], sets: Sets, results: Results
+    ) -> None:
+        """To read a member that is a tensor runs kernels."""
+        packed, thread = self.hooks.there(), self._watch.thread
         thread.watched = False
         try:
-            if may_be_packed and (
-                self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results.values()))
-            ):
+            if self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results.values())):
                 with self._c._DisableTorchDispatch():
                     self._read(node, number, members, packed, sets, results)
             else:

@@ -110,9 +110,8 @@ class NodeNumbers:
     def __init__(self, next_sequence_nr: Callable[[], int]) -> None:
         """``next_sequence_nr``: what this thread gives to the next Node."""
         self._next_sequence_nr = next_sequence_nr
-        self._known: dict[str, dict[int, int]] = {}
-        self._at: dict[str, dict[int, int]] = {}
-        """By name and address, of the last Node that was met there."""
+        self._known: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+        """By name: by sequence number, and by address, of the last Node that was met there."""
         self.accumulators = WeakNumbers()
         """By leaf, of the AccumulateGrad that it had when this was last asked."""
         self._leaves = self.accumulators.known
@@ -128,9 +127,11 @@ class NodeNumbers:
                 return -1
             return numbered.number if self._addresses.get(numbered.number) == _address(node) else -1
         known, sequence_nr = self._known.get(name), node._sequence_nr()
-        number = -1 if known is None else known.get(sequence_nr, -1)
+        if known is None:
+            return -1
+        number = known[0].get(sequence_nr, -1)
         if number < 0 and sequence_nr >= self._next_sequence_nr():  # no Node got that number when it was made
-            number = self._at.get(name, {}).get(_address(node), -1)
+            number = known[1].get(_address(node), -1)
         return number
 
     def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
@@ -139,8 +140,10 @@ class NodeNumbers:
             self.accumulators.set(leaf, number)
             self._addresses[number] = _address(node)
         else:
-            self._known.setdefault(name, {})[sequence_nr] = number
-            self._at.setdefault(name, {})[_address(node)] = number
+            known = self._known.get(name)
+            if known is None:
+                known = self._known[name] = {}, {}
+            known[0][sequence_nr] = known[1][_address(node)] = number
 
 
 def _address(node: Any) -> int:
