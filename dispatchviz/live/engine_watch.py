@@ -7,6 +7,7 @@ steal other gradients. What the engine counts and queues is not seen.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -14,6 +15,7 @@ from itertools import count
 from sys import _getframe
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
@@ -114,9 +116,9 @@ class EngineWatch:
             thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
             for hook in hooks:
-                there = hook.hooks_dict_ref()
+                there = hook()
                 if there is not None:  # the Node lives
-                    there.pop(hook.id, None)
+                    there.pop(work, None)
             if recorder.active is watch:
                 if finished:
                     watch._emit(ev.BackwardFinished, task)
@@ -138,7 +140,28 @@ class EngineWatch:
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
         starts = self.starts
-        return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+        with self._registering(work):
+            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+
+    @contextmanager
+    def _registering(self, work: Pass) -> Iterator[None]:
+        """Inside the block ``register_prehook`` of a Node puts ours among its hooks by its pass, and gives a reference
+        to these. A handle would take as long again, and use one of the numbers that the program's hooks get."""
+        function = self._torch.autograd.Function
+        original = function._register_hook
+
+        def register(hooks: Any, hook: Any) -> tuple[Any, Any]:
+            if type(hook) is not partial or hook.args[-1] is not work:  # another thread's
+                return tuple(original(hooks, hook))
+            hooks = OrderedDict() if hooks is None else hooks
+            hooks[work] = hook
+            return hooks, ref(hooks)
+
+        function._register_hook = staticmethod(register)
+        try:
+            yield
+        finally:
+            del function._register_hook
 
     def starts(
         self, number: int, name: str, sequence_nr: int, leaf: Any, work: Pass, gradients: tuple[Any, ...]
@@ -260,7 +283,8 @@ class EngineWatch:
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
-    """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
+    """Registers a hook that is called before a Node is evaluated; gives the reference of ``_registering``. The hook
+    holds no Node."""
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
     return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))

@@ -55,10 +55,11 @@ class NodeWatch:
             self._look_at_bases(tensors, cell)
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
-                number = self.numbers.get(node)
+                name, sequence_nr = node.name(), node._sequence_nr()
+                number = self.numbers.of_result(node, sequence_nr)
                 if number < 0:
-                    number = self.met(node)
-                    self._saved(node, number, sets, tensors if place == 0 else (), cell)
+                    number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
+                    self._saved(node, name, number, sets, tensors if place == 0 else (), cell)
                 serial = self._watch.live_tensors.gets_node(tensor, number)
                 if serial >= 0:
                     self._has_history(tensor, serial, number, cell)
@@ -122,11 +123,15 @@ class NodeWatch:
 
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
+        return self._introduce(node, node.name(), node._sequence_nr(), self._known_targets(node), True)
+
+    def _known_targets(self, node: Any) -> list[int]:
+        """The same as ``_targets``; meets those of them that nobody has met."""
         targets = self._targets(node)
         if UNMET in targets:
             self._meet_those_before(node)
             targets = self._targets(node)
-        return self._introduce(node, targets, True)
+        return targets
 
     def _targets(self, node: Any) -> list[int]:
         """Where its edges lead: of each, one after the other, the serial number of a Node and the number of its
@@ -147,10 +152,10 @@ class NodeWatch:
                 continue
             waiting.pop()
             if one is not node and get(one) < 0:
-                self._introduce(one, self._targets(one), False)
+                self._introduce(one, one.name(), one._sequence_nr(), self._targets(one), False)
 
-    def _introduce(self, node: Any, targets: list[int], is_made: bool) -> int:
-        watch, name, sequence_nr = self._watch, node.name(), node._sequence_nr()
+    def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int], is_made: bool) -> int:
+        watch = self._watch
         number = next(watch.node_numbers)
         self.numbers.set(node, name, sequence_nr, number)
         how: Literal["node_created", "node_known"]
@@ -177,9 +182,10 @@ class NodeWatch:
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
+    def _saved(
+        self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell
+    ) -> None:
         """Tells of its members; ``tensors``: the results of the cell's kernel, if the Node is that of the first."""
-        name = node.name()
         known = self._members.get(name)
         if known is None:
             members = _members_of(type(node))
@@ -188,8 +194,10 @@ class NodeWatch:
         if may_be_packed:
             self._saved_tensors(node, number, members, sets, self._named(tensors, cell) if tensors else {})
             return
+        note = self._watch.note
         for member in members:
-            self._member(node, number, member, sets, {})
+            value = getattr(node, member.attribute)
+            note(("attribute_saved", number, member.name, _signed(value) if type(value) in PLAIN else _text(value)))
 
     def _saved_tensors(
         self, node: Any, number: int, members: Sequence[Member], sets: Sets, results: Results
@@ -229,7 +237,7 @@ class NodeWatch:
         name = member.name
         kind = type(value)
         if kind in PLAIN and not (value is None and member.may_be_packed):
-            self._watch.note(("attribute_saved", number, name, value if kind is not int else _signed(value)))
+            self._watch.note(("attribute_saved", number, name, _signed(value)))
             return
         own = number - self._watch.first_node
         if value is None and member.may_be_packed:

@@ -22,6 +22,8 @@ class TensorFacts:
         self._torch, self._keys = torch, keys
         self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
+        """Where its storage begins, wherever in it the tensor does; 0 if that is empty. No Python object of the storage
+        is made: that would hold it, and the engine adds in place only to what nobody else holds."""
         self._same = _Same().__getitem__
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
         self._size, self._stride = torch.Tensor.size, torch.Tensor.stride
@@ -35,17 +37,12 @@ class TensorFacts:
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
                 size, stride, same = tensor.size(), tensor.stride(), self._same
-                kind = tensor.dtype, tensor.device, ks, self._memory(tensor), tensor.requires_grad
-                return same(size), same(stride), *kind
+                address, requires_grad = self._address(tensor), tensor.requires_grad
+                return same(size), same(stride), tensor.dtype, tensor.device, ks, address, requires_grad
             except (RuntimeError, NotImplementedError):
                 pass
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
-
-    def _memory(self, tensor: Any) -> Any:
-        """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
-        and the engine adds in place only to what nobody else holds."""
-        return self._address(tensor)  # of the storage, wherever in it the tensor begins
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
@@ -57,7 +54,7 @@ class TensorFacts:
                 size = _numbers(self._size(tensor))
             with suppress(RuntimeError, NotImplementedError):
                 stride = _numbers(self._stride(tensor))
-                storage = None if ks & _WITHOUT_MEMORY else self._memory(tensor)
+                storage = None if ks & _WITHOUT_MEMORY else self._address(tensor)
         dtype, device, requires_grad = self._kind(tensor, ks)
         return size, stride, dtype, device, ks, storage, requires_grad
 

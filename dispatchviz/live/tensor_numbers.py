@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from ctypes import c_size_t
+from ctypes import c_size_t, sizeof
 from typing import Any
 
 MANY = 1 << 12
@@ -117,6 +117,14 @@ class NodeNumbers:
         self._leaves = self.accumulators.known
         self._addresses: dict[int, int] = {}
         """By number, of each AccumulateGrad."""
+        self._newest = -1
+        """The highest sequence number so far."""
+
+    def of_result(self, node: Any, sequence_nr: int) -> int:
+        """The same as ``get`` of a Node with this sequence number, which mostly is a new one."""
+        if self._newest < sequence_nr < self._next_sequence_nr():
+            return -1
+        return self.get(node)
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
@@ -125,7 +133,8 @@ class NodeNumbers:
             numbered = self._leaves.get(id(leaf))
             if numbered is None or numbered() is not leaf:
                 return -1
-            return numbered.number if self._addresses.get(numbered.number) == _address(node) else -1
+            number = numbered.number
+            return number if self._addresses.get(number) == _address(node) else -1
         known, sequence_nr = self._known.get(name), node._sequence_nr()
         if known is None:
             return -1
@@ -144,6 +153,8 @@ class NodeNumbers:
             if known is None:
                 known = self._known[name] = {}, {}
             known[0][sequence_nr] = known[1][_address(node)] = number
+            if sequence_nr > self._newest:
+                self._newest = sequence_nr
 
 
 def _address(node: Any) -> int:
@@ -153,8 +164,10 @@ def _address(node: Any) -> int:
     A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of one that is gone until there is
     another: so that one is elsewhere.
     """
-    return c_size_t.from_address(id(node) + object.__basicsize__).value
+    return _MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
 
 
+_MEMORY = (c_size_t * (1 << 59)).from_address(0)
+"""All of it, as numbers: to make an object for each that is read would take five times as long."""
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 """``Node::name`` of an AccumulateGrad."""
