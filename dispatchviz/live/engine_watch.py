@@ -172,9 +172,11 @@ class EngineWatch:
         if recorder.active is not watch:
             return
         try:
-            thread = watch.thread
+            thread = watch._threads.state
             if thread.work is not work:
                 self._joins(thread, work)
+            elif thread.evaluation is NO_LEAF:
+                watch.note(recorder.LEAVE)
             elif thread.evaluation is not None:
                 self.close(thread)
             first = gradients[0] if gradients else None

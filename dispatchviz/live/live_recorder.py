@@ -211,7 +211,8 @@ class LiveRecorder(ProgramRecorder):
             if thread.evaluation is not None and self._current_node() is None:
                 self.engine.close(thread)
             run, top, note = thread.run
-            if self._top == top and frame is not None and id(frame.f_back) == run and not self._has_more_to_do():
+            has_more_to_do = len(self.notes) > self.many_notes or self.names.seen_again
+            if self._top == top and frame is not None and id(frame.f_back) == run and not has_more_to_do:
                 self.note(note)
                 return
         self._arrives(frame)
@@ -296,10 +297,6 @@ class LiveRecorder(ProgramRecorder):
         So many frames are of this package.
         """
         return self._arrives(_getframe(frames))
-
-    def _has_more_to_do(self) -> bool:
-        """Than to note that the line calls."""
-        return len(self.notes) > self.many_notes or bool(self.names.seen_again)
 
     def _arrives(self, frame: FrameType | None) -> Note | None:
         if len(self.notes) > self.many_notes:
@@ -406,7 +403,11 @@ def steps(watch: LiveRecorder) -> MakeStep:
             if told:
                 try:
                     numbered = known.get(id(result))
-                    if numbered is not None and not cell.is_autograd and numbered() is result:
+                    if (
+                        numbered is not None
+                        and numbered() is result
+                        and not (cell.is_autograd and result.requires_grad)
+                    ):
                         thread.inside = thread.inside[2]
                         watch.note(("kernel_returned_one", numbered.number))
                     else:

@@ -64,39 +64,47 @@ class WeakNumbers:
         self._many = max(MANY, 2 * len(self.known))
 
 
+There = weakref.ref[Any] | list[weakref.ref[Any]]
+"""The tensors that were met on a storage: of one, as there mostly is, no list for the collector of garbage to look at."""
+
+
 class StorageNumbers:
     """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
     no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
 
     def __init__(self, fresh: Iterator[int]) -> None:
         self._fresh = fresh
-        self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
+        self._numbers: dict[int, int] = {}
+        self._there: dict[int, There] = {}
         self._many = MANY
 
     def of(self, address: int, tensor: weakref.ref[Any], made: bool) -> int:
         """The number of a tensor's storage, a fresh one if it has none."""
-        known = self._known.get(address)
-        if known is None or not address or (made and not _any_lives(known[1])):
-            return self._set(address, tensor)
-        number, there = known
-        there.append(tensor)
-        if not len(there) & 63:
-            there[:] = [one for one in there if one() is not None]
-        return number
+        there = self._there.get(address)
+        if there is None or not address or (made and not _any_lives(there)):
+            if len(self._there) > self._many:
+                self._forget_gone()
+            number = self._numbers[address] = next(self._fresh)
+            self._there[address] = tensor
+            return number
+        if type(there) is not list:
+            self._there[address] = [there, tensor]
+        else:
+            there.append(tensor)
+            if not len(there) & 63:
+                there[:] = [one for one in there if one() is not None]
+        return self._numbers[address]
 
-    def _set(self, address: int, tensor: weakref.ref[Any]) -> int:
-        if len(self._known) > self._many:
-            self._known = {at: known for at, known in self._known.items() if _any_lives(known[1])}
-            self._many = max(MANY, 2 * len(self._known))
-        number = next(self._fresh)
-        self._known[address] = number, [tensor]
-        return number
+    def _forget_gone(self) -> None:
+        self._there = {at: there for at, there in self._there.items() if _any_lives(there)}
+        self._numbers = {at: self._numbers[at] for at in self._there}
+        self._many = max(MANY, 2 * len(self._there))
 
 
-def _any_lives(things: list[weakref.ref[Any]]) -> bool:
-    if things[-1]() is not None:  # the newest lives longest
-        return True
-    return len(things) > 1 and any(one() is not None for one in things)
+def _any_lives(there: There) -> bool:
+    if isinstance(there, weakref.ref):
+        return there() is not None
+    return there[-1]() is not None or any(one() is not None for one in there)  # the newest lives longest
 
 
 class NodeNumbers:
