@@ -2,10 +2,10 @@
 
     python -m benchmarks.live [--quick]
 
-Needs an installed PyTorch. All in one process, processor time, the best of three in each round; printed is the median of
-the rounds, and that of the ratios within each round to the program as it is and to ``DebugMode``, which records operators
-without key sets, Nodes or lines. Also ten times as many adds, how long it takes to put kernels in the cells, and what is
-left when they are out again.
+Needs an installed PyTorch. All in one process, processor time, the best of three in each round; printed is the median
+of the rounds, and that of the ratios within each round to the program as it is and to ``DebugMode``, which records
+operators without key sets, Nodes or lines. Also ten times as many adds, how long it takes to put kernels in the cells,
+and what is left when they are out again.
 
 "recorded" is what the program waits for while all is kept in memory: every fact is noted, nothing is made of the notes,
 which are thrown away after the run. "recorded, events built" counts that, too: the events that the trace consists of. A

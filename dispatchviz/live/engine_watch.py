@@ -15,7 +15,6 @@ from itertools import count
 from sys import _getframe
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
@@ -115,10 +114,9 @@ class EngineWatch:
             watch.guarded(lambda: self._end(thread, work))
             thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
-            for hook in hooks:
-                there = hook()
-                if there is not None:  # the Node lives
-                    there.pop(work, None)
+            for there in hooks:
+                del there[work]
+            hooks.clear()
             if recorder.active is watch:
                 if finished:
                     watch._emit(ev.BackwardFinished, task)
@@ -145,8 +143,8 @@ class EngineWatch:
 
     @contextmanager
     def _registering(self, work: Pass) -> Iterator[None]:
-        """Inside the block ``register_prehook`` of a Node puts ours among its hooks by its pass, and gives a reference
-        to these. A handle would take as long again, and use one of the numbers that the program's hooks get."""
+        """Inside the block ``register_prehook`` of a Node puts ours among its hooks by its pass, and gives these. A
+        handle would take as long again, and use one of the numbers that the program's hooks get."""
         function = self._torch.autograd.Function
         original = function._register_hook
 
@@ -155,7 +153,7 @@ class EngineWatch:
                 return tuple(original(hooks, hook))
             hooks = OrderedDict() if hooks is None else hooks
             hooks[work] = hook
-            return hooks, ref(hooks)
+            return hooks, hooks
 
         function._register_hook = staticmethod(register)
         try:
@@ -180,10 +178,11 @@ class EngineWatch:
             elif thread.evaluation is not None:
                 self.close(thread)
             first = gradients[0] if gradients else None
-            if first is not None and len(gradients) == 1:
-                received, place = watch._serial(first), first.device
-            else:
-                received, place = self._received(gradients)
+            received, place = (
+                (watch._serial(first), first.device)
+                if first is not None and len(gradients) == 1
+                else self._received(gradients)
+            )
             watch.note(("live_node_started", number, name, sequence_nr, received, place, thread.is_engines))
             thread.evaluation = NO_LEAF
             if leaf is not None and first is not None:
@@ -285,8 +284,8 @@ class EngineWatch:
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
-    """Registers a hook that is called before a Node is evaluated; gives the reference of ``_registering``. The hook
-    holds no Node."""
+    """Registers a hook that is called before a Node is evaluated; gives all such hooks of the Node. Ours holds no
+    Node."""
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
     return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))

@@ -268,7 +268,7 @@ class LiveRecorder(ProgramRecorder):
                 number = known.number
             else:
                 number = self._introduced(result, "new", "", True, True)
-            if cell.is_autograd and result.requires_grad and self._grad_mode():
+            if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
             self.note(("kernel_returned_one", number))
         else:
@@ -363,7 +363,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
     """
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
-    raw, known = watch._raw, watch._known
+    raw, known, grad_mode = watch._raw, watch._known, watch._grad_mode
 
     def make(cell: WatchedCell, call: Step) -> Step:
         def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
@@ -402,13 +402,14 @@ def steps(watch: LiveRecorder) -> MakeStep:
                 result = wrapped(result)
             if told:
                 try:
-                    numbered = known.get(id(result))
+                    numbered, inside = known.get(id(result)), thread.inside
                     if (
                         numbered is not None
+                        and inside is not None
                         and numbered() is result
-                        and not (cell.is_autograd and result.requires_grad)
+                        and not (cell.is_autograd and grad_mode())
                     ):
-                        thread.inside = thread.inside[2]
+                        thread.inside = inside[2]
                         watch.note(("kernel_returned_one", numbered.number))
                     else:
                         returned(result, thread)

@@ -61,8 +61,12 @@ class NodeWatch:
                     number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
                     self._saved(node, name, number, sets, tensors if place == 0 else (), cell)
                 serial = self._watch.live_tensors.gets_node(tensor, number)
-                if serial >= 0:
-                    self._has_history(tensor, serial, number, cell)
+                if serial < 0:
+                    continue
+                if cell.operator.writes:
+                    self._has_history(tensor, serial, number)
+                else:
+                    self._watch.note(("history_set", serial, number, tensor.output_nr))
 
     def _look_at_bases(self, tensors: Sequence[Any], cell: WatchedCell) -> None:
         """A write through a view is in the history of its base, too."""
@@ -72,15 +76,13 @@ class NodeWatch:
                 watch.serial(base)
                 number = self.known(node)
                 if (serial := watch.live_tensors.gets_node(base, number)) >= 0:
-                    self._has_history(base, serial, number, cell)
+                    self._has_history(base, serial, number)
 
-    def _has_history(self, tensor: Any, serial: int, number: int, cell: WatchedCell) -> None:
+    def _has_history(self, tensor: Any, serial: int, number: int) -> None:
+        """What wrote to it has given it another one."""
         watch = self._watch
-        if cell.operator.writes:
-            fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
-            watch._emit(ev.HistoryRebased, *fields)
-        else:
-            watch.note(("history_set", serial, number, tensor.output_nr))
+        fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
+        watch._emit(ev.HistoryRebased, *fields)
 
     def look_at_bound(self, tensor: Any) -> None:
         """A tensor gets a name: if no kernel made it, a custom Function did."""
@@ -136,10 +138,9 @@ class NodeWatch:
     def _targets(self, node: Any) -> list[int]:
         """Where its edges lead: of each, one after the other, the serial number of a Node and the number of its
         input."""
-        get, targets = self.numbers.get, []
+        get, targets = self.numbers.get, list[int]()
         for to, input_nr in node.next_functions:
-            targets.append(NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET)
-            targets.append(input_nr)
+            targets += NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET, input_nr
         return targets
 
     def _meet_those_before(self, node: Any) -> None:
@@ -182,9 +183,7 @@ class NodeWatch:
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(
-        self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell
-    ) -> None:
+    def _saved(self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
         """Tells of its members; ``tensors``: the results of the cell's kernel, if the Node is that of the first."""
         known = self._members.get(name)
         if known is None:
@@ -199,9 +198,7 @@ class NodeWatch:
             value = getattr(node, member.attribute)
             note(("attribute_saved", number, member.name, _signed(value) if type(value) in PLAIN else _text(value)))
 
-    def _saved_tensors(
-        self, node: Any, number: int, members: Sequence[Member], sets: Sets, results: Results
-    ) -> None:
+    def _saved_tensors(self, node: Any, number: int, members: Sequence[Member], sets: Sets, results: Results) -> None:
         """To read a member that is a tensor runs kernels."""
         packed, thread = self.hooks.there(), self._watch.thread
         thread.watched = False

@@ -65,7 +65,7 @@ class WeakNumbers:
 
 
 There = weakref.ref[Any] | list[weakref.ref[Any]]
-"""The tensors that were met on a storage: of one, as there mostly is, no list for the collector of garbage to look at."""
+"""The tensors that were met on a storage: of one, as there mostly is, no list for the collector to look at."""
 
 
 class StorageNumbers:
@@ -87,7 +87,7 @@ class StorageNumbers:
             number = self._numbers[address] = next(self._fresh)
             self._there[address] = tensor
             return number
-        if type(there) is not list:
+        if isinstance(there, weakref.ref):
             self._there[address] = [there, tensor]
         else:
             there.append(tensor)
