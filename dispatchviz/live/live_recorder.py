@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from dispatchviz.live.live_notes import EmitLive, LiveNote, Sets
 
 
-Kernel = tuple[WatchedCell, "Sets", "Kernel | None"]
-"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it."""
+Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
+"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it, its raw key set."""
 
 
 class ThreadState:
@@ -195,14 +195,14 @@ class LiveRecorder(ProgramRecorder):
             self._call_begins(thread)
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
-        given, local = self._sets(cell, args, kwargs), thread.sets
+        own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
         if generator is None:
-            self.note(("kernel_called", cell, self._raw(args[0]), local[0], local[1], given))
+            self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
-            sets = self._raw(args[0]), local[0], local[1], given
+            sets = own, local[0], local[1], given
             self.note(("kernel_called_with_generator", cell, *sets, generator.device.type))
-        thread.inside = cell, given, thread.inside
+        thread.inside = cell, given, thread.inside, own
 
     def _call_begins(self, thread: ThreadState) -> None:
         """The outermost one of a line, or of a Node. Beyond the frame of ``step`` is that of whoever called it."""
@@ -261,7 +261,7 @@ class LiveRecorder(ProgramRecorder):
         """It came back."""
         if thread.inside is None:
             return  # to enter it failed
-        cell, sets, thread.inside = thread.inside
+        cell, sets, thread.inside, _ = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
             if known is not None and known() is result:
@@ -382,10 +382,11 @@ def steps(watch: LiveRecorder) -> MakeStep:
                         and (around := inside[0]).operator is cell.operator
                         and around is not cell
                         and not around.calls_again
+                        and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
                     ):
-                        local = thread.sets
-                        watch.note(("kernel_redispatched", cell, raw(args[0]), local[0], local[1]))
-                        thread.inside = cell, inside[1], inside
+                        own, local = raw(args[0]), thread.sets
+                        watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
+                        thread.inside = cell, inside[1], inside, own
                     else:
                         called(cell, given, kwargs, thread)
                 except Exception as fault:
