@@ -19,6 +19,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
+from dispatchviz.live.inference_numbers import InferenceNumbers
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.local_sets import LocalSets
@@ -364,6 +365,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
     raw, known, grad_mode = watch._raw, watch._known, watch._grad_mode
+    past = InferenceNumbers(watch.torch).onward
 
     def make(cell: WatchedCell, call: Step) -> Step:
         def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
@@ -371,6 +373,8 @@ def steps(watch: LiveRecorder) -> MakeStep:
             for value in args:
                 if type(value) in KINDS:
                     given = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
+                    if (onward := past(cell, args, kwargs)) is not None:
+                        return onward(*given, **kwargs)
                     args = args if cell.is_python else given
                     break
             told = recorder.active is watch and (thread := threads.state).watched
