@@ -8,7 +8,7 @@ result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
-from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
+from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
@@ -117,7 +117,7 @@ class LiveRecorder(ProgramRecorder):
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
-        cell = WatchedCell(self.operators, operator, key, is_python)
+        cell = UnmetCell(self.operators, operator, key, is_python)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
@@ -221,19 +221,22 @@ class LiveRecorder(ProgramRecorder):
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """The tensors among the arguments, with their key sets."""
         known, key_set, raw, many = self._known, self._key_set, self._raw, len(args)
-        sets: list[str | int] = []
+        sets: Sets = ()
         for place, name, is_list in cell.operator.tensors:
             value = args[place] if place < many else kwargs.get(name)
             numbered = known.get(id(value))
             if numbered is not None and numbered() is value:
                 sets += name, numbered.number, raw(key_set(value))
             elif is_list:
-                for at, one in enumerate(value or ()):
-                    if one is not None:
-                        sets += f"{name}[{at}]", self._given(one), self._set_of(one)
+                sets += tuple(self._listed(name, value or ()))
             elif value is not None:
                 sets += name, self._unknown(value), self._set_of(value)
-        return tuple(sets)
+        return sets
+
+    def _listed(self, name: str, tensors: Iterable[Any]) -> Iterator[str | int]:
+        for at, one in enumerate(tensors):
+            if one is not None:
+                yield from (f"{name}[{at}]", self._given(one), self._set_of(one))
 
     def _set_of(self, tensor: Any) -> int:
         """Its key set; of a wrapped number the one that PyTorch's has, which ours may have more than."""
