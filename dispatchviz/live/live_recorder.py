@@ -359,16 +359,11 @@ MakeStep = Callable[[WatchedCell, Step], Step]
 
 
 def steps(watch: LiveRecorder) -> MakeStep:
-    """Makes kernels that tell the recorder and do what was done before.
-
-    There are thousands of them, so what they share is bound once, out here: the collector of garbage looks at each
-    variable that a function is closed over. Each runs often, so the net of ``SafetyNet`` is written out in it: that is
-    a call less.
-    """
+    """Makes kernels that tell the recorder and do what was done before: thousands, so what they share is bound out here
+    (the collector looks at each variable). Each runs often, so ``SafetyNet`` is written out in it: a call less."""
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
-    raw, known, grad_mode = watch._raw, watch._known, watch._grad_mode
-    past = InferenceNumbers(watch.torch).onward
+    raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward
 
     def make(cell: WatchedCell, call: Step) -> Step:
         def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
@@ -410,17 +405,12 @@ def steps(watch: LiveRecorder) -> MakeStep:
                 result = wrapped(result)
             if told:
                 try:
-                    numbered, inside = known.get(id(result)), thread.inside
-                    if (
-                        numbered is not None
-                        and inside is not None
-                        and numbered() is result
-                        and not (cell.is_autograd and grad_mode())
-                    ):
-                        thread.inside = inside[2]
-                        watch.note(("kernel_returned_one", numbered.number))
-                    else:
+                    one, inside = known.get(id(result)), thread.inside
+                    if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
                         returned(result, thread)
+                    else:
+                        thread.inside = inside[2]
+                        watch.note(("kernel_returned_one", one.number))
                 except Exception as fault:
                     falls(fault, LiveRecorder._kernel_returned, result, thread)
             return result
