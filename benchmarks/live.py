@@ -2,9 +2,10 @@
 
     python -m benchmarks.live [--quick]
 
-Needs an installed PyTorch. All in one process, processor time, the best of several; ratios to the program as it is and
-to ``DebugMode``, which records operators without key sets, Nodes or lines. Also how long it takes to put kernels in the
-cells, and what is left when they are out again.
+Needs an installed PyTorch. All in one process, processor time, the best of three in each round; printed is the median
+of the rounds, and that of the ratios within each round to the program as it is and to ``DebugMode``, which records
+operators without key sets, Nodes or lines. Also ten times as many adds, how long it takes to put kernels in the cells,
+and what is left when they are out again.
 
 "recorded" is what the program waits for while all is kept in memory: every fact is noted, nothing is made of the notes,
 which are thrown away after the run. "recorded, events built" counts that, too: the events that the trace consists of. A
@@ -20,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from statistics import median
 from typing import Any
 
 from dispatchviz.core.seam import recorder
@@ -28,27 +30,33 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.live.live_recorder import LiveRecorder
 
 ADDS = 1000
-REPEATS = 1 if "--quick" in sys.argv else 5
+MANY_ADDS = 10 * ADDS
+QUICK = "--quick" in sys.argv
+ROUNDS = 1 if QUICK else 9
+REPEATS = 1 if QUICK else 3
+"""In each round."""
 
 Watching = Callable[[], AbstractContextManager[Any]]
+Times = dict[str, float]
+"""Milliseconds by name."""
 
 
-def program(torch: Any) -> None:
+def program(torch: Any, adds: int = ADDS) -> None:
     """Adds in a row, and their backward."""
     x = torch.ones(2, 2, requires_grad=True)
     z = x
-    for _ in range(ADDS):
+    for _ in range(adds):
         z = z + x
     z.sum().backward()
 
 
-def best(torch: Any, watching: Watching) -> float:
+def best(torch: Any, watching: Watching, adds: int = ADDS) -> float:
     """Milliseconds of processor time."""
     times = []
     for _ in range(REPEATS):
         with watching():
             begin = time.process_time()
-            program(torch)
+            program(torch, adds)
             times.append(time.process_time() - begin)
     return min(times) * 1000
 
@@ -85,8 +93,27 @@ def others(torch: Any) -> dict[str, Watching]:
     return {
         "torch.profiler": torch.profiler.profile,
         "LoggingTensorMode": capture_logs_with_logging_tensor_mode,
-        "DebugMode": DebugMode,
+        DEBUG_MODE: DebugMode,
     }
+
+
+def one_round(engine: Any) -> Times:
+    """Each once, one after the other: what else the machine does comes to all of them."""
+    torch, watch = engine.torch, engine.recorder()
+    times = {AS_IT_IS: best(torch, nullcontext), MANY: best(torch, nullcontext, MANY_ADDS)}
+    times |= {name: best(torch, watching) for name, watching in others(torch).items()}
+    begin = time.process_time()
+    with engine.watching(watch):
+        times[PUT] = (time.process_time() - begin) * 1000
+        times["cells watched, not recorded"] = best(torch, nullcontext)
+        times["recorded"] = best(torch, lambda: recorded(watch))
+        times[f"{MANY}, recorded"] = best(torch, lambda: recorded(watch), MANY_ADDS)
+        times["recorded, events built"] = built(torch, watch)
+    times["afterwards"] = best(torch, nullcontext)
+    return times
+
+
+AS_IT_IS, DEBUG_MODE, MANY, PUT = "as it is", "DebugMode", "10 times as many", "cells are put in"
 
 
 def main() -> int:
@@ -96,22 +123,12 @@ def main() -> int:
     except DispatchvizError as error:
         print(error)
         return 0
-    torch = engine.torch
-    program(torch)
-    rows = {"as it is": best(torch, nullcontext)}
-    rows |= {name: best(torch, watching) for name, watching in others(torch).items()}
-    watch = engine.recorder()
-    begin = time.process_time()
-    with engine.watching(watch):
-        put = time.process_time() - begin
-        rows["cells watched, not recorded"] = best(torch, nullcontext)
-        rows["recorded"] = best(torch, lambda: recorded(watch))
-        rows["recorded, events built"] = built(torch, watch)
-    rows["afterwards"] = best(torch, nullcontext)
-    for name, milliseconds in rows.items():
-        plain, debug = milliseconds / rows["as it is"], milliseconds / rows["DebugMode"]
+    program(engine.torch)
+    rounds = [one_round(engine) for _ in range(ROUNDS)]
+    for name in rounds[0]:
+        milliseconds = median(times[name] for times in rounds)
+        plain, debug = (median(times[name] / times[to] for times in rounds) for to in (AS_IT_IS, DEBUG_MODE))
         print(f"{name:28} {milliseconds:8.1f} ms {plain:6.1f} x as it is {debug:6.2f} x DebugMode")
-    print(f"cells are put in {put:.2f} s")
     return 0
 
 

@@ -21,7 +21,8 @@ BLIND_SPOTS = (
     "__torch_dispatch__ that returns NotImplemented, and which is called next; sizes that PyTorch asks a class for.",
     "torch.jit.trace: what it writes down, and the key Tracer meanwhile.",
     "Function.apply of custom Functions: their lines are seen, their Node when a result gets a name or is used.",
-    "In inference mode a number that PyTorch wraps has the keys of an ordinary tensor here.",
+    "In inference mode a view of a number that PyTorch wraps has the keys of an ordinary tensor here.",
+    "What _make_subclass and as_subclass call for a class with a __torch_dispatch__.",
     "Fallbacks that the program registers, and what a library that it loads registers for operators that were there.",
     "aten::div_.Tensor_mode, with which numbers are wrapped.",
 )

@@ -7,6 +7,7 @@ steal other gradients. What the engine counts and queues is not seen.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -113,8 +114,9 @@ class EngineWatch:
             watch.guarded(lambda: self._end(thread, work))
             thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
-            for hook in hooks:
-                hook.remove()
+            for there in hooks:
+                del there[work]
+            hooks.clear()
             if recorder.active is watch:
                 if finished:
                     watch._emit(ev.BackwardFinished, task)
@@ -136,7 +138,28 @@ class EngineWatch:
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
         starts = self.starts
-        return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+        with self._registering(work):
+            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
+
+    @contextmanager
+    def _registering(self, work: Pass) -> Iterator[None]:
+        """Inside the block ``register_prehook`` of a Node puts ours among its hooks by its pass, and gives these. A
+        handle would take as long again, and use one of the numbers that the program's hooks get."""
+        function = self._torch.autograd.Function
+        original = function._register_hook
+
+        def register(hooks: Any, hook: Any) -> tuple[Any, Any]:
+            if type(hook) is not partial or hook.args[-1] is not work:  # another thread's
+                return tuple(original(hooks, hook))
+            hooks = OrderedDict() if hooks is None else hooks
+            hooks[work] = hook
+            return hooks, hooks
+
+        function._register_hook = staticmethod(register)
+        try:
+            yield
+        finally:
+            del function._register_hook
 
     def starts(
         self, number: int, name: str, sequence_nr: int, leaf: Any, work: Pass, gradients: tuple[Any, ...]
@@ -147,24 +170,29 @@ class EngineWatch:
         if recorder.active is not watch:
             return
         try:
-            thread = watch.thread
+            thread = watch._threads.state
             if thread.work is not work:
                 self._joins(thread, work)
+            elif thread.evaluation is NO_LEAF:
+                watch.note(recorder.LEAVE)
             elif thread.evaluation is not None:
                 self.close(thread)
-            received, place = self._received(gradients)
+            first = gradients[0] if gradients else None
+            received, place = (
+                (watch._serial(first), first.device)
+                if first is not None and len(gradients) == 1
+                else self._received(gradients)
+            )
             watch.note(("live_node_started", number, name, sequence_nr, received, place, thread.is_engines))
             thread.evaluation = NO_LEAF
-            if leaf is not None and gradients[0] is not None:
+            if leaf is not None and first is not None:
                 thread.evaluation = Evaluation(leaf, watch.number_of(gradients[0]), self._address(gradients[0]))
         except Exception as fault:
             watch._failed(fault, lambda _: self.starts(number, name, sequence_nr, leaf, work, gradients))
 
-    def _received(self, gradients: tuple[Any, ...]) -> tuple[int | tuple[int | None, ...], Any]:
-        """Serial numbers of the gradients, or of the only one, as there mostly is; the device of the first."""
+    def _received(self, gradients: tuple[Any, ...]) -> tuple[tuple[int | None, ...], Any]:
+        """Serial numbers of the gradients; the device of the first."""
         serial = self._watch._serial
-        if len(gradients) == 1 and gradients[0] is not None:
-            return serial(gradients[0]), gradients[0].device
         received = tuple([None if one is None else serial(one) for one in gradients])
         return received, next((one.device for one in gradients if one is not None), None)
 
@@ -256,7 +284,8 @@ class EngineWatch:
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:
-    """The handle of a hook that is called before a Node is evaluated; the hook holds no Node."""
+    """Registers a hook that is called before a Node is evaluated; gives all such hooks of the Node. Ours holds no
+    Node."""
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
     return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))

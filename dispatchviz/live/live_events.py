@@ -40,6 +40,18 @@ class NodeKinds(dict[str, NodeKind]):
         return kind
 
 
+class _LocalSet(dict[int, int]):
+    """From what a thread keeps of its included or excluded set (``local_sets.py``) to that set in our numbers."""
+
+    def __init__(self, keys: KeyNumbers, default: int) -> None:
+        super().__init__()
+        self._keys, self._default = keys, default
+
+    def __missing__(self, kept: int) -> int:
+        known = self[kept] = self._keys[kept ^ self._default]
+        return known
+
+
 RawSets = tuple[Any, ...]
 """Of each tensor argument, one after the other: parameter, serial number, key set as the installed release numbers
 it."""
@@ -51,9 +63,10 @@ Open = tuple[int, int, str]
 class LiveEventBuilder(ProgramEventBuilder):
     """Reads the notes of a ``LiveRecorder``."""
 
-    def __init__(self, keys: KeyNumbers) -> None:
+    def __init__(self, keys: KeyNumbers, defaults: tuple[int, int]) -> None:
         super().__init__()
         self._keys = keys
+        self._included, self._excluded = (_LocalSet(keys, default) for default in defaults)
         self._running: dict[int, list[Open]] = {}
         """The kernels that run on each thread."""
         self._topological: dict[int, int] = {}
@@ -74,8 +87,7 @@ class LiveEventBuilder(ProgramEventBuilder):
     def _called_with(
         self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets, generator: int
     ) -> None:
-        keys = self._keys
-        included, excluded = keys[included], keys[excluded]
+        keys, included, excluded = self._keys, self._included[included], self._excluded[excluded]
         self._begins(included, excluded)
         flat = iter(sets)
         arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in zip(flat, flat, flat, strict=True)])
@@ -83,9 +95,8 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
         """A kernel begins that a redispatch selected."""
-        keys = self._keys
-        self._begins(keys[included], keys[excluded])
-        self.redispatched("redispatch", cell.operator.cell(cell.key), keys[own])
+        self._begins(self._included[included], self._excluded[excluded])
+        self.redispatched("redispatch", cell.operator.cell(cell.key), self._keys[own])
 
     def _begins(self, included: int, excluded: int) -> None:
         """With other sets than the kernel around it began with, it is within a guard."""

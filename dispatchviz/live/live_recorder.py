@@ -8,7 +8,7 @@ result has (``node_watch.py``), how a program runs on it (``torch_engine.py``).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,16 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
+from dispatchviz.live.inference_numbers import InferenceNumbers
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
+from dispatchviz.live.local_sets import LocalSets
 from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
-from dispatchviz.live.watched_operators import WatchedCell, WatchedOperators
+from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.wrapped_numbers import KINDS, WrappedNumbers
 from dispatchviz.program_recorder import ProgramRecorder, Way, same_way
 
@@ -35,16 +37,18 @@ if TYPE_CHECKING:
     from dispatchviz.live.live_notes import EmitLive, LiveNote, Sets
 
 
-Kernel = tuple[WatchedCell, "Sets", "Kernel | None"]
-"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it."""
+Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
+"""A kernel that runs: its cell, the tensors that its call was given, the kernel around it, its raw key set."""
 
 
 class ThreadState:
     """What a thread is in."""
 
-    __slots__ = ("depth", "evaluation", "inside", "is_engines", "numbers", "run", "watched", "work")
+    __slots__ = ("depth", "evaluation", "inside", "is_engines", "numbers", "run", "sets", "watched", "work")
 
-    def __init__(self) -> None:
+    def __init__(self, sets: Sequence[int]) -> None:
+        self.sets = sets
+        """The included and the excluded key set, as they are whenever one is read (``local_sets.py``)."""
         self.inside: Kernel | None = None
         """The innermost kernel."""
         self.numbers: dict[int, int] = {}
@@ -64,8 +68,8 @@ class ThreadState:
 class _Threads(threading.local):
     """Each has a state. What is in a ``threading.local`` takes long to reach, so there is one thing in it."""
 
-    def __init__(self) -> None:
-        self.state = ThreadState()
+    def __init__(self, local_sets: LocalSets) -> None:
+        self.state = ThreadState(local_sets.of_this_thread())
 
 
 class LiveRecorder(ProgramRecorder):
@@ -76,7 +80,8 @@ class LiveRecorder(ProgramRecorder):
     def __init__(self, torch: Any) -> None:
         c = torch._C
         self.keys = KeyNumbers(c)
-        super().__init__(LiveEventBuilder(self.keys))
+        local_sets = LocalSets(c)
+        super().__init__(LiveEventBuilder(self.keys, local_sets.defaults))
         self._recording_thread = self.builder.thread
         self.torch = torch
         self.facts = TensorFacts(torch, self.keys)
@@ -84,10 +89,9 @@ class LiveRecorder(ProgramRecorder):
         self._known = self.live_tensors.known
         self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
-        self._threads = _Threads()
+        self._threads = _Threads(local_sets)
         self.cells = WatchedCells(torch, self._step)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
-        self._make_step = steps(self)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""
         self._arrivals: dict[tuple[int, int], tuple[Way, Arrival]] = {}
@@ -99,12 +103,12 @@ class LiveRecorder(ProgramRecorder):
         self._grad_mode = c.is_grad_enabled if hasattr(c, "is_grad_enabled") else torch.is_grad_enabled
         """Without it a kernel makes no Node, and to ask a view that was written to would make one."""
         self._current_node = c._current_autograd_node
-        self._included, self._excluded = c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
         self._key_set = c._dispatch_keys
         self._raw = raw_of(c)
         self._tensor_class = torch.Tensor
         kinds = c._functorch.TransformType
         self._differentiating = kinds.Grad, kinds.Jvp
+        self._make_step = steps(self)
 
     @property
     def thread(self) -> ThreadState:
@@ -113,7 +117,7 @@ class LiveRecorder(ProgramRecorder):
 
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
-        cell = WatchedCell(self.operators, operator, key, is_python)
+        cell = UnmetCell(self.operators, operator, key, is_python)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
@@ -167,13 +171,12 @@ class LiveRecorder(ProgramRecorder):
         """Numbers a tensor that is met for the first time; ``made``: a kernel returned it."""
         number = next(self.tensor_numbers)
         alive = self.live_tensors.set(tensor, number) if kept else ref(tensor)
-        size, stride, ks, storage = self.facts.of(tensor)
+        size, stride, dtype, device, ks, storage, requires_grad = self.facts.of(tensor)
         if value:
             ks = self.keys[self.wrapped.key_set(tensor)]
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         on = -1 if storage is None else self.live_storages.of(storage, alive, made)
-        dtype, device, requires_grad = self.facts.kind(tensor, ks)
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         return number
 
@@ -184,29 +187,23 @@ class LiveRecorder(ProgramRecorder):
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def _kernel_entered(
+    def _kernel_called(
         self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any], thread: ThreadState
     ) -> None:
-        """A kernel is about to run; the first argument is its key set. What follows from the cell and the raw sets, the
-        builder does."""
-        raw, inside = self._raw, thread.inside
-        if inside is None:
+        """A kernel is about to run that a call selected; the first argument is its key set. What follows from the cell
+        and the raw sets, the builder does."""
+        if thread.inside is None:
             self._call_begins(thread)
-        else:
-            around = inside[0]
-            if around.operator is cell.operator and around is not cell and not around.calls_again:
-                self.note(("kernel_redispatched", cell, raw(args[0]), raw(self._included()), raw(self._excluded())))
-                thread.inside = cell, inside[1], inside
-                return
         if cell.is_select and "meta" in str(kwargs.get("device")):
             self.cells.meet(META)
-        sets, called = self._sets(cell, args, kwargs), (raw(args[0]), raw(self._included()), raw(self._excluded()))
+        own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
         if generator is None:
-            self.note(("kernel_called", cell, *called, sets))
+            self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
-            self.note(("kernel_called_with_generator", cell, *called, sets, generator.device.type))
-        thread.inside = cell, sets, inside
+            sets = own, local[0], local[1], given
+            self.note(("kernel_called_with_generator", cell, *sets, generator.device.type))
+        thread.inside = cell, given, thread.inside, own
 
     def _call_begins(self, thread: ThreadState) -> None:
         """The outermost one of a line, or of a Node. Beyond the frame of ``step`` is that of whoever called it."""
@@ -215,7 +212,8 @@ class LiveRecorder(ProgramRecorder):
             if thread.evaluation is not None and self._current_node() is None:
                 self.engine.close(thread)
             run, top, note = thread.run
-            if self._top == top and frame is not None and id(frame.f_back) == run and not self._has_more_to_do():
+            has_more_to_do = len(self.notes) > self.many_notes or self.names.seen_again
+            if self._top == top and frame is not None and id(frame.f_back) == run and not has_more_to_do:
                 self.note(note)
                 return
         self._arrives(frame)
@@ -223,22 +221,22 @@ class LiveRecorder(ProgramRecorder):
     def _sets(self, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sets:
         """The tensors among the arguments, with their key sets."""
         known, key_set, raw, many = self._known, self._key_set, self._raw, len(args)
-        sets: list[str | int] = []
+        sets: Sets = ()
         for place, name, is_list in cell.operator.tensors:
             value = args[place] if place < many else kwargs.get(name)
-            if value is None:
-                continue
-            if is_list:
-                for at, one in enumerate(value):
-                    if one is not None:
-                        sets += f"{name}[{at}]", self._given(one), self._set_of(one)
-                continue
             numbered = known.get(id(value))
             if numbered is not None and numbered() is value:
                 sets += name, numbered.number, raw(key_set(value))
-            else:
+            elif is_list:
+                sets += tuple(self._listed(name, value or ()))
+            elif value is not None:
                 sets += name, self._unknown(value), self._set_of(value)
-        return tuple(sets)
+        return sets
+
+    def _listed(self, name: str, tensors: Iterable[Any]) -> Iterator[str | int]:
+        for at, one in enumerate(tensors):
+            if one is not None:
+                yield from (f"{name}[{at}]", self._given(one), self._set_of(one))
 
     def _set_of(self, tensor: Any) -> int:
         """Its key set; of a wrapped number the one that PyTorch's has, which ours may have more than."""
@@ -267,7 +265,7 @@ class LiveRecorder(ProgramRecorder):
         """It came back."""
         if thread.inside is None:
             return  # to enter it failed
-        cell, sets, thread.inside = thread.inside
+        cell, sets, thread.inside, _ = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
             if known is not None and known() is result:
@@ -303,10 +301,6 @@ class LiveRecorder(ProgramRecorder):
         So many frames are of this package.
         """
         return self._arrives(_getframe(frames))
-
-    def _has_more_to_do(self) -> bool:
-        """Than to note that the line calls."""
-        return len(self.notes) > self.many_notes or bool(self.names.seen_again)
 
     def _arrives(self, frame: FrameType | None) -> Note | None:
         if len(self.notes) > self.many_notes:
@@ -365,14 +359,11 @@ MakeStep = Callable[[WatchedCell, Step], Step]
 
 
 def steps(watch: LiveRecorder) -> MakeStep:
-    """Makes kernels that tell the recorder and do what was done before.
-
-    There are thousands of them, so what they share is bound once, out here: the collector of garbage looks at each
-    variable that a function is closed over. Each runs often, so the net of ``SafetyNet`` is written out in it: that is
-    a call less.
-    """
+    """Makes kernels that tell the recorder and do what was done before: thousands, so what they share is bound out here
+    (the collector looks at each variable). Each runs often, so ``SafetyNet`` is written out in it: a call less."""
     wrapped, numbers_for, threads = watch.wrapped.of, watch.numbers_in_transform, watch._threads
-    entered, returned, failed, falls = watch._kernel_entered, watch._kernel_returned, watch.kernel_failed, watch._failed
+    called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
+    raw, known, grad_mode, past = watch._raw, watch._known, watch._grad_mode, InferenceNumbers(watch.torch).onward
 
     def make(cell: WatchedCell, call: Step) -> Step:
         def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first: so all are handed on as they came
@@ -380,14 +371,28 @@ def steps(watch: LiveRecorder) -> MakeStep:
             for value in args:
                 if type(value) in KINDS:
                     given = cell.operator.with_tensors(args, numbers_for(args) if cell.is_in_front else wrapped)
+                    if (onward := past(cell, args, kwargs)) is not None:
+                        return onward(*given, **kwargs)
                     args = args if cell.is_python else given
                     break
             told = recorder.active is watch and (thread := threads.state).watched
             if told:
                 try:
-                    entered(cell, given, kwargs, thread)
+                    inside = thread.inside
+                    if (
+                        inside is not None
+                        and (around := inside[0]).operator is cell.operator
+                        and around is not cell
+                        and not around.calls_again
+                        and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
+                    ):
+                        own, local = raw(args[0]), thread.sets
+                        watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
+                        thread.inside = cell, inside[1], inside, own
+                    else:
+                        called(cell, given, kwargs, thread)
                 except Exception as fault:
-                    falls(fault, LiveRecorder._kernel_entered, cell, given, kwargs, thread)
+                    falls(fault, LiveRecorder._kernel_called, cell, given, kwargs, thread)
             try:
                 result = call(*args, **kwargs)
             except BaseException as error:
@@ -400,7 +405,12 @@ def steps(watch: LiveRecorder) -> MakeStep:
                 result = wrapped(result)
             if told:
                 try:
-                    returned(result, thread)
+                    one, inside = known.get(id(result)), thread.inside
+                    if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
+                        returned(result, thread)
+                    else:
+                        thread.inside = inside[2]
+                        watch.note(("kernel_returned_one", one.number))
                 except Exception as fault:
                     falls(fault, LiveRecorder._kernel_returned, result, thread)
             return result

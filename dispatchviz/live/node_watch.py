@@ -55,13 +55,18 @@ class NodeWatch:
             self._look_at_bases(tensors, cell)
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
-                number = self.numbers.get(node)
+                name, sequence_nr = node.name(), node._sequence_nr()
+                number = self.numbers.of_result(node, sequence_nr)
                 if number < 0:
-                    number = self.met(node)
-                    self._saved(node, number, sets, self._named(tensors, cell) if place == 0 else {})
+                    number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
+                    self._saved(node, name, number, sets, tensors if place == 0 else (), cell)
                 serial = self._watch.live_tensors.gets_node(tensor, number)
-                if serial >= 0:
-                    self._has_history(tensor, serial, number, cell)
+                if serial < 0:
+                    continue
+                if cell.operator.writes:
+                    self._has_history(tensor, serial, number)
+                else:
+                    self._watch.note(("history_set", serial, number, tensor.output_nr))
 
     def _look_at_bases(self, tensors: Sequence[Any], cell: WatchedCell) -> None:
         """A write through a view is in the history of its base, too."""
@@ -71,15 +76,13 @@ class NodeWatch:
                 watch.serial(base)
                 number = self.known(node)
                 if (serial := watch.live_tensors.gets_node(base, number)) >= 0:
-                    self._has_history(base, serial, number, cell)
+                    self._has_history(base, serial, number)
 
-    def _has_history(self, tensor: Any, serial: int, number: int, cell: WatchedCell) -> None:
+    def _has_history(self, tensor: Any, serial: int, number: int) -> None:
+        """What wrote to it has given it another one."""
         watch = self._watch
-        if cell.operator.writes:
-            fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
-            watch._emit(ev.HistoryRebased, *fields)
-        else:
-            watch.note(("history_set", serial, number, tensor.output_nr))
+        fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
+        watch._emit(ev.HistoryRebased, *fields)
 
     def look_at_bound(self, tensor: Any) -> None:
         """A tensor gets a name: if no kernel made it, a custom Function did."""
@@ -122,19 +125,22 @@ class NodeWatch:
 
     def met(self, node: Any) -> int:
         """Numbers a Node that is met for the first time, and those before it that nobody has met; gives its number."""
+        return self._introduce(node, node.name(), node._sequence_nr(), self._known_targets(node), True)
+
+    def _known_targets(self, node: Any) -> list[int]:
+        """The same as ``_targets``; meets those of them that nobody has met."""
         targets = self._targets(node)
         if UNMET in targets:
             self._meet_those_before(node)
             targets = self._targets(node)
-        return self._introduce(node, targets, True)
+        return targets
 
     def _targets(self, node: Any) -> list[int]:
         """Where its edges lead: of each, one after the other, the serial number of a Node and the number of its
         input."""
-        get, targets = self.numbers.get, []
+        get, targets = self.numbers.get, list[int]()
         for to, input_nr in node.next_functions:
-            targets.append(NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET)
-            targets.append(input_nr)
+            targets += NOWHERE if to is None else number if (number := get(to)) >= 0 else UNMET, input_nr
         return targets
 
     def _meet_those_before(self, node: Any) -> None:
@@ -147,10 +153,10 @@ class NodeWatch:
                 continue
             waiting.pop()
             if one is not node and get(one) < 0:
-                self._introduce(one, self._targets(one), False)
+                self._introduce(one, one.name(), one._sequence_nr(), self._targets(one), False)
 
-    def _introduce(self, node: Any, targets: list[int], is_made: bool) -> int:
-        watch, name, sequence_nr = self._watch, node.name(), node._sequence_nr()
+    def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int], is_made: bool) -> int:
+        watch = self._watch
         number = next(watch.node_numbers)
         self.numbers.set(node, name, sequence_nr, number)
         how: Literal["node_created", "node_known"]
@@ -177,22 +183,27 @@ class NodeWatch:
 
     # -- what it saved ------------------------------------------------------------------------------------------------
 
-    def _saved(self, node: Any, number: int, sets: Sets, results: Results) -> None:
-        name = node.name()
+    def _saved(self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
+        """Tells of its members; ``tensors``: the results of the cell's kernel, if the Node is that of the first."""
         known = self._members.get(name)
         if known is None:
             members = _members_of(type(node))
             known = self._members[name] = members, any(one.may_be_packed for one in members)
         members, may_be_packed = known
-        if not members:
+        if may_be_packed:
+            self._saved_tensors(node, number, members, sets, self._named(tensors, cell) if tensors else {})
             return
-        packed = may_be_packed and self.hooks.there()
-        thread = self._watch.thread
+        note = self._watch.note
+        for member in members:
+            value = getattr(node, member.attribute)
+            note(("attribute_saved", number, member.name, _signed(value) if type(value) in PLAIN else _text(value)))
+
+    def _saved_tensors(self, node: Any, number: int, members: Sequence[Member], sets: Sets, results: Results) -> None:
+        """To read a member that is a tensor runs kernels."""
+        packed, thread = self.hooks.there(), self._watch.thread
         thread.watched = False
         try:
-            if may_be_packed and (
-                self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results.values()))
-            ):
+            if self._modes() > 0 or self._any_python(sets) or any(map(self._is_python, results.values())):
                 with self._c._DisableTorchDispatch():
                     self._read(node, number, members, packed, sets, results)
             else:
@@ -223,7 +234,7 @@ class NodeWatch:
         name = member.name
         kind = type(value)
         if kind in PLAIN and not (value is None and member.may_be_packed):
-            self._watch.note(("attribute_saved", number, name, value if kind is not int else _signed(value)))
+            self._watch.note(("attribute_saved", number, name, _signed(value)))
             return
         own = number - self._watch.first_node
         if value is None and member.may_be_packed:

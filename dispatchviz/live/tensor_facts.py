@@ -10,10 +10,9 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
-Facts = tuple[tuple[int, ...], tuple[int, ...], int, Any]
-"""Sizes, strides, key set, where its storage begins (None: no memory)."""
-Kind = tuple[Any, Any, bool]
-"""Dtype and device, as objects whose text is theirs; whether it requires grad."""
+Facts = tuple[tuple[int, ...], tuple[int, ...], Any, Any, int, Any, bool]
+"""Sizes, strides, dtype and device (objects whose text is theirs), key set, where its storage begins (None: no memory),
+whether it requires grad."""
 
 
 class TensorFacts:
@@ -23,6 +22,8 @@ class TensorFacts:
         self._torch, self._keys = torch, keys
         self._key_set, self._raw = torch._C._dispatch_keys, raw_of(torch._C)
         self._address = torch._C._data_address
+        """Where its storage begins, wherever in it the tensor does; 0 if that is empty. No Python object of the storage
+        is made: that would hold it, and the engine adds in place only to what nobody else holds."""
         self._same = _Same().__getitem__
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
         self._size, self._stride = torch.Tensor.size, torch.Tensor.stride
@@ -35,16 +36,13 @@ class TensorFacts:
         ks = self._keys[self._raw(self._key_set(tensor))]
         if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
             try:
-                return self._same(tensor.size()), self._same(tensor.stride()), ks, self._memory(tensor)
+                size, stride, same = tensor.size(), tensor.stride(), self._same
+                address, requires_grad = self._address(tensor), tensor.requires_grad
+                return same(size), same(stride), tensor.dtype, tensor.device, ks, address, requires_grad
             except (RuntimeError, NotImplementedError):
                 pass
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
-
-    def _memory(self, tensor: Any) -> Any:
-        """Where its storage begins; 0 if that is empty. No Python object of the storage is made: that would hold it,
-        and the engine adds in place only to what nobody else holds."""
-        return self._address(tensor)  # of the storage, wherever in it the tensor begins
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:
         """Of a subclass, which may compute its sizes itself; of layouts without strides or storage."""
@@ -56,23 +54,20 @@ class TensorFacts:
                 size = _numbers(self._size(tensor))
             with suppress(RuntimeError, NotImplementedError):
                 stride = _numbers(self._stride(tensor))
-                storage = None if ks & _WITHOUT_MEMORY else self._memory(tensor)
-        return size, stride, ks, storage
+                storage = None if ks & _WITHOUT_MEMORY else self._address(tensor)
+        dtype, device, requires_grad = self._kind(tensor, ks)
+        return size, stride, dtype, device, ks, storage, requires_grad
 
     def wrapper_made(self, kind: type, is_plain: bool) -> None:
         """A tensor of a class with a ``__torch_dispatch__`` is made; ``is_plain``: without asking that class, it has
         sizes, a device and a layout. Of a class with tensors of both kinds nothing is read."""
         self._wrappers[kind] = is_plain and self._wrappers.get(kind, True)
 
-    def kind(self, tensor: Any, ks: int) -> Kind:
-        """Dtype, device and whether it requires grad."""
-        if type(tensor) in self._plain:
-            return tensor.dtype, tensor.device, tensor.requires_grad
+    def _kind(self, tensor: Any, ks: int) -> tuple[Any, Any, bool]:
         base = self._torch.Tensor
-        with self._torch._C.DisableTorchFunctionSubclass():
-            is_asked = ks & _PYTHON and not self._wrappers.get(type(tensor))
-            device = _device_of(ks) if is_asked else base.device.__get__(tensor)
-            return base.dtype.__get__(tensor), device, base.requires_grad.__get__(tensor)
+        is_asked = ks & _PYTHON and not self._wrappers.get(type(tensor))
+        device = _device_of(ks) if is_asked else base.device.__get__(tensor)
+        return base.dtype.__get__(tensor), device, base.requires_grad.__get__(tensor)
 
 
 def _numbers(sizes: Sequence[Any]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from ctypes import c_size_t
+from ctypes import c_size_t, sizeof
 from typing import Any
 
 MANY = 1 << 12
@@ -64,39 +64,47 @@ class WeakNumbers:
         self._many = max(MANY, 2 * len(self.known))
 
 
+There = weakref.ref[Any] | list[weakref.ref[Any]]
+"""The tensors that were met on a storage: of one, as there mostly is, no list for the collector to look at."""
+
+
 class StorageNumbers:
     """Numbers of storages by where they begin, as long as a tensor lives that was met there. After that a tensor which
     no kernel made (a Node unpacks what it saved) is on the storage of old, one that a kernel made on a new one."""
 
     def __init__(self, fresh: Iterator[int]) -> None:
         self._fresh = fresh
-        self._known: dict[int, tuple[int, list[weakref.ref[Any]]]] = {}
+        self._numbers: dict[int, int] = {}
+        self._there: dict[int, There] = {}
         self._many = MANY
 
     def of(self, address: int, tensor: weakref.ref[Any], made: bool) -> int:
         """The number of a tensor's storage, a fresh one if it has none."""
-        known = self._known.get(address)
-        if known is None or not address or (made and not _any_lives(known[1])):
-            return self._set(address, tensor)
-        number, there = known
-        there.append(tensor)
-        if not len(there) & 63:
-            there[:] = [one for one in there if one() is not None]
-        return number
+        there = self._there.get(address)
+        if there is None or not address or (made and not _any_lives(there)):
+            if len(self._there) > self._many:
+                self._forget_gone()
+            number = self._numbers[address] = next(self._fresh)
+            self._there[address] = tensor
+            return number
+        if isinstance(there, weakref.ref):
+            self._there[address] = [there, tensor]
+        else:
+            there.append(tensor)
+            if not len(there) & 63:
+                there[:] = [one for one in there if one() is not None]
+        return self._numbers[address]
 
-    def _set(self, address: int, tensor: weakref.ref[Any]) -> int:
-        if len(self._known) > self._many:
-            self._known = {at: known for at, known in self._known.items() if _any_lives(known[1])}
-            self._many = max(MANY, 2 * len(self._known))
-        number = next(self._fresh)
-        self._known[address] = number, [tensor]
-        return number
+    def _forget_gone(self) -> None:
+        self._there = {at: there for at, there in self._there.items() if _any_lives(there)}
+        self._numbers = {at: self._numbers[at] for at in self._there}
+        self._many = max(MANY, 2 * len(self._there))
 
 
-def _any_lives(things: list[weakref.ref[Any]]) -> bool:
-    if things[-1]() is not None:  # the newest lives longest
-        return True
-    return len(things) > 1 and any(one() is not None for one in things)
+def _any_lives(there: There) -> bool:
+    if isinstance(there, weakref.ref):
+        return there() is not None
+    return there[-1]() is not None or any(one() is not None for one in there)  # the newest lives longest
 
 
 class NodeNumbers:
@@ -110,14 +118,21 @@ class NodeNumbers:
     def __init__(self, next_sequence_nr: Callable[[], int]) -> None:
         """``next_sequence_nr``: what this thread gives to the next Node."""
         self._next_sequence_nr = next_sequence_nr
-        self._known: dict[str, dict[int, int]] = {}
-        self._at: dict[str, dict[int, int]] = {}
-        """By name and address, of the last Node that was met there."""
+        self._known: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+        """By name: by sequence number, and by address, of the last Node that was met there."""
         self.accumulators = WeakNumbers()
         """By leaf, of the AccumulateGrad that it had when this was last asked."""
         self._leaves = self.accumulators.known
         self._addresses: dict[int, int] = {}
         """By number, of each AccumulateGrad."""
+        self._newest = -1
+        """The highest sequence number so far."""
+
+    def of_result(self, node: Any, sequence_nr: int) -> int:
+        """The same as ``get`` of a Node with this sequence number, which mostly is a new one."""
+        if self._newest < sequence_nr < self._next_sequence_nr():
+            return -1
+        return self.get(node)
 
     def get(self, node: Any) -> int:
         """Its number; -1 if it has none."""
@@ -126,11 +141,14 @@ class NodeNumbers:
             numbered = self._leaves.get(id(leaf))
             if numbered is None or numbered() is not leaf:
                 return -1
-            return numbered.number if self._addresses.get(numbered.number) == _address(node) else -1
+            number = numbered.number
+            return number if self._addresses.get(number) == _address(node) else -1
         known, sequence_nr = self._known.get(name), node._sequence_nr()
-        number = -1 if known is None else known.get(sequence_nr, -1)
+        if known is None:
+            return -1
+        number = known[0].get(sequence_nr, -1)
         if number < 0 and sequence_nr >= self._next_sequence_nr():  # no Node got that number when it was made
-            number = self._at.get(name, {}).get(_address(node), -1)
+            number = known[1].get(_address(node), -1)
         return number
 
     def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
@@ -139,8 +157,12 @@ class NodeNumbers:
             self.accumulators.set(leaf, number)
             self._addresses[number] = _address(node)
         else:
-            self._known.setdefault(name, {})[sequence_nr] = number
-            self._at.setdefault(name, {})[_address(node)] = number
+            known = self._known.get(name)
+            if known is None:
+                known = self._known[name] = {}, {}
+            known[0][sequence_nr] = known[1][_address(node)] = number
+            if sequence_nr > self._newest:
+                self._newest = sequence_nr
 
 
 def _address(node: Any) -> int:
@@ -150,8 +172,10 @@ def _address(node: Any) -> int:
     A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of one that is gone until there is
     another: so that one is elsewhere.
     """
-    return c_size_t.from_address(id(node) + object.__basicsize__).value
+    return _MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
 
 
+_MEMORY = (c_size_t * (1 << 59)).from_address(0)
+"""All of it, as numbers: to make an object for each that is read would take five times as long."""
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 """``Node::name`` of an AccumulateGrad."""

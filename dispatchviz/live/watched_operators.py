@@ -105,11 +105,19 @@ class WatchedCell:
 
     operator: WatchedOperator
 
+
+class UnmetCell(WatchedCell):
+    """One whose operator was never asked for, as that of most cells never is. Once it is, this is a ``WatchedCell``:
+    what a class with a ``__getattr__`` has takes long to reach."""
+
+    __slots__ = ()
+
     def __getattr__(self, name: str) -> Any:
-        """The operator, when it is first asked for: of most cells it never is."""
+        """The operator."""
         if name != "operator":
             raise AttributeError(name)
         self.operator = self.operators.of(self.name)
+        self.__class__ = WatchedCell  # type: ignore[assignment]  # both have the same slots
         return self.operator
 
 

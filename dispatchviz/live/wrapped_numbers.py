@@ -54,7 +54,7 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
 
     def key_set(self, tensor: Any) -> int:
         """The raw key set of the tensor that PyTorch made of the number: ours is never made in inference mode, where it
-        has no keys for autograd."""
+        has no keys for autograd (``inference_numbers.py``)."""
         if self._torch.is_inference_mode_enabled():
             return self._in_inference_mode
         return int(self._torch._C._dispatch_keys(tensor).raw_repr())

@@ -63,6 +63,24 @@ b = torch.ops.mine.twice(torch.ones(2))
 again._destroy()
 c = torch.ops.mine.twice(torch.ones(2))
 """
+OTHER_DEVICE = """
+import torch
+library = torch.library.Library("mine", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+
+def on_cpu(x):
+    torch.ops.mine.twice(x.to("meta"))
+    return x * 2
+
+def of_autograd(keys, x):
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.mine.twice.default.redispatch(keys & torch._C._after_autograd_keyset, x)
+
+library.impl("twice", on_cpu, "CPU")
+library.impl("twice", lambda x: torch.empty_like(x), "Meta")
+library.impl("twice", of_autograd, "Autograd", with_keyset=True)
+torch.ops.mine.twice(torch.ones(2))
+"""
 COMPILED = """
 import torch
 
@@ -104,6 +122,17 @@ def test_kernels_have_the_names_of_their_functions() -> None:
     assert rows[0] == rows[1]
     selected = [one["kernel"] for one in told(found.torch, ev.KernelSelected) if one["operator"] == "mine::twice"]
     assert [name for name in selected if name != "autograd_fallback"] == ["first", "<lambda>", "first"]
+
+
+def test_a_kernel_of_pythons_that_calls_its_own_operator_for_another_device_does_not_redispatch() -> None:
+    found = both(OTHER_DEVICE)
+    assert found.same
+    rows = [one for one in told(found.torch, ev.Dispatched) if one["operator"] == "mine::twice"]
+    assert [(one["how"], one["key"]) for one in rows] == [
+        ("call", "AutogradCPU"),
+        ("redispatch", "CPU"),
+        ("call", "Meta"),
+    ]
 
 
 def test_what_an_imported_library_registers_is_no_row() -> None:

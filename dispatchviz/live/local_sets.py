@@ -1,0 +1,70 @@
+"""The key sets that a thread includes and excludes, read where PyTorch keeps them: ``raw_local_dispatch_key_set``
+(``c10/core/impl/LocalDispatchKeySet.h``), two numbers for each thread.
+
+Each kernel is noted with both. To ask for them makes two objects, whose numbers are asked for then: ten times as long
+as to read memory. Where the variable is not found by its name, or does not do what it should, PyTorch is asked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dispatchviz.live.key_numbers import raw_of
+
+_NAME = "_ZN3c104impl26raw_local_dispatch_key_setE"
+_Pair = ctypes.c_uint64 * 2
+
+
+class LocalSets:
+    """Finds those of each thread; what a thread begins with is a pair of zeros for PyTorch, whatever it includes."""
+
+    def __init__(self, c: Any) -> None:
+        raw, included, excluded = raw_of(c), c._dispatch_tls_local_include_set, c._dispatch_tls_local_exclude_set
+        self._asked: tuple[Callable[[], int], Callable[[], int]] = (lambda: raw(included()), lambda: raw(excluded()))
+        self._library = ctypes.CDLL(c.__file__)
+        self.defaults = 0, 0
+        """What a zero stands for: a set is kept as its difference from this."""
+        self._is_found = self._finds(c)
+
+    def of_this_thread(self) -> Sequence[int]:
+        """The included and the excluded set, as they are whenever one is read."""
+        return self._there() if self._is_found else _Asked(self._asked)
+
+    def _there(self) -> Sequence[int]:
+        """The loader of programs gives the address of the calling thread's variable."""
+        return memoryview(_Pair.in_dll(self._library, _NAME)).cast("B").cast("Q")
+
+    def _finds(self, c: Any) -> bool:
+        try:
+            sets = self._there()
+        except ValueError:  # no such name
+            return False
+        self.defaults = sets[0] ^ self._asked[0](), sets[1] ^ self._asked[1]()
+        before = tuple(sets)
+        key = c._dispatch_key_parse("ZeroTensor")
+        with c._IncludeDispatchKeyGuard(key), c._ExcludeDispatchKeyGuard(c.DispatchKeySet(key)):
+            follows = self._agrees(sets) and sets[0] != before[0] and sets[1] != before[1]
+        if not (follows and self._agrees(sets)):
+            self.defaults = 0, 0
+            return False
+        return True
+
+    def _agrees(self, sets: Sequence[int]) -> bool:
+        return all(
+            one ^ default == asked() for one, default, asked in zip(sets, self.defaults, self._asked, strict=True)
+        )
+
+
+class _Asked(Sequence[int]):
+    """The same, by asking."""
+
+    def __init__(self, asked: tuple[Callable[[], int], Callable[[], int]]) -> None:
+        self._asked = asked
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, which: Any) -> Any:
+        return self._asked[which]()
