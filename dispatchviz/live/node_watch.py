@@ -51,7 +51,7 @@ class NodeWatch:
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these, in grad mode."""
-        if cell.operator.writes:
+        if cell.operator.rebases:
             self._look_at_bases(tensors, cell)
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
@@ -75,7 +75,7 @@ class NodeWatch:
 
     def _has_history(self, tensor: Any, serial: int, number: int, cell: WatchedCell) -> None:
         watch = self._watch
-        if cell.operator.writes:
+        if cell.operator.rebases:
             fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
             watch._emit(ev.HistoryRebased, *fields)
         else:

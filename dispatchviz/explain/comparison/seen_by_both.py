@@ -78,6 +78,8 @@ class _View:
         """What is seen when the next Node runs."""
         self._kernel: dict[int, int | None] = {}
         """Of each event the KernelEntered that it is in."""
+        self._selected: dict[int, ev.KernelSelected] = {}
+        """Of each call the kernel that is selected."""
         self._sets: dict[int, Sets | None] = {}
         """The thread's sets during each event, as far as they are known."""
         self._left_out: set[int] = set()
@@ -104,6 +106,8 @@ class _View:
         self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
         self._tensors.follow(event)
+        if isinstance(event, ev.KernelSelected) and parent is not None:
+            self._selected[parent] = event
         if isinstance(event, (ev.HistorySet, ev.HistoryRebased)):
             self._got_history(event)
         elif isinstance(event, ev.SourceLine):
@@ -234,6 +238,8 @@ class _View:
                 yield replace(event, file="", line=0, end_line=0)
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
+            case ev.KernelReturned() if self._hands_back_self(event):
+                yield replace(event, tensors=())
             case ev.BackwardFinished():
                 return
             case ev.ProgramRaised():
@@ -243,6 +249,18 @@ class _View:
                     yield event
             case _:
                 yield event
+
+
+    def _hands_back_self(self, event: ev.KernelReturned) -> bool:
+        """Whether a fallback computed an in-place operator: whoever calls gets the tensor that is written to, whatever
+        the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
+        selected = _of(self._selected, _of(self._parents, event.parent))
+        return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
+
+
+def _is_in_place(operator: str) -> bool:
+    name = operator.partition("::")[2].partition(".")[0]
+    return name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))
 
 
 def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
