@@ -70,9 +70,15 @@ def test_which_tensor_is_passed_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "same"), [("loss 0.50001", "loss 0.5", True), ("loss 0.51", "loss 0.5", False)]
+    ("ours", "theirs", "same"),
+    [
+        ("loss 0.50001", "loss 0.5", True),
+        ("loss 0.51", "loss 0.5", False),
+        ("<A object at 0x7f1fa9bf0fe0>", "<A object at 0x7f1fa9481530>", True),
+        ("<A object at 0x7f1fa9bf0fe0>", "<B object at 0x7f1fa9bf0fe0>", False),
+    ],
 )
-def test_digits_that_rounding_changes_are_alike(ours: str, theirs: str, same: bool) -> None:
+def test_digits_that_rounding_changes_and_addresses_are_alike(ours: str, theirs: str, same: bool) -> None:
     assert alike(ours, theirs) is same
 
 
