@@ -6,8 +6,8 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, hooks. Left out as well: what formats a tensor as text, and what PyTorch's
-meta functions in Python call, which the model computes otherwise (``docs/differences.md``).
+engine's counts and queues, version counters, hooks, calls without a tensor. Left out as well: what formats a tensor as
+text, and what PyTorch's meta functions in Python call, which the model computes otherwise (``docs/differences.md``).
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ KEPT = (
 
 PYTHON_META = "(_meta_registrations.py)"
 """How the names of PyTorch's meta functions in Python end."""
+
+WITHOUT_TENSORS = "aten::_nnpack_available", "profiler::"
+"""How the operators begin whose calls are seen although no tensor gives them a key."""
 
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
 """Whether a call's arguments were on a stack is not seen."""
@@ -122,6 +125,8 @@ class _View:
     def _is_left_out(self, event: ev.AnyEvent) -> bool:
         if isinstance(event, ev.KernelEntered) and event.kernel.endswith(PYTHON_META):
             self._meta_functions.add(event.seq)
+        if isinstance(event, ev.Dispatched) and event.key == "Undefined":
+            return not event.operator.startswith(WITHOUT_TENSORS) or event.parent in self._left_out
         if event.parent in self._meta_functions:
             return not isinstance(event, ev.KernelReturned)
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
