@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, two_runs
+from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, checked, two_runs
 from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.checked import Checked, alike, checked_traces
@@ -17,6 +17,7 @@ from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
+from dispatchviz.render.cards.check_json import check_json
 from dispatchviz.render.cards.check_text import check_lines
 from dispatchviz.render.console import Console
 from dispatchviz.shipped_examples import examples, folder
@@ -158,6 +159,36 @@ def test_the_command_says_so_and_keeps_it_in_the_header(tmp_path: Path) -> None:
     assert "did what the model does" in ended.stdout
     assert "tensor([[2., 2., 2.]" in ended.stderr
     assert str(Trace.load(tmp_path / "a.dvtrace").header.checked).endswith(": no difference")
+
+
+def test_json_has_the_sentences_and_the_steps_of_the_stepper() -> None:
+    ours, theirs = traced(PROGRAM), traced(PROGRAM.replace("x * y + 1", "x + y + 1"))
+    value = check_json(checked_traces(ours, theirs), ("in the model", "in PyTorch"))
+    (first, *_) = value["differences"]
+    assert value["same"] is False
+    assert first["text"][0] == "The operator called is aten::mul.Tensor in the model, aten::add.Tensor in PyTorch."
+    for trace, name in ((ours, "model"), (theirs, "pytorch")):
+        assert isinstance(trace[first["step"][name]], ev.Dispatched)
+    assert value["compared"]["calls"] == len(seen_by_both(theirs).steps_of(ev.Dispatched))
+    assert check_json(checked_traces(ours, ours), ("", ""))["differences"] == []
+
+
+def test_what_was_printed_otherwise_is_a_line_that_rounding_does_not_explain() -> None:
+    found = checked_traces(traced("print(1.00001)\nprint('a')\n"), traced("print(1.0)\nprint('b')\n"))
+    assert found.printed == ("a", "b")
+    assert "Printed otherwise, first: a in the model, b in PyTorch" in said(found)
+
+
+def test_two_steps_of_the_same_words_say_what_of_them_differs() -> None:
+    view = "import torch\nx = torch.ones(4, 4)\nz = x.as_strided((2, 2), {})\n"
+    found = checked_traces(traced(view.format("(4, 1)")), traced(view.format("(1, 4)")))
+    assert "the same step but for its stride: (4, 1) in the model, (1, 4) in PyTorch" in " ".join(said(found).split())
+
+
+def test_a_saved_trace_is_no_script(tmp_path: Path) -> None:
+    traced(PROGRAM).save(tmp_path / "a.dvtrace")
+    with pytest.raises(DispatchvizError, match="is a saved trace"):
+        checked(str(tmp_path / "a.dvtrace"), (), "auto", None, False, True)
 
 
 def test_examples_are_those_that_ship() -> None:

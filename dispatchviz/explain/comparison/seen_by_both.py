@@ -255,7 +255,6 @@ class _View:
             case _:
                 yield event
 
-
     def _hands_back_self(self, event: ev.KernelReturned) -> bool:
         """Whether a fallback computed an in-place operator: whoever calls gets the tensor that is written to, whatever
         the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
