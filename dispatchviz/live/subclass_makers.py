@@ -57,7 +57,8 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         seen(cls, len(args) <= PLAIN and not any(map(kwargs.get, POLICIES)))
         return wrap(cls, *args, **kwargs)
 
-    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    def new(*args: Any, **kwargs: Any) -> Any:  # PyTorch's compiler expects such a signature, or none
+        cls, args = args[0], args[1:]
         if cls is tensor or "cdata" in kwargs:  # the second is a tensor that is there already
             return construct(cls, *args, **kwargs)
         if not _is_plain(tensor, cls, *args[:1] if args and isinstance(args[0], tensor) else ()):
