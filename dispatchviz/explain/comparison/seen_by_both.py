@@ -36,6 +36,16 @@ PYTHON_META = "(_meta_registrations.py)"
 WITHOUT_TENSORS = "aten::_nnpack_available", "profiler::"
 """How the operators begin whose calls are seen although no tensor gives them a key."""
 
+ASKING_LAPACK = frozenset(
+    f"aten::{name}"
+    for name in (
+        "geqrf", "geqrf.a", "linalg_eig.out", "_linalg_eigvals", "_linalg_eigh", "_linalg_eigh.eigenvalues",
+        "linalg_householder_product", "linalg_householder_product.out", "ormqr", "ormqr.out", "linalg_ldl_factor_ex",
+        "linalg_ldl_factor_ex.out", "linalg_qr", "linalg_qr.out", "_linalg_svd", "_linalg_svd.U", "linalg_lstsq.out",
+    )
+)  # fmt: skip
+"""Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
+
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
 """Whether a call's arguments were on a stack is not seen."""
 
@@ -210,10 +220,24 @@ class _View:
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
         """Adds an event, behind the tensors that it is the first to name; gives its number."""
         for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
+            if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
+                one = replace(one, shape=(1,))
             number = len(self.events)
             self.events.append(replace(one, seq=number, parent=around))
             self.steps.append(step)
         return number
+
+    def _asks_lapack(self, around: int | None) -> bool:
+        """Whether an event here is in a kernel that asks LAPACK for the size of a workspace, or in what makes one."""
+        calls = 0
+        while around is not None and calls < 3:
+            event = self.events[around]
+            if isinstance(event, ev.Dispatched):
+                calls += 1
+                if event.operator in ASKING_LAPACK:
+                    return True
+            around = event.parent
+        return False
 
     def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
         """The Nodes that can be seen from here on."""

@@ -34,14 +34,13 @@ def nll_loss2d_forward(
     ops.resize_.call(total_weight, (), None)
     size = target._size if reduction == NONE else ()
     resize_output(output, size, contiguous_strides(size))
-    if reduction == NONE:
-        ops.zero_.call(total_weight)
     check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
     self, target, weight = side_by_side(self, target, weight, reduction != NONE and numel(target._size) > 0)
     indices, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array[indices] * weights
     if reduction == NONE:
         output._array[...] = picked
+        total_weight._array[...] = 0
         return output, total_weight
     total_weight._array[...] = weights.sum()
     output._array[...] = quiet.run(operator.truediv, picked.sum(), weights.sum()) if reduction == MEAN else picked.sum()
