@@ -21,7 +21,8 @@ from dispatchviz.live.installed_torch import installed_torch
 MODULES = (
     "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.autograd",
     "torch.autograd.functional", "torch.autograd.forward_ad", "torch.optim", "torch.optim.lr_scheduler", "torch.func",
-    "torch.linalg", "torch.fft", "torch.special", "torch.signal.windows", "torch.distributions", "torch.utils.checkpoint",
+    "torch.linalg", "torch.fft", "torch.special", "torch.signal.windows", "torch.distributions",
+    "torch.utils.checkpoint",
 )  # fmt: skip
 BEGIN = "import math\nimport numpy as np\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 """What the examples take to be imported."""
@@ -86,10 +87,10 @@ def that_run(statements: Sequence[str]) -> list[str]:
 
 def _passing(statements: Sequence[str]) -> Iterator[str]:
     space: dict[str, Any] = {"__name__": "__main__"}
-    exec(BEGIN, space)  # noqa: S102  # a docstring of PyTorch's
+    exec(BEGIN, space)  # a docstring of PyTorch's
     for statement in statements:
         try:
-            exec(compile(statement, "<example>", "exec"), space)  # noqa: S102
-        except Exception:  # noqa: BLE001, S112  # whatever it is
+            exec(compile(statement, "<example>", "exec"), space)
+        except Exception:  # whatever it is
             continue
         yield statement
