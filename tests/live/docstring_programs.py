@@ -80,7 +80,7 @@ def _statements(text: str) -> Iterator[str]:
 def that_run(statements: Sequence[str]) -> list[str]:
     """Those that neither PyTorch nor the model refuses."""
     for engine in ("torch", "model"):
-        with engine_named(engine).imports(), contextlib.redirect_stdout(io.StringIO()):  # type: ignore[arg-type]
+        with engine_named(engine).imports(), contextlib.redirect_stdout(io.StringIO()):
             statements = list(_passing(statements))
     return list(statements)
 

@@ -6,7 +6,7 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, hooks, calls without a tensor. Left out as well: what formats a tensor as
+engine's counts and queues, version counters, hooks, calls without a tensor, the Node before several roots. Left out as well: what formats a tensor as
 text, and what PyTorch's meta functions in Python call, which the model computes otherwise (``docs/differences.md``).
 """
 
@@ -45,6 +45,9 @@ ASKING_LAPACK = frozenset(
     )
 )  # fmt: skip
 """Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
+
+GRAPH_ROOT = "torch::autograd::GraphRoot"
+"""The Node that the engine makes for several roots, which leads to them."""
 
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
 """Whether a call's arguments were on a stack is not seen."""
@@ -139,6 +142,8 @@ class _View:
             return not event.operator.startswith(WITHOUT_TENSORS) or event.parent in self._left_out
         if event.parent in self._meta_functions:
             return not isinstance(event, ev.KernelReturned)
+        if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
+            return True
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
 
     def _sets_during(self, event: ev.AnyEvent) -> Sets | None:

@@ -130,7 +130,7 @@ def flip(self: Tensor, dims: Size) -> Tensor:
     if out._array is None or not _is_flip_needed(self, mask):
         return out if out._array is None else ops.copy_.call(out, self, False)
     needed = [flipped and length > 1 for flipped, length in zip(mask, self._size, strict=True)]
-    ops.as_strided.call(self, self._size, [0 if n else s for n, s in zip(needed, self._stride, strict=True)], None)
+    ops.as_strided.call(self, self._size, tuple(0 if n else s for n, s in zip(needed, self._stride, strict=True)), None)
     out._array[...] = self._array[tuple(slice(None, None, -1 if flipped else None) for flipped in mask)]
     return out
 
