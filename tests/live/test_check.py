@@ -133,8 +133,32 @@ torch.func.vmap(torch.nn.functional.cross_entropy)(scores, labels)
 """A kernel of Python's that PyTorch registers itself."""
 
 
+BITS = """
+import torch
+z = torch.ones(2, 2, dtype=torch.complex64).conj()
+z == z.mH
+z.imag + 1
+"""
+"""Tensors that get the Conjugate and Negative bit when they are known already."""
+
+CALLED_CLASS = """
+import torch
+class Own(torch.Tensor):
+    pass
+print(type(Own(torch.ones(2))), Own([1.0, 2.0]).sum(), Own(2, 3).shape)
+"""
+
+SEVERAL_ROOTS = """
+import torch
+x = torch.ones(2, requires_grad=True)
+torch.autograd.backward((x.sin(), x.cos()), (torch.ones(2), torch.ones(2)))
+torch.geqrf(torch.ones(5, 3))
+torch.atleast_1d()
+"""
+
+
 @pytest.mark.torch
-@pytest.mark.parametrize("program", [IN_PLACE, DECOMPOSED])
+@pytest.mark.parametrize("program", [IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS])
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())
     assert found.same, said(found)
