@@ -28,7 +28,7 @@ BEGIN = "import math\nimport numpy as np\nimport torch\nimport torch.nn as nn\ni
 """What the examples take to be imported."""
 UNFIT = (
     "cuda", "set_default", "set_printoptions", "manual_seed", "seed()", "torch.empty", "_empty(", ".new(", "resize_",
-    "assert_close", "compile", "jit.", "DataLoader", "import ", "distributed", "set_grad_enabled",
+    "assert_close", "save(", "load(", "open(", "compile", "jit.", "DataLoader", "import ", "distributed", "set_grad_enabled",
 )  # fmt: skip
 """What a statement has that is of the machine, of other statements, or that ``docs/differences.md`` names."""
 LISTED = ("histc", "histogram", "histogramdd", "LSTM", "BatchNorm", "SyncBatchNorm", "Conv", "conv", "profiler")
