@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 @click.command("check", cls=options.OfProgram)
 @click.option("--all", "every", is_flag=True, help="Show all lines that differ, not only the first ones.")
 @click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: same, and of each line that differs what and where.")
 @options.cuda
 @options.save
 @options.code
 @options.module
-@options.source
+@options.script
 @options.args
-def command(every: bool, plain: bool, cuda: str, save: str | None, source: Script, args: tuple[str, ...]) -> int:
+def command(
+    every: bool, plain: bool, as_json: bool, cuda: str, save: str | None, source: Script, args: tuple[str, ...]
+) -> int:
     """Run SCRIPT on the model and on the installed PyTorch, and compare what each did.
 
     Compared is what can be seen of both: each call with its key sets, the cell and the kernel, where that is
@@ -53,4 +56,4 @@ def command(every: bool, plain: bool, cuda: str, save: str | None, source: Scrip
 
     if save:
         check_save(save)
-    return checked(source, args, cuda, save, every, plain)
+    return checked(source, args, cuda, save, every, plain, as_json)

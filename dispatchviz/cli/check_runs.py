@@ -16,6 +16,8 @@ import msgspec
 
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.checked_run import CheckedRequest
+from dispatchviz.cli.input_source import trace_in
+from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
 from dispatchviz.errors import DispatchvizError
@@ -27,6 +29,7 @@ from dispatchviz.process.progress import doing
 from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
 from dispatchviz.python_process import running
 from dispatchviz.recording import EngineName
+from dispatchviz.render.cards.check_json import check_json
 from dispatchviz.render.cards.check_text import check_lines
 from dispatchviz.render.console import terminal
 from dispatchviz.shipped_examples import located
@@ -41,10 +44,14 @@ RUNNER = "dispatchviz.cli.checked_run"
 WHERES = "in the model", "in PyTorch"
 
 
-def checked(source: Script, args: Sequence[str], cuda: str, save: str | None, every: bool, plain: bool) -> int:
+def checked(
+    source: Script, args: Sequence[str], cuda: str, save: str | None, every: bool, plain: bool, as_json: bool = False
+) -> int:
     """Runs both, shows where they differ; gives the exit status."""
     if source == STANDARD_INPUT:
         raise DispatchvizError("check runs a program twice, and - can be read once only")
+    if isinstance(source, str) and os.path.exists(located(source)) and trace_in(source) is not None:
+        raise DispatchvizError(f"check runs a SCRIPT on both, and {source} is a saved trace")
     try:
         found = two_runs(source, args, cuda)
     except _AlreadySaidError as error:
@@ -52,7 +59,9 @@ def checked(source: Script, args: Sequence[str], cuda: str, save: str | None, ev
     if save:
         header = msgspec.structs.replace(found.model.header, checked=_told(found))
         save_trace(Trace(header, found.model.events, columns=found.model.columns), save)
-    if not found.same and not plain and can_run() is None:
+    if as_json:
+        print_json(check_json(found, WHERES))
+    elif not found.same and not plain and can_run() is None:
         _open(found, ("check", *(("--cuda", cuda) if cuda != "auto" else ()), *typed(source), *args))
     else:
         console = terminal()

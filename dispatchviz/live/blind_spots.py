@@ -18,6 +18,7 @@ BLIND_SPOTS = (
     "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
     "requires_grad that is set on an existing tensor, and .grad that is assigned.",
     "Whether a kernel was called boxed or unboxed.",
+    "Calls that are given no tensor (torch.atleast_1d()); the Node that the engine puts before several roots.",
     "__torch_dispatch__ that returns NotImplemented, and which is called next; sizes that PyTorch asks a class for.",
     "torch.jit.trace: what it writes down, and the key Tracer meanwhile.",
     "Function.apply of custom Functions: their lines are seen, their Node when a result gets a name or is used.",

@@ -51,7 +51,7 @@ class NodeWatch:
 
     def look_at(self, tensors: Sequence[Any], cell: WatchedCell, sets: Sets) -> None:
         """An autograd kernel has returned these, in grad mode."""
-        if cell.operator.writes:
+        if cell.operator.rebases:
             self._look_at_bases(tensors, cell)
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
@@ -63,7 +63,7 @@ class NodeWatch:
                 serial = self._watch.live_tensors.gets_node(tensor, number)
                 if serial < 0:
                     continue
-                if cell.operator.writes:
+                if cell.operator.rebases:
                     self._has_history(tensor, serial, number)
                 else:
                     self._watch.note(("history_set", serial, number, tensor.output_nr))

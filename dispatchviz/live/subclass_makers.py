@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
-    """Inside the block ``_make_subclass`` and ``as_subclass`` take such tensors too, and do what they always do.
+    """Inside the block ``_make_subclass``, ``as_subclass`` and the class itself (``THPVariable_pynew``) take such
+    tensors too, and do what they always do.
 
     Of a class with a ``__torch_dispatch__`` the tensor gets the Python key, which only they can give: what they call is
     then not watched.
@@ -56,29 +57,41 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         seen(cls, len(args) <= PLAIN and not any(map(kwargs.get, POLICIES)))
         return wrap(cls, *args, **kwargs)
 
+    def new(*args: Any, **kwargs: Any) -> Any:  # PyTorch's compiler expects such a signature, or none
+        cls, args = args[0], args[1:]
+        if cls is tensor or "cdata" in kwargs:  # the second is a tensor that is there already
+            return construct(cls, *args, **kwargs)
+        if not _is_plain(tensor, cls, *args[:1] if args and isinstance(args[0], tensor) else ()):
+            return _unseen(cells, CONSTRUCTING, lambda: construct(cls, *args, **kwargs))
+        made = construct(tensor, *args, **kwargs)
+        made.__class__ = cls
+        return made
+
+    construct = tensor.__new__
     tensor._make_subclass, tensor.as_subclass = staticmethod(make_subclass), as_subclass
-    tensor._make_wrapper_subclass = staticmethod(make_wrapper_subclass)
+    tensor._make_wrapper_subclass, tensor.__new__ = staticmethod(make_wrapper_subclass), staticmethod(new)
     try:
         yield
     finally:  # the base class has the originals
-        del tensor._make_subclass, tensor.as_subclass, tensor._make_wrapper_subclass
+        del tensor._make_subclass, tensor.as_subclass, tensor._make_wrapper_subclass, tensor.__new__
 
 
+CONSTRUCTING = ("aten::alias", "aten::empty.memory_format", "aten::lift_fresh", "aten::detach", "aten::to.device")
+"""Operators whose result a constructor may give a class."""
 POLICIES = ("dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout")
 """Parameters with which the class is asked for its sizes, its device, its layout."""
 PLAIN = 9
 """So many parameters of ``_make_wrapper_subclass`` come between the class and those."""
 
 
-def _is_plain(tensor: Any, cls: Any, data: Any) -> bool:
-    """Whether a Python class is all that the tensor needs."""
+def _is_plain(tensor: Any, cls: Any, *data: Any) -> bool:
+    """Whether a Python class is all that the tensor needs; ``data`` is what it is made of."""
     plain = tensor.__torch_dispatch__
     return (
         isinstance(cls, type)
         and issubclass(cls, tensor)
         and getattr(cls, "__torch_dispatch__", None) == plain
-        and isinstance(data, tensor)
-        and type(data).__torch_dispatch__ == plain
+        and all(isinstance(one, tensor) and type(one).__torch_dispatch__ == plain for one in data)
     )
 
 

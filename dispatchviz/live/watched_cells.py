@@ -46,6 +46,8 @@ ON_DEMAND = (
     (raw(K.AutogradOther), (K.AutogradOther,)),
 )
 """Keys that are watched when the first tensor with one of these bits is met: each takes a tenth of a second."""
+GIVING_A_BIT = {"aten::_conj": raw(K.Conjugate), "aten::_neg_view": raw(K.Negative)}
+"""Operators that set such a bit on a tensor that was met before it had it."""
 OF_BACKENDS = (K.CPU, K.CUDA)
 """Backends whose cells are watched from the start, with their Autograd keys, as far as the build has kernels there."""
 BY_REGISTRATION = (
@@ -213,9 +215,21 @@ class WatchedCells:
                 return
             self.python.put[operator, key] = found
             call = caller(found)
+        if operator in GIVING_A_BIT:
+            call = self._meeting(GIVING_A_BIT[operator], call)
         step = self._make_step(operator, key, call, is_python)
         under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
         self._calls.put(operator, under, step, self._library(operator))
+
+    def _meeting(self, bits: int, call: Step) -> Step:
+        """The same call, and the keys of these bits are watched from then on."""
+
+        def meets(*args: Any, **kwargs: Any) -> Any:
+            if self.waiting & bits:
+                self.meet(bits)
+            return call(*args, **kwargs)
+
+        return meets
 
     def _is_python(self, operator: str, key: str, parsed: Any) -> bool:
         """Whether Python registered the kernel under this key."""

@@ -18,6 +18,10 @@ from dispatchviz.live.wrapped_numbers import KINDS
 _TENSOR = ("Tensor", "Optional[Tensor]")
 _TENSORS = ("List[Tensor]", "Optional[List[Tensor]]", "List[Optional[Tensor]]")
 
+IN_PLACE_VIEWS = frozenset({"aten::as_strided_", "aten::squeeze_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"})
+"""In-place operators, without overloads, whose autograd kernel sets a history and rebases none (``emit_history`` in
+``tools/autograd/gen_variable_type.py``: those that are named as a view is)."""
+
 FIRST = 1
 """Position of a kernel's first argument: before it comes the key set."""
 
@@ -43,6 +47,8 @@ class WatchedOperator:
         """Position and name of the parameter for a random generator: its key counts."""
         self.writes = any(one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
         """It writes to an argument."""
+        self.rebases = self.writes and name.partition(".")[0] not in IN_PLACE_VIEWS
+        """What it writes to gets a history that goes on from the one it had."""
 
     def cell(self, key: str) -> Cell:
         """What its table has for a key."""

@@ -10,14 +10,14 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.autograd.variables import variable
-from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
+from dispatchviz.core.autograd.variables.requires_grad_flag import change_requires_grad, make_variable
 from dispatchviz.core.bindings.default_device import device_or_default
 from dispatchviz.core.device.device import Device, concrete
 from dispatchviz.core.device.missing_devices import ensure_has_index
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.warning import issue
+from dispatchviz.core.thread.warning import issue, warn_once
 from dispatchviz.torch.tensor_from_numpy import from_numpy
 from dispatchviz.torch.tensor_new import COPY, DataBinding, copied_data, new_from_data
 
@@ -34,8 +34,14 @@ def _as_tensor(data: Any, dtype: DType | None, device: Device | None, requires_g
     return make_variable(tensor, requires_grad) if requires_grad else tensor
 
 
-def _asarray(obj: Any, dtype: DType | None, device: Device | None, copy: bool | None, requires_grad: bool) -> Tensor:
+def _asarray(
+    obj: Any, dtype: DType | None, device: Device | None, copy: bool | None, requires_grad: bool | None
+) -> Tensor:
     """``asarray`` of ``tensor_new.cpp``. ValueError if ``copy`` is False and memory cannot be shared."""
+    if requires_grad is None:
+        requires_grad = isinstance(obj, Tensor) and variable.requires_grad(obj)
+        if requires_grad:
+            warn_once("asarray_requires_grad", UNSPECIFIED, "torch/csrc/utils/tensor_new.cpp:1737")
     if not isinstance(obj, (Tensor, numpy.ndarray)):
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
@@ -52,11 +58,17 @@ def _asarray(obj: Any, dtype: DType | None, device: Device | None, copy: bool | 
         tensor = ops.to_device.call(tensor, device or tensor._device, dtype or tensor._dtype, False, False, None)
     elif copy:
         tensor = ops.clone.call(tensor, None)
-    if tensor is obj and requires_grad == variable.requires_grad(tensor):
+    if requires_grad == variable.requires_grad(tensor):
         return tensor
-    if variable.requires_grad(tensor) and not requires_grad:
+    if not variable.is_leaf(tensor):
         return ops.detach.call(tensor)
-    return make_variable(tensor, requires_grad)
+    return make_variable(tensor, True) if requires_grad else change_requires_grad(tensor, False)
+
+
+UNSPECIFIED = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+    "requires_grad=False explicitly to get the old behavior and silence this warning."
+)
 
 
 def new_tensor_like(
@@ -79,10 +91,10 @@ class _ObjBinding(DataBinding):
 
 _AS_TENSOR = "as_tensor(*, torch.dtype dtype = None, torch.device device = None, bool requires_grad = False)"
 _ASARRAY = (
-    "asarray(*, torch.dtype dtype = None, torch.device device = None, bool copy = None, bool requires_grad = False)"
+    "asarray(*, torch.dtype dtype = None, torch.device device = None, bool copy = None, bool requires_grad = None)"
 )
 
 as_tensor = DataBinding("torch.as_tensor", ((_AS_TENSOR, _as_tensor, ""),))
 """``torch.as_tensor(data, *, dtype=None, device=None)``: shares memory where it can."""
 asarray = _ObjBinding("torch.asarray", ((_ASARRAY, _asarray, ""),))
-"""``torch.asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)``"""
+"""``torch.asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None)``"""

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from dispatchviz.core.bindings import torch_function
-from dispatchviz.core.device.device import Device
+from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.keys.key_set import DispatchKeySet, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.python_side import dispatch_modes, tensor_subclass
@@ -184,16 +184,10 @@ def _make_wrapper_subclass(
 
 
 def _legacy_new(cls: Any, *args: Any) -> Any:
-    """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a float tensor with these values."""
-    from dispatchviz.core.generated.python_bindings import empty
-    from dispatchviz.core.tensor.dtype import float32
-    from dispatchviz.torch.tensor_new import tensor
+    """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a tensor with these values."""
+    from dispatchviz.torch import legacy_constructors  # which is above: bindings are made of Tensor's methods
 
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return _make_subclass(cls, args[0])
-    if len(args) == 1 and not isinstance(args[0], int):
-        return tensor_subclass.new_with_class(tensor(args[0], dtype=float32), cls)
-    return tensor_subclass.new_with_class(empty(args or (0,)), cls)
+    return tensor_subclass.new_with_class(legacy_constructors.new(args, None, CPU), cls)
 
 
 def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

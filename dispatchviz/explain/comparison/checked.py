@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -20,8 +21,14 @@ class Checked:
     model: Trace
     torch: Trace
     comparison: Comparison
-    printed_alike: bool
-    """What the program printed is the same, up to the last digits of numbers."""
+    printed: tuple[str | None, str | None] | None
+    """The first line that the program printed otherwise, in the model and in PyTorch (None: it printed no more); None
+    if all lines are the same, up to the last digits of numbers."""
+
+    @property
+    def printed_alike(self) -> bool:
+        """What the program printed is the same."""
+        return self.printed is None
 
     @property
     def same(self) -> bool:
@@ -35,7 +42,7 @@ def checked_traces(model: Trace, torch: Trace) -> Checked:
     found = compare(ours, theirs)
     if found.same:
         found = compare(ours, theirs, exact=True)
-    return Checked(model, torch, found, alike(_printed(ours), _printed(theirs)))
+    return Checked(model, torch, found, _first_unlike(_printed(ours), _printed(theirs)))
 
 
 def verdict(found: Checked) -> str:
@@ -51,10 +58,17 @@ def _printed(trace: Trace) -> str:
     return "".join(event.text for event in printed if isinstance(event, ev.Printed))
 
 
+def _first_unlike(ours: str, theirs: str) -> tuple[str | None, str | None] | None:
+    if alike(ours, theirs):
+        return None
+    pairs = zip_longest(ours.splitlines(), theirs.splitlines())
+    return next((one, other) for one, other in pairs if one is None or other is None or not alike(one, other))
+
+
 def alike(ours: str, theirs: str) -> bool:
-    """The same text but for the last digits of numbers with a point: PyTorch's matrix products and vectorised
-    functions round differently from machine to machine."""
-    one, other = _NUMBER.split(ours), _NUMBER.split(theirs)
+    """The same text but for addresses, and the last digits of numbers with a point: PyTorch's matrix products and
+    vectorised functions round differently from machine to machine."""
+    one, other = (_NUMBER.split(_ADDRESS.sub("at an address", text)) for text in (ours, theirs))
     same_text = [_BLANKS.sub(" ", part) for part in one[::2]] == [_BLANKS.sub(" ", part) for part in other[::2]]
     return same_text and all(map(_close, one[1::2], other[1::2]))
 
@@ -64,4 +78,5 @@ def _close(ours: str, theirs: str) -> bool:
 
 
 _NUMBER = re.compile(r"(-?\d+\.\d*(?:e[+-]\d+)?)")
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _BLANKS = re.compile(" +")

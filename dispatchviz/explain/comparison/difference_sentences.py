@@ -14,11 +14,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.key_reasons import reasons
 from dispatchviz.explain.comparison.number_sentences import why_numbers
+from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.explain.comparison.tree_alignment import Difference
 from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import is_autograd, keys_text
 from dispatchviz.explain.sentences.dispatch_sentences import selected
-from dispatchviz.explain.sentences.english import capital
+from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.display_names import described, plain_node, tensor_name
@@ -31,6 +32,10 @@ class Run(NamedTuple):
     trace: Trace
     where: str
     """``in plain.py``, ``under no_grad``."""
+
+    def number(self, step: int) -> int:
+        """The number of a step in the whole run, which is what the stepper opens."""
+        return self.trace.steps[step] if isinstance(self.trace, SeenByBoth) else step
 
 
 class Said(NamedTuple):
@@ -113,9 +118,20 @@ def _labels(first: Run, second: Run, a: int, b: int) -> Said:
     """Two steps by their rows in the list of steps; what they say for themselves, where that differs."""
     short = _beside(first, second, label(first.trace, a), label(second.trace, b))
     one, other = why_here(first.trace, a), why_here(second.trace, b)
+    if label(first.trace, a) == label(second.trace, b):
+        return _fields(first, second, first.trace[a], second.trace[b])
     if one == other:
         return Said(short, f"{capital(short)}.")
     return Said(short, f"{capital(first.where)}: {one} {capital(second.where)}: {other}")
+
+
+def _fields(first: Run, second: Run, one: ev.AnyEvent, other: ev.AnyEvent) -> Said:
+    """Two steps of which all the words are the same: the fields of the event (``docs/events.md``) that are not."""
+    names = [name for name in one.__struct_fields__ if name not in ("seq", "parent")]
+    pairs = [(name, getattr(one, name), getattr(other, name, None)) for name in names]
+    apart = "; ".join(f"{name}: {_beside(first, second, str(a), str(b))}" for name, a, b in pairs if a != b)
+    row = label(first.trace, one.seq)
+    return Said(f"{row}, {apart}", f"{capital(row)}: the same step but for its {apart}.")
 
 
 def _other_operator(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched) -> Said:
@@ -173,6 +189,8 @@ def _other_tensor(first: Run, second: Run, one: ev.TensorCreated, other: ev.Tens
 
 def _other_cell(first: Run, second: Run, one: ev.KernelSelected, other: ev.KernelSelected) -> Said:
     short = _beside(first, second, one.kernel or "nothing", other.kernel or "nothing")
+    if selected(one).text == selected(other).text:
+        return _fields(first, second, one, other)
     texts = [f"{capital(run.where)}: {selected(cell).text}" for run, cell in ((first, one), (second, other))]
     return Said(f"the {one.key} cell of {one.operator} holds {short}", " ".join(texts))
 
@@ -196,7 +214,7 @@ def _below(first: Run, second: Run, one: ev.Dispatched, other: ev.Dispatched, be
     run, plain, outer, key = (second, first, other, one.key) if in_second else (first, second, one, other.key)
     chosen = within(run.trace, outer.seq, ev.KernelSelected)
     kernel = chosen.kernel if chosen is not None and chosen.kernel else "the kernel"
-    where = f"step {below[1] if in_second else below[0]} {run.where}"
+    where = f"step {run.number(below[1] if in_second else below[0])} {run.where}"
     return f"From {kernel} the call goes on ({where}), to {key} as {plain.where}."
 
 
@@ -253,8 +271,16 @@ def _other_sets(first: Run, second: Run, one: ev.KeySetComputed, other: ev.KeySe
     if len(one.arguments) != len(other.arguments):
         changed.append(f"the tensors among the arguments are {_beside(first, second, *_many(one, other))}")
     if not changed:
-        return _labels(first, second, one.seq, other.seq)
+        given = _beside(first, second, _given(first, one), _given(second, other))
+        return Said(f"the arguments are {given}", f"The arguments are {given}.")
     return Said("other key sets, the same winner", f"{capital('; '.join(changed))}.")
+
+
+def _given(run: Run, computed: ev.KeySetComputed) -> str:
+    """``self = x and other = y``"""
+    return listed(
+        [f"{name} = {tensor_name(run.trace, tensor, computed.seq)}" for name, tensor, _ in computed.arguments]
+    )
 
 
 def _many(one: ev.KeySetComputed, other: ev.KeySetComputed) -> tuple[str, str]:

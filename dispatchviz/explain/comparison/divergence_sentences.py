@@ -64,7 +64,7 @@ def _of_line(trace: Trace, line: int | None) -> tuple[int, str] | None:
 def steps_of(first: Run, second: Run, found: Difference) -> str:
     """Where to look on: ``step 71 in plain.py, step 73 in no_grad.py``."""
     steps = ((found.first, first), (found.second, second))
-    return capital(", ".join(f"step {step} {run.where}" for step, run in steps if step is not None))
+    return capital(", ".join(f"step {run.number(step)} {run.where}" for step, run in steps if step is not None))
 
 
 def raised(trace: Trace) -> int | None:

@@ -75,9 +75,11 @@ class MetNodes:
 
 
 def _present(saved: list[Saved]) -> list[Saved]:
-    """Without the places of a list where there is no tensor, which an installed PyTorch does not tell of."""
-    there = [one for one in saved if not isinstance(one, ev.VariableSaved) or one.tensor is not None]
-    return there or saved[:1]
+    """Without members that hold no tensor: the model does not tell of each of them, and an installed PyTorch does not
+    tell of the places of a list. And without those that a hook packed: to ask PyTorch for them would unpack them."""
+    return [
+        one for one in saved if not isinstance(one, ev.VariableSaved) or (one.tensor is not None and not one.packed)
+    ]
 
 
 def _as_seen(saved: Saved) -> Saved:

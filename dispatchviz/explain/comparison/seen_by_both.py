@@ -6,8 +6,9 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, hooks. Left out as well: what formats a tensor as text, and what PyTorch's
-meta functions in Python call, which the model computes otherwise (``docs/differences.md``).
+engine's counts and queues, version counters, hooks, calls without a tensor, the Node before several roots. Left out as
+well: what formats a tensor as text, what PyTorch's meta functions in Python call, which the model computes otherwise,
+and how long the workspaces of LAPACK are (``docs/differences.md``).
 """
 
 from __future__ import annotations
@@ -32,6 +33,22 @@ KEPT = (
 
 PYTHON_META = "(_meta_registrations.py)"
 """How the names of PyTorch's meta functions in Python end."""
+
+WITHOUT_TENSORS = "aten::_nnpack_available", "profiler::"
+"""How the operators begin whose calls are seen although no tensor gives them a key."""
+
+ASKING_LAPACK = frozenset(
+    f"aten::{name}"
+    for name in (
+        "geqrf", "geqrf.a", "linalg_eig.out", "_linalg_eigvals", "_linalg_eigh", "_linalg_eigh.eigenvalues",
+        "linalg_householder_product", "linalg_householder_product.out", "ormqr", "ormqr.out", "linalg_ldl_factor_ex",
+        "linalg_ldl_factor_ex.out", "linalg_qr", "linalg_qr.out", "_linalg_svd", "_linalg_svd.U", "linalg_lstsq.out",
+    )
+)  # fmt: skip
+"""Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
+
+GRAPH_ROOT = "torch::autograd::GraphRoot"
+"""The Node that the engine makes for several roots, which leads to them."""
 
 TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
 """Whether a call's arguments were on a stack is not seen."""
@@ -78,6 +95,8 @@ class _View:
         """What is seen when the next Node runs."""
         self._kernel: dict[int, int | None] = {}
         """Of each event the KernelEntered that it is in."""
+        self._selected: dict[int, ev.KernelSelected] = {}
+        """Of each call the kernel that is selected."""
         self._sets: dict[int, Sets | None] = {}
         """The thread's sets during each event, as far as they are known."""
         self._left_out: set[int] = set()
@@ -104,6 +123,8 @@ class _View:
         self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
         self._tensors.follow(event)
+        if isinstance(event, ev.KernelSelected) and parent is not None:
+            self._selected[parent] = event
         if isinstance(event, (ev.HistorySet, ev.HistoryRebased)):
             self._got_history(event)
         elif isinstance(event, ev.SourceLine):
@@ -118,8 +139,12 @@ class _View:
     def _is_left_out(self, event: ev.AnyEvent) -> bool:
         if isinstance(event, ev.KernelEntered) and event.kernel.endswith(PYTHON_META):
             self._meta_functions.add(event.seq)
+        if isinstance(event, ev.Dispatched) and event.key == "Undefined":
+            return not event.operator.startswith(WITHOUT_TENSORS) or event.parent in self._left_out
         if event.parent in self._meta_functions:
             return not isinstance(event, ev.KernelReturned)
+        if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
+            return True
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
 
     def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
@@ -201,10 +226,24 @@ class _View:
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
         """Adds an event, behind the tensors that it is the first to name; gives its number."""
         for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
+            if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
+                one = replace(one, shape=(1,))
             number = len(self.events)
             self.events.append(replace(one, seq=number, parent=around))
             self.steps.append(step)
         return number
+
+    def _asks_lapack(self, around: int | None) -> bool:
+        """Whether an event here is in a kernel that asks LAPACK for the size of a workspace, or in what makes one."""
+        calls = 0
+        while around is not None and calls < 3:
+            event = self.events[around]
+            if isinstance(event, ev.Dispatched):
+                calls += 1
+                if event.operator in ASKING_LAPACK:
+                    return True
+            around = event.parent
+        return False
 
     def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
         """The Nodes that can be seen from here on."""
@@ -234,6 +273,8 @@ class _View:
                 yield replace(event, file="", line=0, end_line=0)
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
+            case ev.KernelReturned() if self._hands_back_self(event):
+                yield replace(event, tensors=())
             case ev.BackwardFinished():
                 return
             case ev.ProgramRaised():
@@ -243,6 +284,17 @@ class _View:
                     yield event
             case _:
                 yield event
+
+    def _hands_back_self(self, event: ev.KernelReturned) -> bool:
+        """Whether a fallback computed an in-place operator: whoever calls gets the tensor that is written to, whatever
+        the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
+        selected = _of(self._selected, _of(self._parents, event.parent))
+        return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
+
+
+def _is_in_place(operator: str) -> bool:
+    name = operator.partition("::")[2].partition(".")[0]
+    return name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))
 
 
 def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.checked import Checked
+from dispatchviz.explain.comparison.divergence_sentences import WIDTH
+from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import Console
 
@@ -20,24 +21,35 @@ COMPARED: tuple[tuple[type[ev.Event], str], ...] = (
 
 def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
     """The comparison of a run on the model with one on PyTorch."""
-    release, seen = found.torch.header.pytorch, found.comparison.second
+    release = found.torch.header.pytorch
     if found.comparison.same:
         but = "" if found.printed_alike else ". But the program printed something else"
-        same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(seen)}{but}."
+        same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(found)}{but}."
         yield from console.wrapped(same, 0)
-    comparison = replace(found.comparison, output=None) if found.printed_alike else found.comparison
-    yield from diff_lines(comparison, wheres, console, every, numbers=False)
+    yield from diff_lines(replace(found.comparison, output=None), wheres, console, every, numbers=False)
+    if found.printed is not None:
+        texts = [_line(line, where) for line, where in zip(found.printed, wheres, strict=True)]
+        yield ""
+        yield from console.wrapped(f"Printed otherwise, first: {', '.join(texts)}", 0, 2)
 
 
-def _amounts(trace: Trace) -> str:
-    counts = [(len(trace.steps_of(kind)), name) for kind, name in COMPARED]
-    texts = [_counted(many, name) for many, name in counts if many]
+def _line(line: str | None, where: str) -> str:
+    return f"no more {where}" if line is None else f"{shortened(line, WIDTH) or 'an empty line'} {where}"
+
+
+def amounts(found: Checked) -> dict[str, int]:
+    """What was compared: how many of each, in PyTorch."""
+    return {_plural(name): len(found.comparison.second.steps_of(kind)) for kind, name in COMPARED}
+
+
+def _amounts(found: Checked) -> str:
+    counts = zip((name for _, name in COMPARED), amounts(found).values(), strict=True)
+    texts = [f"{many:,} {name if many == 1 else _plural(name)}" for name, many in counts if many]
     return ", ".join(texts) or "no call"
 
 
-def _counted(many: int, name: str) -> str:
-    """In figures, as the counts stand side by side."""
-    return f"{many:,} {name}" if many == 1 else f"{many:,} {_PLURALS.get(name, f'{name}s')}"
+def _plural(name: str) -> str:
+    return _PLURALS.get(name, f"{name}s")
 
 
 _PLURALS = {"step of the engine": "steps of the engine"}

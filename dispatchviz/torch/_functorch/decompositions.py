@@ -207,6 +207,10 @@ DECOMPOSITIONS: tuple[Callable[..., Any], ...] = (
 """In PyTorch's order; their names are the operators'."""
 
 
+WHERE = "torch/_functorch/predispatch.py:155"
+"""The line of PyTorch's that makes their library."""
+
+
 class _Loaded:
     library: Library | None = None
 
@@ -214,6 +218,6 @@ class _Loaded:
 def lazy_load_decompositions() -> None:
     """Registers them, unless they are there."""
     if _Loaded.library is None or _Loaded.library.m is None:
-        _Loaded.library = Library("aten", "IMPL", "FuncTorchBatched")
+        _Loaded.library = Library.made_at(WHERE, "aten", "IMPL", "FuncTorchBatched")
         for function in DECOMPOSITIONS:
             _Loaded.library.impl(function.__name__, function)

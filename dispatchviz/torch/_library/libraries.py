@@ -45,11 +45,11 @@ class Library:
         self._open(ns, kind, dispatch_key, frame.f_code.co_filename, frame.f_lineno)
 
     @classmethod
-    def made_at(cls, where: str, ns: str, kind: str = "FRAGMENT") -> Library:
+    def made_at(cls, where: str, ns: str, kind: str = "FRAGMENT", dispatch_key: str = "") -> Library:
         """A library that PyTorch makes for the user, at a line of its own."""
         made = cls.__new__(cls)
         file, _, line = where.rpartition(":")
-        made._open(ns, kind, "", file, int(line))
+        made._open(ns, kind, dispatch_key, file, int(line))
         return made
 
     def _open(self, ns: str, kind: str, dispatch_key: str, file: str, line: int) -> None:

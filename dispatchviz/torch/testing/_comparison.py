@@ -34,6 +34,7 @@ _TOLERANCES = {
 class Options(NamedTuple):
     """Tolerances and checks of a comparison."""
 
+    allow_subclasses: bool
     rtol: float | None
     atol: float | None
     equal_nan: bool
@@ -66,7 +67,7 @@ def assert_close(
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
             f"{'rtol' if rtol is None else 'atol'}."
         )
-    options = Options(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
+    options = Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     pairs = list(_pairs(actual, expected, ()))
     for one, other, path in pairs:
         failure = _difference(one, other, options)
@@ -118,11 +119,15 @@ def _difference(actual: Any, expected: Any, options: Options) -> str:
         return _difference_of_numbers(actual, expected, options)
     if _both(actual, expected, numpy.ndarray):
         actual, expected = (new_from_data(array, None, CPU) for array in (actual, expected))
-    if _both(actual, expected, Tensor):
+    if _both(actual, expected, Tensor) and _are_related(type(actual), type(expected), options.allow_subclasses):
         return _difference_of_attributes(actual, expected, options) or _difference_of_tensors(actual, expected, options)
     raise TypeError(
         f"No comparison pair was able to handle inputs of type {_shown(type(actual))} and {_shown(type(expected))}."
     )
+
+
+def _are_related(one: type, other: type, allow_subclasses: bool) -> bool:
+    return one is other or (allow_subclasses and (issubclass(one, other) or issubclass(other, one)))
 
 
 def _shown(kind: type) -> str:

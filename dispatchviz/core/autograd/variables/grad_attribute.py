@@ -80,7 +80,10 @@ def set_data(tensor: Tensor, value: Any) -> None:
     """
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    ops._has_compatible_shallow_copy_type.call(tensor, value)
+    if not ops._has_compatible_shallow_copy_type.call(tensor, value):
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+        )
     if requires_grad(tensor) and not value._dtype.can_require_grad:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     if tensor._dtype is not value._dtype or tensor._device != value._device:

@@ -16,7 +16,13 @@ from dispatchviz.core.autograd.graph.copy_nodes import CopySlices
 from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.autograd.hooks.hooks import move_hooks_to_new_grad_fn
 from dispatchviz.core.autograd.variables import creation_meta
-from dispatchviz.core.autograd.variables.variable import grad_fn, is_inference, requires_grad, set_gradient_edge
+from dispatchviz.core.autograd.variables.variable import (
+    grad_fn,
+    is_inference,
+    requires_grad,
+    set_gradient_edge,
+    shallow_copy_and_detach,
+)
 from dispatchviz.core.autograd.variables.view_replay import (
     ReplayedViewMeta,
     ViewFunc,
@@ -86,9 +92,12 @@ def as_view(
 
 
 def non_differentiable_view(base: Tensor, tensor: Tensor) -> Tensor:
-    """``make_variable_non_differentiable_view``: it shares the version counter and is no view for autograd."""
-    tensor._version_counter = VersionCounter() if is_inference(base) else base._version_counter
-    return tensor
+    """``make_variable_non_differentiable_view``: another tensor, which shares the version counter and is no view for
+    autograd. What an inference tensor gives stays as it is."""
+    if is_inference(base):
+        tensor._version_counter = VersionCounter()
+        return tensor
+    return shallow_copy_and_detach(tensor, base._version_counter)
 
 
 def _is_undefined(result: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.tensor_iterator import cast_operands, result_type
 from dispatchviz.core.tensor.dtype import bool_, default_dtype
 from dispatchviz.core.tensor.tensor import Tensor
 
@@ -13,18 +14,25 @@ def cpu_equal(self: Tensor, other: Tensor) -> bool:
     """Equal shapes and elements; nan equals nothing."""
     if not ops.is_same_size.call(self, other):
         return False
-    return bool(array_module(self._device.type).array_equal(self._array, other._array))
+    return _equal(*cast_operands(result_type(self, other), self, other))
 
 
 def cuda_equal(self: Tensor, other: Tensor) -> bool:
     """Equal shapes and elements; nan equals nothing."""
-    return cpu_equal(self, other)
+    return ops.is_same_size.call(self, other) and _equal(self, other)
+
+
+def _equal(self: Tensor, other: Tensor) -> bool:
+    return bool(array_module(self._device.type).array_equal(self._array, other._array))
 
 
 def isfinite(self: Tensor) -> Tensor:
     """Where numbers are neither infinite nor nan; integers always are."""
     if not self._dtype.can_require_grad:
         return ops.ones_like.call(self, bool_, None, None, None, "preserve_format")
+    if self._dtype.is_complex:
+        real = ops.isfinite.call(ops.real.call(self))
+        return ops._iand___Tensor.call(real, ops.isfinite.call(ops.imag.call(self)))
     finite = ops.ne_Scalar.call(ops.abs.call(self), float("inf"))
     return ops.mul_Tensor.call(ops.eq_Tensor.call(self, self), finite)
 

@@ -229,8 +229,8 @@ def mul(self: Tensor, other: Scalar) -> Tensor:
 
 
 def mul_(self: Tensor, other: Scalar) -> Tensor:
-    """In place, by the out= overload."""
-    return ops.mul_out.call(self, wrapped_scalar_tensor(other), self)
+    """In place, by the out= overload, the number first."""
+    return ops.mul_out.call(wrapped_scalar_tensor(other), self, self)
 
 
 def div_Scalar(self: Tensor, other: Scalar) -> Tensor:

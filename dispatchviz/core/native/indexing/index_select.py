@@ -172,6 +172,8 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
         )
     if self._device.type == "cuda":
         return _nonzero_static_cuda(in_format(self), size, fill_value, out)
+    if not numel(out._size):
+        return out
     found = nonzero(self)
     count = min(found._size[0], size)
     ops.copy_.call(ops.narrow.call(out, 0, 0, count), ops.narrow.call(found, 0, 0, count), False)

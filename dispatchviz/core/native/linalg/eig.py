@@ -15,7 +15,7 @@ from dispatchviz.core.native.linalg.matrix_checks import (
     square_check_inputs,
 )
 from dispatchviz.core.native.linalg.svd_eigh import may_require_grad
-from dispatchviz.core.tensor.dtype import DType, complex64, complex128, float32, float64, int32
+from dispatchviz.core.tensor.dtype import DType, complex64, complex128, float32, float64, int32, real_type
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
@@ -121,7 +121,7 @@ def _geev(self: Tensor, compute_v: bool) -> tuple[lapack.Array, lapack.Array | N
     copy = ops.empty_memory_format.call(ops.mT.call(self)._size, self._dtype, "strided", CPU, None, None)
     ops.copy_.call(ops.transpose_.call(copy, -2, -1), self, False)
     if self._dtype.is_complex:
-        ops.empty_memory_format.call((1,), self._dtype, "strided", CPU, None, None)
+        ops.empty_memory_format.call((2 * self._size[-1],), real_type(self._dtype), "strided", CPU, None, None)
     ops.empty_memory_format.call((1,), self._dtype, "strided", CPU, None, None)
     if 0 in self._size:
         vectors = copy._array

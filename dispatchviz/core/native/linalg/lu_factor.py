@@ -38,6 +38,8 @@ def linalg_lu_factor_ex_out(
         return
     if LU is not A:
         ops.copy_.call(LU, A, False)
+    if not pivot and A._device.type == "cpu":
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     check_lapack_dtype("lu_cpu", A._dtype)
     for output, values in zip((LU, pivots, info), lapack.xgetrf(LU._array, pivot), strict=True):
         store(output, values)

@@ -17,7 +17,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import quiet, store
 from dispatchviz.core.native.linalg.matmul import matmul_out
 from dispatchviz.core.native.linalg.matrix_checks import check_floating_or_complex, square_check_inputs
 from dispatchviz.core.tensor.dtype import complex64, float32, int64, real_type
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, from_blob, numel
+from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, from_blob, numel
 
 Rows = Sequence[Sequence[float]]
 TermIndices = tuple[int, int, int]
@@ -297,19 +297,22 @@ def _linear_combination(parts: Tensor, coefficients: Sequence[float]) -> Tensor:
 def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
     """For each row of coefficients the sum of the parts of input, weighted."""
     weights = _to_device(coefficients, input._device.type)
-    rows, columns = weights._size
+    rows = weights._size[0]
     out = ops.zeros.call((rows, *input._size[1:]), input._dtype, "strided", input._device, None)
-    whole = (rows, columns, *input._size[1:])
-    _restrided(ops.unsqueeze.call(out, 1), 1, whole)
-    _restrided(ops.unsqueeze.call(input, 0), 0, whole)
-    ops.as_strided.call(weights, whole, (*weights._stride, *(0 for _ in input._size[1:])), None)
+    _restrided(out, 1)
+    _restrided(input, 0)
+    ones = (1,) * len(input._size)
+    ops.as_strided.call(weights, (rows, *ones), (weights._stride[0], *(0 for _ in ones)), None)
     store(out, quiet.run(_weighted_sums, input._array, weights._array))
     return out
 
 
-def _restrided(tensor: Tensor, dim: int, size: Size) -> Tensor:
-    """Expanded along one dimension."""
-    return ops.as_strided.call(tensor, size, (*tensor._stride[:dim], 0, *tensor._stride[dim + 1 :]), None)
+def _restrided(tensor: Tensor, dim: int) -> Tensor:
+    """With another dimension, and as the iterator gets it, which goes over the parts itself: of these, dimension 1,
+    one."""
+    longer = ops.unsqueeze.call(tensor, dim)
+    size, stride = longer._size, longer._stride
+    return ops.as_strided.call(tensor, (size[0], 1, *size[2:]), (stride[0], 0, *stride[2:]), None)
 
 
 def _weighted_sums(parts: Any, weights: Any) -> Any:

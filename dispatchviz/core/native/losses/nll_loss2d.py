@@ -8,13 +8,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from dispatchviz.core.call.structured import resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import quiet
 from dispatchviz.core.native.losses.mse_nll_loss import MEAN, NONE, side_by_side
 from dispatchviz.core.native.losses.nll_loss_checks import check_classes, check_numbers
-from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
 
 
 def nll_loss2d_symint(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
@@ -27,10 +28,12 @@ def nll_loss2d_forward(
 ) -> tuple[Tensor, Tensor]:
     """The loss and the sum of the weights."""
     output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
-    total_weight = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
+    total_weight = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     _check(self, target, weight)
     check_classes(target)
-    ops.resize_.call(output, target._size if reduction == NONE else (), None)
+    ops.resize_.call(total_weight, (), None)
+    size = target._size if reduction == NONE else ()
+    resize_output(output, size, contiguous_strides(size))
     check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
     self, target, weight = side_by_side(self, target, weight, reduction != NONE and numel(target._size) > 0)
     indices, weights = _weighted(self, target, weight, ignore_index)

@@ -242,5 +242,5 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: str | None = N
 
 
 def _has_compatible_shallow_copy_type(self: Tensor, source: Tensor) -> bool:
-    """Whether ``self.data = source`` may take over the memory: always, as every tensor is strided here."""
-    return True
+    """Whether ``self.data = source`` may take over the memory: if both have some, or the same keys."""
+    return self._ks == source._ks or "meta" not in (self._device.type, source._device.type)

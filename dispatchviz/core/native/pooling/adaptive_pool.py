@@ -170,7 +170,8 @@ def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
     check_1d("adaptive_max_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.adaptive_max_pool2d.call(lines, (1, *output_size))
-    return ops.squeeze_dim.call(output, -2), ops.squeeze_dim.call(indices, -2)
+    indices = ops.squeeze_dim.call(indices, -2)  # C++'s arguments, evaluated from the right
+    return ops.squeeze_dim.call(output, -2), indices
 
 
 def adaptive_max_pool2d_meta(op: tuple[Structured, Structured], self: Tensor, output_size: Size) -> None:

@@ -12,25 +12,25 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import DType, int64
-from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
 
 ValuesAndIndices = tuple[Tensor, Tensor]
 
 
 def cummax(self: Tensor, dim: int) -> ValuesAndIndices:
     """Cumulative maximum, and its last index."""
-    values, indices = _empty(self, self._dtype), _empty(self, int64)
+    values, indices = _empty(self, self._size, self._dtype), _empty(self, self._size, int64)
     return ops.cummax_out.call(self, dim, values, indices)
 
 
 def cummin(self: Tensor, dim: int) -> ValuesAndIndices:
     """Cumulative minimum, and its last index."""
-    values, indices = _empty(self, self._dtype), _empty(self, int64)
+    values, indices = _empty(self, self._size, self._dtype), _empty(self, self._size, int64)
     return ops.cummin_out.call(self, dim, values, indices)
 
 
-def _empty(like: Tensor, dtype: DType) -> Tensor:
-    return ops.empty_memory_format.call((0,), dtype, "strided", like._device, None, None)
+def _empty(like: Tensor, size: Size, dtype: DType) -> Tensor:
+    return ops.empty_memory_format.call(size, dtype, "strided", like._device, None, None)
 
 
 def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
@@ -45,7 +45,7 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Value
 
 def _cumulative(name: str, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> ValuesAndIndices:
     _check_like(values, self)
-    _check_like(indices, _empty(self, int64))
+    _check_like(indices, _empty(self, (0,), int64))
     for out in (values, indices):
         if out._size != self._size:
             resize_output(out, self._size, contiguous_strides(self._size))

@@ -172,7 +172,8 @@ def _reduced_count(size: Size, dim: Dims) -> int:
 def nansum(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
     """The sum of what is not nan."""
     inferred = dtype or (int64 if self._dtype.category <= Category.INTEGRAL else self._dtype)
-    out = ops.empty_memory_format.call((0,), inferred, "strided", self._device, None, None)
+    size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
+    out = ops.empty_memory_format.call(size, inferred, "strided", self._device, None, None)
     return nansum_out(self, dim, keepdim, dtype, out)
 
 

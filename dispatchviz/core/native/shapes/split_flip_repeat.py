@@ -129,7 +129,8 @@ def flip(self: Tensor, dims: Size) -> Tensor:
     out = ops.empty_like.call(self, None, None, None, None, "preserve_format")
     if out._array is None or not _is_flip_needed(self, mask):
         return out if out._array is None else ops.copy_.call(out, self, False)
-    ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
+    needed = [flipped and length > 1 for flipped, length in zip(mask, self._size, strict=True)]
+    ops.as_strided.call(self, self._size, tuple(0 if n else s for n, s in zip(needed, self._stride, strict=True)), None)
     out._array[...] = self._array[tuple(slice(None, None, -1 if flipped else None) for flipped in mask)]
     return out
 

@@ -50,6 +50,8 @@ class CallRecorder(PythonRecorder):
     def returned(self, result: Any, /) -> None:
         """The kernel returned something, and with it the call is over."""
         values = result if isinstance(result, (list, tuple)) else (result,)
+        if any(isinstance(value, (list, tuple)) for value in values):  # a stack has a list of tensors as one value
+            values = [one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))]
         self.note(("returned", tuple([self._serial(value) for value in values if hasattr(value, "_ks")])))
 
     def result_hashed(self, op: OperatorEntry, result: Any, /) -> None:

@@ -1,0 +1,27 @@
+"""The examples in the docstrings of the installed PyTorch run on it and on the model, and the same happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.cli.check_runs import WHERES, two_runs
+from dispatchviz.program_source import Code
+from dispatchviz.render.cards.check_text import check_lines
+from dispatchviz.render.console import Console
+from tests.amounts import in_turn
+from tests.live.docstring_programs import BEGIN, examples, that_run
+
+GROUPS = 36
+"""So many programs are made of all examples."""
+
+
+@pytest.mark.torch
+@pytest.mark.long
+@pytest.mark.parametrize("group", in_turn(range(GROUPS), 12))
+def test_pytorchs_own_examples_do_what_the_model_does(group: int) -> None:
+    known = examples()
+    chosen = [(name, that_run(known[name])) for name in sorted(known)[group::GROUPS]]
+    program = BEGIN + "".join(f"# {name}\n{''.join(statements)}" for name, statements in chosen if statements)
+    found = two_runs(Code(program), ())
+    # what is printed has last bits, which docs/differences.md names
+    assert found.comparison.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))
