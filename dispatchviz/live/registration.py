@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -102,6 +102,13 @@ def _kind(typed: bool, flags: list[str]) -> Kind:
     if not typed:
         return "boxed"
     return "unboxed" if "unboxed" in flags else "sym_unboxed"
+
+
+def defined_operators(c: Any) -> set[str]:
+    """Full names of the operators that have a schema. PyTorch names those, too, that have kernels alone: a build with
+    Vulkan has one of its own."""
+    dangling = c._dispatch_find_dangling_impls()
+    return {*c._dispatch_get_all_op_names()} - {dump.partition("\n")[0].removeprefix("name: ") for dump in dangling}
 
 
 def fallbacks_in(table: str) -> Iterator[Registration]:
