@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
@@ -14,7 +16,8 @@ from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
-from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.key_differences import key_differences
+from dispatchviz.live.key_numbers import OURS, key_layout
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.lone_thread import lone_thread_watched
 from dispatchviz.live.subclass_makers import subclass_makers_followed
@@ -61,12 +64,13 @@ class TorchEngine:
             "cuda": cuda_text(self.torch),
             "build": self.about(),
             "blind_spots": blind_spots(self.torch),
+            "differs": key_differences(InstalledPyTorch()) or UNSET,
+            "layout": UNSET if (layout := key_layout(self.torch._C)) == OURS else layout,
         }
 
     def about(self) -> str:
-        """Release and build, in words, and that its keys have other numbers, if they have."""
-        numbers = "" if KeyNumbers(self.torch._C).is_own else "; keys by name, in the numbers of PyTorch 2.13"
-        return build_text(self.torch) + numbers
+        """Release and build, in words."""
+        return build_text(self.torch)
 
     @contextmanager
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:

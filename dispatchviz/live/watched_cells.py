@@ -75,7 +75,7 @@ class WatchedCells:
         c = self._c = torch._C
         self.python = PythonKernels(torch)
         self._make_step = make_step
-        self._calls = kernel_calls(c)
+        self._calls = kernel_calls(torch)
         self._autograd = c._dispatch_key_parse("Autograd")
         self._libraries: dict[str, Any] = {}
         """What keeps our kernels in the cells of an operator."""
