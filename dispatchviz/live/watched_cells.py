@@ -14,7 +14,7 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import hands_out_kernels, kernel_calls, overriding
+from dispatchviz.live.kernel_calls import kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 from dispatchviz.live.registration import defined_operators
 
@@ -167,9 +167,8 @@ class WatchedCells:
 
     def _put_errors(self, operators: Iterable[str]) -> None:
         """Into empty cells of a backend: the error that PyTorch raises there lists the kernels of the operator, and
-        ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before). NB: not in
-        releases that do not hand out kernels, where ours leave their cells."""
-        if self._away or not hands_out_kernels(self._c):
+        ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before)."""
+        if self._away:
             return
         keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
         computed = self._c._dispatch_has_computed_kernel_for_dispatch_key

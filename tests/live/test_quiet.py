@@ -38,6 +38,8 @@ def test_program_does_the_same(program: str, tmp_path: Path) -> None:
     """And is recorded to its end."""
     file = HERE / "programs" / f"{program}.py"
     plain = run(file)
+    if program == "device_threads" and "_setup_privateuseone_for_python_backend" in plain[2]:
+        pytest.skip("this release has no devices of Python's")
     status, output, errors = run(RECORDER, tmp_path / "steps", file)
     assert (output, errors, status) == (plain[1], plain[2], plain[0])
     assert int((tmp_path / "steps").read_text()) > (1 if program == "never" else 50)
