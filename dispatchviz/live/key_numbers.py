@@ -71,4 +71,4 @@ def _bits(layout: KeyLayout) -> Iterator[tuple[int, int]]:
             yield 1 << place, 1 << OURS.backends.index(name)
     for place, name in enumerate(layout.keys, len(layout.backends)):
         if name in OURS.keys:
-            yield 1 << place, raw(K[name]) & ~BACKEND_MASK
+            yield 1 << place, raw(DispatchKey[name]) & ~BACKEND_MASK

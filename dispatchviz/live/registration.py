@@ -111,11 +111,17 @@ def defined_operators(c: Any) -> set[str]:
     return {*c._dispatch_get_all_op_names()} - {dump.partition("\n")[0].removeprefix("name: ") for dump in dangling}
 
 
+def filled_cells(table: str) -> dict[str, tuple[str, str, bool]]:
+    """Of ``_dispatch_dump_table``, by key: where the cell's kernel was registered, PyTorch's tag, whether calls skip
+    it."""
+    rows = (row for row in map(_CELL.fullmatch, table.splitlines()) if row is not None)
+    return {row["key"]: (row["debug"], row["reason"], bool(row["fallthrough"])) for row in rows}
+
+
 def fallbacks_in(table: str) -> Iterator[Registration]:
     """Of ``_dispatch_dump_table`` of an operator without kernels, which has nothing but fallbacks."""
-    for row in map(_CELL.fullmatch, table.splitlines()):
-        if row is not None:
-            yield Registration(row["key"], "fallthrough" if row["fallthrough"] else "boxed", place_said(row["debug"]))
+    for key, (debug, _, is_skipped) in filled_cells(table).items():
+        yield Registration(key, "fallthrough" if is_skipped else "boxed", place_said(debug))
 
 
 @cache

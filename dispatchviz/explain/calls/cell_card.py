@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.keys.own_numbers import own_cell
+from dispatchviz.explain.keys.own_numbers import own_cell, own_keys
 from dispatchviz.explain.sentences import dispatch_sentences
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
@@ -42,6 +42,8 @@ class CellCard:
     key: str
     index: int
     """Position in the operator's table, as the recorded PyTorch has it."""
+    cells: int
+    """How many such a table has."""
     kernel: str
     reason: str
     """PyTorch's own tag."""
@@ -64,6 +66,7 @@ def cell_card(trace: Trace, seq: int) -> CellCard | None:
         operator=chosen.operator,
         key=chosen.key,
         index=own_cell(trace.header, chosen.key, chosen.cell),
+        cells=len(own_keys(trace.header)),
         kernel=chosen.kernel,
         reason=chosen.reason,
         source=chosen.source,

@@ -11,7 +11,7 @@ import functools
 import msgspec
 
 from dispatchviz.core.keys.key_set import raw
-from dispatchviz.core.keys.keys import FUNCTIONALITIES, BackendComponent
+from dispatchviz.core.keys.keys import FUNCTIONALITIES, RUNTIME_KEYS, BackendComponent
 from dispatchviz.core.record.trace_file import Header, KeyLayout
 from dispatchviz.explain.keys.key_layouts import Layout, layouts
 from dispatchviz.explain.keys.key_text import BACKENDS, backend_bit, backend_name, key_names
@@ -45,6 +45,12 @@ def _numbers(release: str, layout: KeyLayout) -> OwnNumbers:
 def own_numbers(header: Header) -> OwnNumbers | None:
     """Those of the PyTorch that was recorded; None if they are those of PyTorch 2.13."""
     return None if isinstance(header.layout, msgspec.UnsetType) else _numbers(header.pytorch, header.layout)
+
+
+def own_keys(header: Header) -> tuple[str, ...]:
+    """The key of each cell there."""
+    numbers = own_numbers(header)
+    return tuple(map(str, RUNTIME_KEYS)) if numbers is None else tuple(numbers.cells)
 
 
 def own_set(header: Header, ks: int) -> int:

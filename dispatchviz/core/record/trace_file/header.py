@@ -28,6 +28,26 @@ class KeyLayout(msgspec.Struct, frozen=True):
     """The functionalities, whose bits follow, lowest priority first: ``Dense``."""
 
 
+class Filling(msgspec.Struct, frozen=True, array_like=True):
+    """What a cell holds; all empty of an empty one."""
+
+    kernel: str = ""
+    reason: str = ""
+    """PyTorch's tag."""
+    source: str = ""
+    """Key or alias that the kernel is registered under."""
+    registered: str = ""
+    """Where."""
+
+
+class KeptTables(msgspec.Struct, frozen=True):
+    """Dispatch tables of a PyTorch, of operators that a program called."""
+
+    fillings: tuple[Filling, ...]
+    operators: Mapping[str, tuple[int, ...]]
+    """Full name to its cells in their order there, each as a position in ``fillings``."""
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for the whole trace."""
 
@@ -47,6 +67,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What its keys are otherwise than those of PyTorch 2.13, a sentence each."""
     layout: KeyLayout | msgspec.UnsetType = msgspec.UNSET
     """How that PyTorch numbers its keys, if not as PyTorch 2.13, in whose numbers the events are."""
+    tables: KeptTables | msgspec.UnsetType = msgspec.UNSET
+    """Those of that PyTorch as the recording ended, if it is not PyTorch 2.13."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
