@@ -10,7 +10,7 @@ from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record.trace_file import Filling, KeptTables
 from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.registration import filled_cells
+from dispatchviz.live.registration import filled_cells, place_said
 
 EMPTY = Filling()
 
@@ -35,7 +35,7 @@ def _cells(build: InstalledPyTorch, name: str) -> Iterator[Filling]:
             yield _filling(ours[key])
         elif key in dumped:
             debug, reason, is_skipped = dumped[key]
-            yield Filling(FALLTHROUGH if is_skipped else "", reason, key, build.location(debug))
+            yield Filling(FALLTHROUGH if is_skipped else place_said(debug), reason, key, build.location(debug))
         else:
             yield EMPTY
 
@@ -44,4 +44,4 @@ def _filling(cell: Cell) -> Filling:
     if cell.kernel is None:
         return EMPTY
     source = "" if cell.source is None else str(cell.source)
-    return Filling(cell.kernel.name, cell.reason, source, cell.kernel.debug)
+    return Filling(cell.kernel.name or place_said(cell.kernel.debug), cell.reason, source, cell.kernel.debug)

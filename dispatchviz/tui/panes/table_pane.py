@@ -93,7 +93,7 @@ def _cell(row: Row, chosen: ev.KernelSelected) -> Line:
         ("▶ " if here else "  ", "focus"),
         (f"{row.cell:>3} {sign} ", role),
         (f"{row.key:<{KEY}} ", weight or "key"),
-        (kernel or row.registered or "empty", weight),
+        (kernel or "empty", weight),
         (f"  {reason}" if reason else "", "dim"),
         key=f"cell {row.cell}",
         value=kernel,
