@@ -94,7 +94,9 @@ CALLING_IN_PARALLEL = frozenset(
     }
 )
 """Operators whose kernel for the CPU calls others within ``at::parallel_for``, on threads of OpenMP. There our kernels
-need Python, which ``call_boxed`` does not let go: all would wait for ever."""
+need Python, which ``call_boxed`` does not let go: all would wait for ever. Found by running all of PyTorch's
+``op_db`` and some 160 bigger calls on four threads, with kernels of ours in all cells, forward and back: 2.9, 2.13 and
+2.14 need no other ones, and before 2.9 all kernels are called by a redispatch."""
 
 
 class KernelObjects:
