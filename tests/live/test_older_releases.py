@@ -133,19 +133,27 @@ def test_what_differs_is_named(trace: Trace) -> None:
     assert bool(differs) or KeyNumbers(c).is_own
 
 
+LACKING = {
+    "other key sets, the same winner",
+    "The thread's excluded set has AutocastMAIA and AutocastMTIA in the model, no keys in PyTorch.",
+}
+"""What ``check`` says where a release has not all keys."""
+ADDED = "only in PyTorch: tensor t11  [3] float32 cpu"
+"""The result of a ``detach`` that AccumulateGrad took twice before."""
+
+
 def test_another_release_does_what_the_model_does(tmp_path: Path) -> None:
-    """In the founding program, wherever it registers its kernels. NB: without the keys that a release has not, sets are
-    other ones."""
+    """In the founding program, wherever it registers its kernels, but for what the documentation says."""
     file = tmp_path / "founding.py"
     file.write_text(PROGRAMS["founding"])
     status, said, errors = run("-m", "dispatchviz", "check", file)
     assert "tensor([ 6.,  9., 12.])" in errors  # the program's output
-    if {*OURS.keys} <= {*key_layout(installed_torch()._C).keys}:
-        assert (status, "did what the model does" in said) == (0, True)
+    lacks_keys = not {*OURS.keys} <= {*key_layout(installed_torch()._C).keys}
+    differing = {line.strip() for line in said.splitlines() if line.startswith(6 * " ")}
+    if release(installed_torch().__version__) >= DESCRIBED:
+        assert (status, "did what the model does" in said, differing) == (0, True, set())
     else:
-        assert {line.strip() for line in said.splitlines() if line.startswith(6 * " ")} == {
-            "other key sets, the same winner"
-        }
+        assert differing <= {ADDED, *(LACKING if lacks_keys else ())}
 
 
 # -- operators without a schema ----------------------------------------------------------------------------------------
