@@ -19,8 +19,9 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file.stem not in ("graph", "__init__"))
 RECORDER = HERE / "recorded.py"
 
-_DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n|(?<=\(pid=)\d+")
-"""Addresses in texts of objects, the profiler's times, the process in Python's warning of a fork."""
+_DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n|(?<=\(pid=)\d+|\b[IWE]\d{4} [\d:.]+ \d+ ")
+"""Addresses in texts of objects, the profiler's times, the process in Python's warning of a fork, when a log was
+written and by which process."""
 
 
 def run(*command: str | Path) -> tuple[int, str, str]:
