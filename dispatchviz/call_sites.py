@@ -87,19 +87,24 @@ def count_as_users(code: CodeType) -> None:
 def is_users_file(file: str) -> bool:
     """Whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
-    installed = _INSTALLED in path or is_pythons_file(file)
+    installed = _is_installed(path) or is_pythons_file(file)
     nameless = file.startswith("<") and file != "<stdin>"  # compiled from a string, and a program without a file
     return not (nameless or installed or path.startswith(_PACKAGE + os.sep))
 
 
-_INSTALLED = f"{os.sep}site-packages{os.sep}"
+def _is_installed(path: str) -> bool:
+    return any(f"{os.sep}{folder}{os.sep}" in path for folder in INSTALLED)
+
+
+INSTALLED = "site-packages", "dist-packages"
+"""Folders of installed packages; the second is Debian's."""
 
 
 @cache
 def is_pythons_file(file: str) -> bool:
     """Whether a file is of Python's own library."""
     path = os.path.abspath(file)
-    return path.startswith(_LIBRARY) and _INSTALLED not in path
+    return path.startswith(_LIBRARY) and not _is_installed(path)
 
 
 @cache

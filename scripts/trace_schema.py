@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import FORMAT, Header
+from dispatchviz.core.record.trace_file import FORMAT, Filling, Header
 
 FILE = Path(__file__).parents[1] / "docs" / "trace-schema.json"
 
@@ -63,8 +63,11 @@ KINDS: Mapping[str, type[ev.Event]] = {kind.__name__: kind for kind in typing.ge
 
 
 def _named(kind: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a kind of event, with the name of each field."""
-    names = ("tag", *KINDS[kind["title"]].__struct_fields__)
+    """The schema of a kind of event, or of what is in a header, with the name of each field."""
+    if "prefixItems" not in kind:
+        return kind
+    event = KINDS.get(kind["title"])
+    names = Filling.__struct_fields__ if event is None else ("tag", *event.__struct_fields__)
     fields = [{"title": name, **field} for name, field in zip(names, kind["prefixItems"], strict=True)]
     return {**kind, "description": inspect.cleandoc(kind["description"]), "prefixItems": fields}
 

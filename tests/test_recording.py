@@ -9,7 +9,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.call_sites import user_locations
+from dispatchviz.call_sites import is_users_file, user_locations
 from dispatchviz.core.record.events import NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.trace_file import Header, TraceError
@@ -134,3 +134,10 @@ def test_another_frame_instead_of_one_that_is_gone_is_not_where_the_recording_be
     assert user_locations(frame, (id(frame), frame.f_code)) == ()
     found = user_locations(frame, (id(frame), user_locations.__code__))
     assert found[-1][0] is frame.f_code
+
+
+@pytest.mark.parametrize("folder", ["python3.13/site-packages", "python3/dist-packages"])
+def test_installed_packages_are_no_code_of_the_users(folder: str) -> None:
+    """Debian calls the folder of its packages otherwise."""
+    assert not is_users_file(f"/usr/lib/{folder}/torch/_tensor.py")
+    assert is_users_file("/home/me/packages/torch_things.py")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
 
-_BYTECODE, _FRAMES, _RULES = (
-    f"torch._dynamo.{name}" for name in ("bytecode_transformation", "convert_frame", "trace_rules")
+_BYTECODE, _FRAMES, _INLINED, _RULES = (
+    f"torch._dynamo.{name}" for name in ("bytecode_transformation", "convert_frame", "symbolic_convert", "trace_rules")
 )
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
@@ -52,6 +52,7 @@ class _Changes:
         self._originals: list[tuple[ModuleType, str, Function]] = []
         self.made = {
             _BYTECODE: ("_cached_cleaned_instructions", self._as_written),
+            _INLINED: ("cleaned_instructions", self._as_written),  # 2.6 has no function in between
             _FRAMES: ("_compile", self._quiet),
             _RULES: ("check_file", self._without_us),
         }

@@ -25,6 +25,7 @@ from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.live.registration import (
     Registration,
+    defined_operators,
     fallbacks_in,
     file_name,
     kernels_by_key,
@@ -126,10 +127,9 @@ class InstalledPyTorch:
 
     @cached_property
     def _names(self) -> list[str]:
-        found = set(self._dispatcher._dispatch_get_all_op_names())
-        undefined = {_named(dump) for dump in self._dispatcher._dispatch_find_dangling_impls()}
+        found = defined_operators(self._dispatcher)
         ordered = [name for name in self._in_order(found) if name in found]
-        return [name for name in dict.fromkeys((*ordered, *sorted(found))) if name not in undefined]
+        return list(dict.fromkeys((*ordered, *sorted(found))))
 
     def _in_order(self, names: Iterable[str]) -> Iterator[str]:
         for base in sorted({name.partition(".")[0] for name in names}):
@@ -245,11 +245,6 @@ class InstalledPyTorch:
         if self._registry is None:
             self._registry = registry_with(self, dict(self.fallbacks()), self.alias_members)
         return self._registry
-
-
-def _named(dump: str) -> str:
-    """The operator that a dump is of."""
-    return dump.partition("\n")[0].removeprefix("name: ")
 
 
 def _known_name(names: Mapping[tuple[DispatchKey, str], str], row: Registration) -> str:

@@ -18,6 +18,8 @@ from typing import Any
 
 from dispatchviz.errors import DispatchvizError
 
+DESCRIBED = (2, 13)
+"""The release that dispatchviz describes; what differs in another is said."""
 OLDEST = (2, 6)
 """The first release that dispatchviz reads."""
 

@@ -25,14 +25,16 @@ class LiftedKernels:
     """Calls a kernel by a redispatch, while ours are out of the way: that in the cell, and of an operator with a
     CompositeImplicitAutograd kernel all, since that one is not for Autograd keys where a backend has a kernel."""
 
-    def __init__(self, c: Any) -> None:
-        self._c = c
+    def __init__(self, torch: Any) -> None:
+        self._torch, self._c = torch, torch._C
+        self._python = self._c._dispatch_key_parse("PythonDispatcher")
         self._put: dict[str, dict[str, tuple[Any, Call]]] = {}
         """Of each operator, by key, the library that keeps our kernel in the cell, and that kernel."""
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
         """What calls the kernel that is behind ours in a cell."""
         redispatch: Call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
+        by_python = self._by_python_dispatcher(operator, parsed)
         composite = self._c._dispatch_has_kernel_for_dispatch_key(operator, "CompositeImplicitAutograd")
 
         def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
@@ -41,12 +43,24 @@ class LiftedKernels:
             for one in lifted:
                 del put[one]  # with its library our kernel leaves the cell
             try:
-                return redispatch(keys, *args, **kwargs)
+                return (by_python if keys.has(self._python) else redispatch)(keys, *args, **kwargs)
             finally:
                 if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
                     with overriding(self._c):
                         for one, step in lifted.items():
                             self.put(operator, one, step, None)
+
+        return call
+
+    def _by_python_dispatcher(self, operator: str, parsed: Any) -> Call:
+        """A redispatch would begin with PythonDispatcher again, which keeps what it found for the key while ours was
+        there. It had called the cell by its key, so this does too, with a key set from the arguments."""
+
+        def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            namespace, _, rest = operator.partition("::")
+            name, _, overload = rest.partition(".")
+            found = getattr(getattr(getattr(self._torch.ops, namespace), name), overload or "default")
+            return found._op_dk(self._torch._ops.resolve_key(found, parsed), *args, **kwargs)
 
         return call
 
@@ -80,16 +94,18 @@ CALLING_IN_PARALLEL = frozenset(
     }
 )
 """Operators whose kernel for the CPU calls others within ``at::parallel_for``, on threads of OpenMP. There our kernels
-need Python, which ``call_boxed`` does not let go: all would wait for ever."""
+need Python, which ``call_boxed`` does not let go: all would wait for ever. Found by running all of PyTorch's
+``op_db`` and some 160 bigger calls on four threads, with kernels of ours in all cells, forward and back: 2.9, 2.13 and
+2.14 need no other ones, and before 2.9 all kernels are called by a redispatch."""
 
 
 class KernelObjects:
     """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``), but for those that call
     others in parallel: these are lifted, since a redispatch lets go of Python."""
 
-    def __init__(self, c: Any) -> None:
-        self._c = c
-        self._lifted = LiftedKernels(c)
+    def __init__(self, torch: Any) -> None:
+        self._c = torch._C
+        self._lifted = LiftedKernels(torch)
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
         """What calls the kernel that is in a cell now."""
@@ -124,9 +140,9 @@ def _is_lifted(operator: str, key: str) -> bool:
     return key == "CPU" and operator in CALLING_IN_PARALLEL
 
 
-def kernel_calls(c: Any) -> KernelObjects | LiftedKernels:
+def kernel_calls(torch: Any) -> KernelObjects | LiftedKernels:
     """The way of the installed release."""
-    return KernelObjects(c) if hands_out_kernels(c) else LiftedKernels(c)
+    return KernelObjects(torch) if hands_out_kernels(torch._C) else LiftedKernels(torch)
 
 
 def hands_out_kernels(c: Any) -> bool:

@@ -1,49 +1,59 @@
-"""Key sets of an installed release as numbers of the release that this package describes.
+"""How an installed release numbers its keys, and its key sets as numbers of the release that this package describes.
 
 Releases number their keys and backends in their own way; the names stay. So a set is taken over bit by bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count, takewhile
 from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
-from dispatchviz.core.keys.keys import (
-    BACKEND_MASK,
-    FUNCTIONALITIES,
-    PER_BACKEND,
-    BackendComponent,
-    DispatchKey,
-    runtime_key,
-)
+from dispatchviz.core.keys.keys import BACKEND_MASK, FUNCTIONALITIES, BackendComponent, DispatchKey, runtime_key
+from dispatchviz.core.record.trace_file import KeyLayout
 
 K = DispatchKey
 
+BETWEEN = "UnknownUnknown"
+"""What PyTorch calls ``EndOfFunctionalityKeys``, after which the runtime keys of backends follow."""
+
+OURS = KeyLayout(
+    tuple(runtime_key(K.Dense, backend).name for backend in BackendComponent if backend),
+    tuple(key.name for key in FUNCTIONALITIES),
+)
+"""Of PyTorch 2.13."""
+
+
+def key_layout(c: Any) -> KeyLayout:
+    """As the installed release names its keys one by one."""
+    keys = tuple(takewhile(lambda name: name != BETWEEN, _names_from(c, 1)))
+    backends = _names_from(c, len(keys) + 3)  # after that end comes the placeholder of the first block
+    return KeyLayout(tuple(next(backends) for _ in range(c._dispatch_num_backends())), keys)
+
+
+def _names_from(c: Any, first: int) -> Iterator[str]:
+    return (c._dispatch_key_name(c.DispatchKey(number)) for number in count(first))
+
 
 class KeyNumbers(dict[int, int]):
-    """From raw key sets of an installed PyTorch to those of PyTorch 2.13; each is taken over once."""
+    """From raw key sets of an installed PyTorch to those of PyTorch 2.13; each is taken over once. Bits of keys that
+    PyTorch 2.13 has not are left out (``blind_spots.py``)."""
 
     def __init__(self, c: Any) -> None:
         super().__init__()
-        self._bits = dict(_bits(c))
+        layout = key_layout(c)
+        self._bits = dict(_bits(layout))
         """From a bit of the installed release to ours."""
-        self.is_own = all(own == ours for own, ours in self._bits.items())
+        self.is_own = layout == OURS
         """The installed release numbers its keys as PyTorch 2.13 does."""
-        self.unknown = 0
-        """Bits of the installed release that were met and belong to no key of PyTorch 2.13."""
 
     def __missing__(self, own: int) -> int:
         known = self[own] = own if self.is_own else self._translated(own)
         return known
 
     def _translated(self, own: int) -> int:
-        result = 0
-        for place in range(own.bit_length()):
-            if bit := own & 1 << place:
-                result |= self._bits.get(bit, 0)
-                self.unknown |= 0 if bit in self._bits else bit
-        return result
+        return sum(self._bits.get(1 << place, 0) for place in range(own.bit_length()) if own & 1 << place)
 
 
 def raw_of(c: Any) -> Callable[[Any], int]:
@@ -54,27 +64,11 @@ def raw_of(c: Any) -> Callable[[Any], int]:
     return function
 
 
-def _bits(c: Any) -> list[tuple[int, int]]:
-    """Bits of the installed release, with the same in ours; of keys that both have."""
-    dense = _own(c, K.CPU) & _own(c, K.QuantizedCPU) ^ _own(c, K.CPU)
-    backends = [(_own(c, key) & ~dense, 1 << backend - 1) for backend, key in _dense_keys() if _own(c, key)]
-    all_backends = sum(own for own, _ in backends)
-    found = backends
-    for functionality in FUNCTIONALITIES:
-        key = runtime_key(functionality, BackendComponent.CPUBit) if functionality in PER_BACKEND else functionality
-        own = _own(c, key) & ~all_backends
-        if own:
-            found.append((own, raw(functionality) & ~BACKEND_MASK))
-    return found
-
-
-def _dense_keys() -> list[tuple[BackendComponent, DispatchKey]]:
-    return [(backend, runtime_key(K.Dense, backend)) for backend in BackendComponent if backend]
-
-
-def _own(c: Any, key: DispatchKey) -> int:
-    """The raw set of a key in the installed release; 0 if it has none of that name."""
-    try:
-        return int(c.DispatchKeySet(c._dispatch_key_parse(key.name)).raw_repr())
-    except RuntimeError:
-        return 0
+def _bits(layout: KeyLayout) -> Iterator[tuple[int, int]]:
+    """Bits of a release, with the same in ours; of keys that both have."""
+    for place, name in enumerate(layout.backends):
+        if name in OURS.backends:
+            yield 1 << place, 1 << OURS.backends.index(name)
+    for place, name in enumerate(layout.keys, len(layout.backends)):
+        if name in OURS.keys:
+            yield 1 << place, raw(DispatchKey[name]) & ~BACKEND_MASK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -104,11 +104,24 @@ def _kind(typed: bool, flags: list[str]) -> Kind:
     return "unboxed" if "unboxed" in flags else "sym_unboxed"
 
 
+def defined_operators(c: Any) -> set[str]:
+    """Full names of the operators that have a schema. PyTorch names those, too, that have kernels alone: a build with
+    Vulkan has one of its own."""
+    dangling = c._dispatch_find_dangling_impls()
+    return {*c._dispatch_get_all_op_names()} - {dump.partition("\n")[0].removeprefix("name: ") for dump in dangling}
+
+
+def filled_cells(table: str) -> dict[str, tuple[str, str, bool]]:
+    """Of ``_dispatch_dump_table``, by key: where the cell's kernel was registered, PyTorch's tag, whether calls skip
+    it."""
+    rows = (row for row in map(_CELL.fullmatch, table.splitlines()) if row is not None)
+    return {row["key"]: (row["debug"], row["reason"], bool(row["fallthrough"])) for row in rows}
+
+
 def fallbacks_in(table: str) -> Iterator[Registration]:
     """Of ``_dispatch_dump_table`` of an operator without kernels, which has nothing but fallbacks."""
-    for row in map(_CELL.fullmatch, table.splitlines()):
-        if row is not None:
-            yield Registration(row["key"], "fallthrough" if row["fallthrough"] else "boxed", place_said(row["debug"]))
+    for key, (debug, _, is_skipped) in filled_cells(table).items():
+        yield Registration(key, "fallthrough" if is_skipped else "boxed", place_said(debug))
 
 
 @cache

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET, UnsetType
+
 from dispatchviz.held_tensors import TENSOR_CLASSES
 from dispatchviz.live.begun_keys import begun_keys_watched, originals_again
 from dispatchviz.live.blind_spots import blind_spots
@@ -13,15 +15,18 @@ from dispatchviz.live.compiled_regions import compiler_unwatched
 from dispatchviz.live.custom_functions import saving_followed
 from dispatchviz.live.hidden_frames import our_frames_hidden
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.installed_torch import build_text, cuda_text, installed_torch
-from dispatchviz.live.key_numbers import KeyNumbers
+from dispatchviz.live.installed_torch import DESCRIBED, build_text, cuda_text, installed_torch, release
+from dispatchviz.live.key_differences import key_differences
+from dispatchviz.live.key_numbers import OURS, key_layout
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.lone_thread import lone_thread_watched
+from dispatchviz.live.own_tables import own_tables
 from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.trace_file import KeptTables
     from dispatchviz.program_recorder import ProgramRecorder
     from dispatchviz.recording import EngineName
 
@@ -33,6 +38,7 @@ class TorchEngine:
 
     def __init__(self) -> None:
         self.torch = installed_torch()
+        self._tables: KeptTables | UnsetType = UNSET
 
     def prepare(self) -> None:
         """It is imported by now."""
@@ -61,18 +67,21 @@ class TorchEngine:
             "cuda": cuda_text(self.torch),
             "build": self.about(),
             "blind_spots": blind_spots(self.torch),
+            "tables": self._tables,
+            "differs": key_differences(InstalledPyTorch()) or UNSET,
+            "layout": UNSET if (layout := key_layout(self.torch._C)) == OURS else layout,
         }
 
     def about(self) -> str:
-        """Release and build, in words, and that its keys have other numbers, if they have."""
-        numbers = "" if KeyNumbers(self.torch._C).is_own else "; keys by name, in the numbers of PyTorch 2.13"
-        return build_text(self.torch) + numbers
+        """Release and build, in words."""
+        return build_text(self.torch)
 
     @contextmanager
     def watching(self, watch: ProgramRecorder) -> Iterator[None]:
         """Inside the block kernels, Nodes and the engine tell the recorder."""
         assert isinstance(watch, LiveRecorder)
-        watch.operators.read(InstalledPyTorch(watch.cells.python.names))
+        build = InstalledPyTorch(watch.cells.python.names)
+        watch.operators.read(build)
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (
             subclass_makers_followed(self.torch, watch),
@@ -91,3 +100,5 @@ class TorchEngine:
                 yield
             finally:
                 watch.cells.take_out()
+                if release(self.torch.__version__) != DESCRIBED:
+                    self._tables = own_tables(build, watch.operators.called())

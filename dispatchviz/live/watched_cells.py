@@ -14,8 +14,9 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import hands_out_kernels, kernel_calls, overriding
+from dispatchviz.live.kernel_calls import kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
+from dispatchviz.live.registration import defined_operators
 
 Step = Callable[..., Any]
 """A kernel: takes the key set, then the arguments."""
@@ -76,7 +77,7 @@ class WatchedCells:
         c = self._c = torch._C
         self.python = PythonKernels(torch)
         self._make_step = make_step
-        self._calls = kernel_calls(c)
+        self._calls = kernel_calls(torch)
         self._autograd = c._dispatch_key_parse("Autograd")
         self._libraries: dict[str, Any] = {}
         """What keeps our kernels in the cells of an operator."""
@@ -164,13 +165,12 @@ class WatchedCells:
 
     def _put_all(self, keys: Iterable[str]) -> None:
         self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
-        self._put_errors(name for name in self._c._dispatch_get_all_op_names() if name.startswith("aten::"))
+        self._put_errors(name for name in defined_operators(self._c) if name.startswith("aten::"))
 
     def _put_errors(self, operators: Iterable[str]) -> None:
         """Into empty cells of a backend: the error that PyTorch raises there lists the kernels of the operator, and
-        ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before). NB: not in
-        releases that do not hand out kernels, where ours leave their cells."""
-        if self._away or not hands_out_kernels(self._c):
+        ours shall not be among them (``plain_errors.py`` mends it where one of ours has been called before)."""
+        if self._away:
             return
         keys = [key.name for key in OF_BACKENDS if key.name in self._keys]
         computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
@@ -246,17 +246,17 @@ class WatchedCells:
         return self._libraries[operator]
 
     def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-        names = sorted(self._c._dispatch_get_all_op_names())
+        names = defined_operators(self._c)
         for key in keys:
             if _is_known(self._c, key):
                 self._keys[key] = self._c._dispatch_key_parse(key)
                 found = self._candidates(key, names)
                 yield from ((operator, key) for operator in found if self._holds_kernel(operator, key))
 
-    def _candidates(self, key: str, names: list[str]) -> Iterable[str]:
+    def _candidates(self, key: str, names: set[str]) -> Iterable[str]:
         if key not in _BY_REGISTRATION:
-            return names
-        return sorted(self._c._dispatch_get_registrations_for_dispatch_key(key))
+            return sorted(names)
+        return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(key)))
 
     def _holds_kernel(self, operator: str, key: str) -> bool:
         """Whether a cell holds a kernel other than a fallthrough."""

@@ -12,7 +12,7 @@ from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
-from dispatchviz.live.registration import Registration
+from dispatchviz.live.registration import Registration, filled_cells
 from dispatchviz.live.wrapped_numbers import KINDS
 
 _TENSOR = ("Tensor", "Optional[Tensor]")
@@ -151,6 +151,10 @@ class WatchedOperators:
         build.read_all()
         self._build, self._registry = build, build.registry()
 
+    def called(self) -> list[str]:
+        """Those whose kernels were seen to run, sorted."""
+        return sorted(self._made)
+
     # -- registrations that change ------------------------------------------------------------------------------------
 
     def forget(self, name: str) -> None:
@@ -171,9 +175,11 @@ class WatchedOperators:
     def definition(self, name: str) -> tuple[str, int, int]:
         """Its schema as PyTorch prints it; how many cells fallbacks fill, and how many its kernels."""
         assert self._build is not None
-        table = self._find(name).table
-        fallbacks = sum(cell.reason == FALLBACK for cell in table)
-        return self._build.definition(name).schema, fallbacks, sum(c.kernel is not None for c in table) - fallbacks
+        filled = filled_cells(
+            self._c._dispatch_dump_table(name)
+        ).values()  # no kernel of ours is among its registrations
+        fallbacks = sum(reason == FALLBACK for _, reason, _ in filled)
+        return self._build.definition(name).schema, fallbacks, len(filled) - fallbacks
 
     def of(self, name: str) -> WatchedOperator:
         """By full name."""

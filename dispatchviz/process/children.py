@@ -10,9 +10,11 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from dispatchviz.core.record.worker import resume_all
+
+T = TypeVar("T")
 
 _FOLDER = str(Path(__file__).parent / "for_children")
 
@@ -38,16 +40,16 @@ def in_family(family: Family) -> Iterator[None]:
     global _running
     fork, pty_fork = os.fork, os.forkpty
 
-    def forks() -> int:
-        return _tell_parent(family, fork())
+    def forked(number: int) -> int:
+        _tell_parent(family, number)
+        return number
 
-    def forks_with_terminal() -> tuple[int, int]:
-        number, descriptor = pty_fork()
-        return _tell_parent(family, number), descriptor
+    def forked_with_terminal(found: tuple[int, int]) -> tuple[int, int]:
+        _tell_parent(family, found[0])
+        return found
 
     before, _running = _running, family
-    functions: dict[str, Callable[..., Any]] = {"fork": forks, "forkpty": forks_with_terminal}
-    vars(os).update(functions)
+    vars(os).update(fork=_followed(fork, forked), forkpty=_followed(pty_fork, forked_with_terminal))
     try:
         yield
     finally:
@@ -55,11 +57,16 @@ def in_family(family: Family) -> Iterator[None]:
         _running = before
 
 
-def _tell_parent(family: Family, number: int) -> int:
+def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[], T]:
+    """Calls one function after the other without a frame of Python's in between: where threads run, Python 3.12 and
+    later warn of a fork, and of the line that calls."""
+    return map(then, iter(function, object())).__next__
+
+
+def _tell_parent(family: Family, number: int) -> None:
     if number:
         resume_all()
         family.forked(number)
-    return number
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: s
     torch = installed_torch()
     assert first[0].endswith(f" on PyTorch {torch.__version__} (installed, observed), cuda: {cuda_text(torch)}")
     assert first[1] == f"build: {traces[name].header.build}"
-    assert first[2] == "not seen:"
+    assert first[2] == ("otherwise than in PyTorch 2.13:" if traces[name].header.differs else "not seen:")
 
 
 def test_kinds_are_known_as_the_table_says(traces: dict[str, Trace]) -> None:

@@ -21,8 +21,9 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(file.stem for file in (HERE / "programs").glob("*.py") if file.stem not in ("graph", "__init__"))
 RECORDER = HERE / "recorded.py"
 
-_DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n")
-"""Addresses in texts of objects, the profiler's times."""
+_DIFFERENT_EACH_TIME = re.compile(r" at 0x[0-9a-f]+>|USDT:.*\n|(?<=\(pid=)\d+|\b[IWE]\d{4} [\d:.]+ \d+ ")
+"""Addresses in texts of objects, the profiler's times, the process in Python's warning of a fork, when a log was
+written and by which process."""
 
 
 def run(*command: str | Path) -> tuple[int, str, str]:
@@ -40,6 +41,8 @@ def test_program_does_the_same(program: str, tmp_path: Path) -> None:
     """And is recorded to its end."""
     file = HERE / "programs" / f"{program}.py"
     plain = run(file)
+    if program == "device_threads" and "_setup_privateuseone_for_python_backend" in plain[2]:
+        pytest.skip("this release has no devices of Python's")
     status, output, errors = run(RECORDER, tmp_path / "steps", file)
     assert (output, errors, status) == (plain[1], plain[2], plain[0])
     assert int((tmp_path / "steps").read_text()) > (1 if program == "never" else 50)

@@ -60,7 +60,8 @@ def _source(code: CodeType) -> str:
 def _compiled(source: str, code: CodeType) -> CodeType:
     """Compiles a function's source, with the line numbers of ``code``."""
     module = compile(f"from __future__ import annotations\n{source}", code.co_filename, "exec", dont_inherit=True)
-    made = next(part for part in module.co_consts if isinstance(part, CodeType))
+    parts = (part for part in module.co_consts if isinstance(part, CodeType))
+    made = next(part for part in parts if part.co_name != "__annotate__")  # Python 3.14 puts that before the function
     return _moved(made, code.co_firstlineno - 2)
 
 

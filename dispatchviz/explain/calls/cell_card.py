@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.own_numbers import own_cell, own_keys
 from dispatchviz.explain.sentences import dispatch_sentences
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
@@ -40,7 +41,9 @@ class CellCard:
     operator: str
     key: str
     index: int
-    """Position in the operator's table of 137 cells."""
+    """Position in the operator's table, as the recorded PyTorch has it."""
+    cells: int
+    """How many such a table has."""
     kernel: str
     reason: str
     """PyTorch's own tag."""
@@ -62,7 +65,8 @@ def cell_card(trace: Trace, seq: int) -> CellCard | None:
     return CellCard(
         operator=chosen.operator,
         key=chosen.key,
-        index=chosen.cell,
+        index=own_cell(trace.header, chosen.key, chosen.cell),
+        cells=len(own_keys(trace.header)),
         kernel=chosen.kernel,
         reason=chosen.reason,
         source=chosen.source,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
-from dispatchviz.explain.cells.computed_table import Row, table_card
+from dispatchviz.explain.cells.computed_table import Row, kept_rows, table_card
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.sentences.rules.knowledge import build_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
@@ -29,6 +29,8 @@ class OperatorCells:
     registered: tuple[tuple[str, str, int], ...]
     """What the program itself had registered for the operator by then: key, kernel (empty: a registration was removed),
     step. These cells are no longer PyTorch's."""
+    kept: bool = False
+    """The rows are the trace's own, of the PyTorch that was recorded."""
 
 
 def operator_cells(trace: Trace, at: int) -> OperatorCells | None:
@@ -37,8 +39,9 @@ def operator_cells(trace: Trace, at: int) -> OperatorCells | None:
     chosen = within(trace, call.seq, ev.KernelSelected) if call is not None else None
     if chosen is None:
         return None
-    rows = cells_of(chosen.operator, build_of(trace.header))
-    return OperatorCells(chosen.operator, chosen, rows, _registered(trace, chosen))
+    kept = kept_rows(trace.header, chosen.operator)
+    rows = kept or cells_of(chosen.operator, build_of(trace.header))
+    return OperatorCells(chosen.operator, chosen, rows, _registered(trace, chosen), bool(kept))
 
 
 @lru_cache(maxsize=64)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.trace_file import Filling, Header
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
 from dispatchviz.explain.cells.key_groups import grouped_keys_text
+from dispatchviz.explain.keys.own_numbers import own_keys
 
 HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"
 """Who runs a cell: dispatchviz has the function; only PyTorch has it; calls skip it (fallthrough); it only raises; no
@@ -94,11 +99,26 @@ def _state(cell: Cell, own: frozenset[DispatchKey], fallbacks: frozenset[Dispatc
     return HERE if runs else PYTORCH
 
 
+def kept_rows(header: Header, operator: str) -> tuple[Row, ...]:
+    """The table that a trace keeps of the PyTorch that was recorded; none if it keeps none of the operator."""
+    if isinstance(header.tables, msgspec.UnsetType):
+        return ()
+    tables, many = header.tables, len(header.tables.fillings)
+    filled = (tables.fillings[at] if at < many else Filling() for at in tables.operators.get(operator, ()))
+    return tuple(_kept(cell, key, one) for cell, (key, one) in enumerate(zip(own_keys(header), filled, strict=False)))
+
+
+def _kept(cell: int, key: str, held: Filling) -> Row:
+    skipped, raises = held.kernel == FALLTHROUGH, held.reason == AMBIGUOUS
+    state = SKIPPED if skipped else RAISES if raises else PYTORCH if held.reason or held.kernel else MISSING
+    return Row(cell, key, held.kernel, held.reason, held.source, held.registered, state)
+
+
 def folded(rows: Iterable[Row]) -> Iterator[Fold]:
     """Rows put together by functionality, kernel and reason, in the order of their first cells; empty ones left out."""
     groups: dict[tuple[DispatchKey, str, str], list[Row]] = {}
     for row in rows:
-        if row.state != MISSING:
+        if row.state != MISSING and row.key in DispatchKey.__members__:
             groups.setdefault((DispatchKey[row.key].functionality, row.kernel, row.reason), []).append(row)
     for group in groups.values():
         keys = [DispatchKey[row.key] for row in group]

@@ -11,6 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
+from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.explain.sentences.english import counted
 
 
@@ -38,7 +39,8 @@ class Checked:
 
 def checked_traces(model: Trace, torch: Trace) -> Checked:
     """Compares a run on the model with one on PyTorch: first what happened, then with which tensors and Nodes."""
-    ours, theirs = seen_by_both(model), seen_by_both(torch)
+    same_release = minor(model.header.pytorch) == minor(torch.header.pytorch)
+    ours, theirs = seen_by_both(model, same_release), seen_by_both(torch, same_release)
     found = compare(ours, theirs)
     if found.same:
         found = compare(ours, theirs, exact=True)

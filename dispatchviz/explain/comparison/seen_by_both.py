@@ -54,9 +54,10 @@ TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
 """Whether a call's arguments were on a stack is not seen."""
 
 
-def seen_by_both(trace: Trace) -> SeenByBoth:
-    """What both can see of a trace."""
-    view = _View(trace)
+def seen_by_both(trace: Trace, places: bool = True) -> SeenByBoth:
+    """What both can see of a trace; without ``places`` not where kernels are registered, which is another line in each
+    release."""
+    view = _View(trace, places)
     for event in trace.events:
         view.add(event)
     return SeenByBoth(trace, tuple(view.events), tuple(view.steps))
@@ -79,7 +80,8 @@ Sets = tuple[int, int]
 class _View:
     """Takes the events of a trace one after another."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, places: bool) -> None:
+        self._places = places
         self.events: list[ev.AnyEvent] = []
         self.steps: list[int] = []
         self._trace = trace
@@ -270,7 +272,12 @@ class _View:
             case ev.Dispatched():
                 yield replace(event, how=TYPED.get(event.how, event.how))
             case ev.KernelEntered():
-                yield replace(event, file="", line=0, end_line=0)
+                place = event.pytorch_file if self._places else ""
+                yield replace(event, pytorch_file=place, file="", line=0, end_line=0)
+            case ev.KernelSelected() if not self._places:
+                yield replace(event, registered="")
+            case ev.FallthroughSkipped() if not self._places:
+                yield replace(event, keys=tuple((key, reason, "") for key, reason, _ in event.keys))
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.KernelReturned() if self._hands_back_self(event):

@@ -13,10 +13,11 @@ from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
-from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, shown
+from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend
+from dispatchviz.explain.keys.own_numbers import own_hex, own_shown
 from dispatchviz.explain.locations.pytorch_locations import debug_file
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
-from dispatchviz.explain.sentences.english import capital, counted, hexed, listed
+from dispatchviz.explain.sentences.english import capital, counted, listed
 from dispatchviz.explain.sentences.event_groups import DispatchEvent
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
@@ -93,7 +94,7 @@ def _called(trace: Trace, event: ev.Dispatched) -> Statements:
         return Statement(
             "call for a key",
             "The kernel was chosen by key, not by the highest key of a set. The key set that it gets is computed from "
-            f"the arguments all the same: {hexed(event.key_set)}, {event.key} included.",
+            f"the arguments all the same: {own_hex(trace.header, event.key_set)}, {event.key} included.",
         )
     pick = Statement("call: highest key", f"The highest key of its key set selects the kernel: {event.key}.")
     if "Boxed" in event.how:
@@ -145,9 +146,9 @@ def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:
 
 
 def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:
-    kernel = kernel_before(trace, event)
+    kernel, given = kernel_before(trace, event), own_shown(trace.header, event.key_set)
     if kernel is None:
-        text = f"{event.operator} is called with a given key set, {shown(event.key_set)}: {event.key} is next."
+        text = f"{event.operator} is called with a given key set, {given}: {event.key} is next."
         return Statement("redispatch: given set", text)
     if key_of_kernel(trace, kernel) == "BackendSelect":
         return _backend_selected(trace, event)
@@ -155,24 +156,24 @@ def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:
     masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
     return Statement(
         "redispatch",
-        f"{kernel.kernel} redispatches. It received {shown(kernel.key_set)} and {masks}: {shown(event.key_set)} is "
+        f"{kernel.kernel} redispatches. It received {own_shown(trace.header, kernel.key_set)} and {masks}: {given} is "
         f"left, so {event.key} is next.",
         (NamedSet(mask.name, mask.raw),) if mask else (),
     )
 
 
 def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
-    computed = arguments(trace, event.seq)
+    computed, given = arguments(trace, event.seq), own_shown(trace.header, event.key_set)
     if computed is not None and computed.arguments:
         return Statement(
             "redispatch: BackendSelect with tensors",
             f"The BackendSelect kernel of {event.operator} has looked up the requested device, adds its key to those "
-            f"of the tensors, {shown(event.key_set)}, and redispatches with that set: {event.key} is next.",
+            f"of the tensors, {given}, and redispatches with that set: {event.key} is next.",
         )
     return Statement(
         "redispatch: BackendSelect",
         f"The BackendSelect kernel of {event.operator} has looked up the device, makes the key set for it, "
-        f"{shown(event.key_set)}, and redispatches with that set: {event.key} is next.",
+        f"{given}, and redispatches with that set: {event.key} is next.",
     )
 
 

@@ -7,7 +7,8 @@ import re
 from dispatchviz.core.kernel.kernel_names import NOT_IMPLEMENTED
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.keys.key_text import is_autograd, is_backend, shown
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend
+from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
 from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
@@ -82,7 +83,7 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev
         return Statement("kernel: functorch", transform)
     if is_backend(call.key):
         return _backend(trace, event, call, chosen.source if chosen else "")
-    return Statement("kernel: key set", f"Its key set is {shown(event.key_set)}.")
+    return Statement("kernel: key set", f"Its key set is {own_shown(trace.header, event.key_set)}.")
 
 
 def _composite(trace: Trace, event: ev.KernelEntered) -> Statement:

@@ -10,6 +10,7 @@ from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.errors.broken_rules import broken_rule
 from dispatchviz.explain.errors.endless_calls import called_again
 from dispatchviz.explain.errors.inplace_errors import changed_by
+from dispatchviz.explain.keys.own_numbers import own_keys
 from dispatchviz.explain.sentences.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.sentences.event_groups import ProgramEvent, RegistrationEvent
 from dispatchviz.explain.sentences.formatting_sentences import why_formatted
@@ -20,8 +21,6 @@ from dispatchviz.explain.trace_index.enclosing_steps import around, caller, sour
 
 _WIDTH = 240
 """So much of what a program printed is shown."""
-
-CELLS = 137
 
 
 def why(trace: Trace, event: ProgramEvent) -> Statements:
@@ -84,11 +83,11 @@ def _operator(trace: Trace, event: ev.BindingEntered) -> str:
 # -- registration -----------------------------------------------------------------------------------------------------
 
 
-def why_registration(event: RegistrationEvent) -> Statement:
+def why_registration(trace: Trace, event: RegistrationEvent) -> Statement:
     """What was registered, or deregistered."""
     match event:
         case ev.OperatorDefined():
-            return _defined(event)
+            return _defined(trace, event)
         case ev.KernelRegistered():
             what = f"{event.operator}" if event.operator else "every operator without a kernel of its own there"
             if event.removed:
@@ -104,18 +103,18 @@ def why_registration(event: RegistrationEvent) -> Statement:
             assert_never(event)
 
 
-def _defined(event: ev.OperatorDefined) -> Statement:
+def _defined(trace: Trace, event: ev.OperatorDefined) -> Statement:
     """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
     new = f"A new operator is defined, {event.operator}: {event.schema}."
     if event.by_fallbacks < 0:  # a trace of an older version
         return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))
-    filled = event.by_fallbacks + event.by_kernels
+    filled, cells = event.by_fallbacks + event.by_kernels, len(own_keys(trace.header))
     claims = (SchemaOf(event.operator, event.schema), FilledCells(event.operator, filled))
-    hold = f"{event.by_fallbacks} of the {CELLS} cells of its table hold the keys' fallbacks, which serve all operators"
+    hold = f"{event.by_fallbacks} of the {cells} cells of its table hold the keys' fallbacks, which serve all operators"
     if event.by_kernels:
         before = f"kernels that were registered before its definition are in {event.by_kernels}"
         return Statement("operator defined after kernels", f"{new} {hold}, {before}.", claims)
-    text = f"{new} No kernel is registered for it yet: {hold}, the other {CELLS - filled} are empty."
+    text = f"{new} No kernel is registered for it yet: {hold}, the other {cells - filled} are empty."
     return Statement("operator defined", text, claims)
 
 

@@ -55,7 +55,7 @@ def _said(trace: Trace, event: ev.AnyEvent) -> Statements:
     if isinstance(event, event_groups.EngineEvent):
         return engine_sentences.why(trace, event)
     if isinstance(event, event_groups.RegistrationEvent):
-        return program_sentences.why_registration(event)
+        return program_sentences.why_registration(trace, event)
     if isinstance(event, ev.ErrorRaised):
         return program_sentences.why_error(trace, event)
     if isinstance(event, ev.Unknown):

@@ -9,7 +9,8 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors import inplace_errors
-from dispatchviz.explain.keys.key_text import key_names, shown
+from dispatchviz.explain.keys.key_text import key_names
+from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
 from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
 from dispatchviz.explain.sentences.event_groups import TensorEvent
@@ -138,7 +139,8 @@ def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
     name = tensor_name(trace, event.tensor, event.seq)
     call = around(trace, event.seq, ev.Dispatched)
     by = f" by {call.operator}" if call else ""
-    text = f"The key set of {name} is changed{by}: it {listed([*changes, f'is now {shown(event.after)}'])}."
+    changes.append(f"is now {own_shown(trace.header, event.after)}")
+    text = f"The key set of {name} is changed{by}: it {listed(changes)}."
     return Statement("keys changed", text, (TensorKeys(event.tensor, event.after),))
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.call_sites import shown_file
+from dispatchviz.call_sites import INSTALLED, shown_file
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.calls.backtraces.native_frames import NativeFrame, RawFrame, RawSet, native_frames
 from dispatchviz.explain.calls.call_roles import YOURS
@@ -215,9 +215,9 @@ def python_frames(lines: Sequence[str]) -> tuple[Frame, ...]:
 def _python_frame(file: str, number: int, function: str) -> Frame:
     text = _text(file, number) or f"line {number}"
     title = text if function == "<module>" else f"{function}: {text}"
-    _, is_installed, inside = file.rpartition("/site-packages/")
-    if is_installed or file.startswith("<frozen "):
-        return Frame(title, f"{inside}:{number}", -1, PYTHON_CODE)
+    installed = re.fullmatch(rf".*/(?:{'|'.join(INSTALLED)})/(.*)", file)
+    if installed or file.startswith("<frozen "):
+        return Frame(title, f"{installed[1] if installed else file}:{number}", -1, PYTHON_CODE)
     shown = shown_file(file) if os.path.isabs(file) else file
     return Frame(title, f"{shown}:{number}", -1, YOURS)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.pytorch_tables import pytorch
@@ -107,10 +108,12 @@ def _table(trace: Trace, step: int) -> DrawnPicture:
         raise RenderError(f"nothing to draw: step {step} is in no call of an operator")
     if not found.rows:
         raise RenderError(f"nothing to draw: {found.operator} is no operator of PyTorch's own, whose table is known")
-    order = registration_order(found.operator, build_of(trace.header))
-    rows, cell = found.rows, found.chosen.cell
-    same = rows[cell].kernel == found.chosen.kernel  # else the program has put another one there
-    return table_picture(found.operator, rows, order, chosen=cell if same else None, registered=_registered(found))
+    order = {} if found.kept else registration_order(found.operator, build_of(trace.header))
+    rows = [row for row in found.rows if row.key in DispatchKey.__members__]
+    cell = next(row for row in rows if row.key == found.chosen.key)
+    same = cell.kernel == found.chosen.kernel  # else the program has put another one there
+    chosen = cell.cell if same else None
+    return table_picture(found.operator, rows, order, chosen=chosen, registered=_registered(found))
 
 
 def _registered(found: OperatorCells) -> list[str]:

@@ -184,10 +184,13 @@ def _observed(header: Header) -> Iterator[LogRow]:
     """The build, and what cannot be seen of it; nothing of the model."""
     if header.build:
         yield LogRow(f"build: {header.build}")
-    if header.blind_spots:
-        yield LogRow("not seen:")
-        for spot in header.blind_spots:
-            yield LogRow(f"  {spot}")
+    for title, sentences in (
+        ("otherwise than in PyTorch 2.13", header.differs or ()),
+        ("not seen", header.blind_spots),
+    ):
+        if sentences:
+            yield LogRow(f"{title}:")
+            yield from (LogRow(f"  {sentence}") for sentence in sentences)
 
 
 class _Call:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.graph.queued_nodes import queue_device
-from dispatchviz.explain.keys.key_text import shown
+from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.render.perfetto.made_nodes import LARGEST
 from dispatchviz.render.perfetto.profiler_slices import Slice
@@ -62,15 +62,16 @@ class OwnTracks:
                 args = {"file": event.file, "line": event.line, "function": event.function}
                 yield self._slice(LINES, event, row, label(self._trace, event.seq), args)
             case ev.Dispatched():
-                sets = {"Dispatch key set": shown(event.key_set)}
+                sets = {"Dispatch key set": own_shown(self._trace.header, event.key_set)}
                 text = f"[{event.how}] {event.operator}"
                 yield self._slice(DISPATCHES, event, row, text, {"Dispatch key": event.key, **sets})
                 yield self._slice(KEYS, event, row, event.key, {"Operator": event.operator, "how": event.how, **sets})
             case ev.KernelEntered():
-                args = {"file": event.pytorch_file, "Dispatch key set": shown(event.key_set)}
+                sets = {"Dispatch key set": own_shown(self._trace.header, event.key_set)}
+                args = {"file": event.pytorch_file, **sets}
                 yield self._slice(DISPATCHES, event, row, event.kernel, args)
             case ev.GuardEntered():
-                yield self._slice(GUARDS, event, row, event.guard, _changes(event))
+                yield self._slice(GUARDS, event, row, event.guard, _changes(self._trace.header, event))
             case ev.NodeCreated():
                 self._names[event.node] = event.name
             case ev.NodeQueued():
@@ -98,11 +99,11 @@ class OwnTracks:
         return Length(step, queue, number)
 
 
-def _changes(event: ev.GuardEntered) -> dict[str, str]:
+def _changes(header: Header, event: ev.GuardEntered) -> dict[str, str]:
     """What a guard changes of the thread's sets."""
     return {
-        "included before": shown(event.included_before),
-        "included": shown(event.included),
-        "excluded before": shown(event.excluded_before),
-        "excluded": shown(event.excluded),
+        "included before": own_shown(header, event.included_before),
+        "included": own_shown(header, event.included),
+        "excluded before": own_shown(header, event.excluded_before),
+        "excluded": own_shown(header, event.excluded),
     }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.keys.key_text import shown
+from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.render.perfetto.made_nodes import LARGEST, MadeNodes
 from dispatchviz.render.perfetto.node_spans import (
@@ -126,7 +126,8 @@ class ProfilerSlices:
         computed = self._trace[call.seq + 1] if call.seq + 1 < len(self._trace) else None
         if isinstance(computed, ev.KeySetComputed):
             args |= self._sizes.of_call(call.operator, computed)
-        args |= {"Operator": call.operator, "Dispatch key": call.key, "Dispatch key set": shown(call.key_set)}
+        keys = own_shown(self._trace.header, call.key_set)
+        args |= {"Operator": call.operator, "Dispatch key": call.key, "Dispatch key set": keys}
         made = self._slice(call.seq, name, args)
         self._keep(made)
         yield made

@@ -11,9 +11,6 @@ from dispatchviz.tui.panes.next_event import not_yet
 from dispatchviz.tui.text.line_fitting import columns
 from dispatchviz.tui.text.styled_line import Line, line
 
-CELLS = 137
-"""Cells of a table in PyTorch 2.13."""
-
 
 def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The card, or at which step there will be one."""
@@ -26,7 +23,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
 def _card(card: CellCard, width: int) -> list[Line]:
     registered = f", {card.registered}" if card.registered else ""
     return [
-        _fact("cell", card.key, f"  {card.index} of {CELLS} in the table of {card.operator}", "winner"),
+        _fact("cell", card.key, f"  {card.index} of {card.cells} in the table of {card.operator}", "winner"),
         _fact("holds", card.kernel or "nothing", "", "bold" if card.kernel else "error"),
         _fact("reason", card.reason, f"  registered to {card.source}{registered}" if card.source else "", "good"),
         *_candidates(card.candidates, width),

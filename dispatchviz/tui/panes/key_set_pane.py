@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, key_set_card
 from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, MASK, WINNER, Lane, card_at, lanes
 from dispatchviz.explain.calls.key_set_stages import stage_name, stage_place
+from dispatchviz.explain.keys.own_numbers import own_hex
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.tui.panes.key_set_table import table
 from dispatchviz.tui.panes.next_event import not_yet
@@ -66,7 +67,9 @@ def stage_of(event: ev.AnyEvent) -> int | None:
 def raw_rows(trace: Trace, at: int) -> list[Line]:
     """The same sets as numbers, for those who compare them with PyTorch's own output."""
     card = key_set_card(trace, at)
-    return [] if card is None else [line(("Raw key sets:", "dim")), *map(_raw, card.rows[:-1])]
+    return (
+        [] if card is None else [line(("Raw key sets:", "dim")), *(_raw(row, trace.header) for row in card.rows[:-1])]
+    )
 
 
 def _winner(card: KeySetCard) -> Line:
@@ -116,5 +119,6 @@ def _reason(name: str, text: str, wins: bool) -> Line:
     return line((f"{name}: ", "winner" if wins else "key"), (text, ""), indent=2)
 
 
-def _raw(row: Row) -> Line:
-    return line((f"  {row.title}  ", "dim"), (f"{row.raw:#x}", ""), key=f"raw {row.title}", value=f"{row.raw:#x}")
+def _raw(row: Row, header: Header) -> Line:
+    number = own_hex(header, row.raw)
+    return line((f"  {row.title}  ", "dim"), (number, ""), key=f"raw {row.title}", value=number)

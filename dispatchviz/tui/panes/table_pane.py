@@ -8,6 +8,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Row
+from dispatchviz.explain.keys.own_numbers import own_cell
 from dispatchviz.explain.sentences.rules.knowledge import build_of, is_live
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.tui.keymap import key_of
@@ -27,6 +28,8 @@ LEGEND = "● runs here   ○ PyTorch's alone   ↷ skipped   ! only raises   ·
 
 LIVE_LEGEND = "● ○ a kernel   ↷ skipped   ! only raises   · empty"
 
+OWN = "The table is the recorded release's own, as it was at the end."
+
 HISTORY = "registration"
 """The action that shows how a table was filled."""
 
@@ -39,7 +42,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     cells = operator_cells(trace, at)
     if cells is None:
         return [not_yet(trace, at, ev.KernelSelected, "No table here: this step is in no dispatch")]
-    return [*_head(cells, trace.header), *_cells(cells)]
+    return [*_head(cells, trace.header), *_cells(cells, trace.header)]
 
 
 def _head(cells: OperatorCells, header: Header) -> list[Line]:
@@ -48,7 +51,7 @@ def _head(cells: OperatorCells, header: Header) -> list[Line]:
         said = "The program made this operator: of its table the trace has the cells of its calls."
         return [title, line((f"{said} {key_of(HISTORY).first} plays its registrations.", "dim"))]
     registered = [_registered(*each) for each in cells.registered]
-    legend = [LIVE_LEGEND, live_table(header)] if is_live(header) else [LEGEND]
+    legend = [LIVE_LEGEND, OWN if cells.kept else live_table(header)] if is_live(header) else [LEGEND]
     return [title, *(line((text, "dim"), cut=True) for text in legend), *registered]
 
 
@@ -64,22 +67,25 @@ def _registered(key: str, kernel: str, seq: int) -> Line:
     )
 
 
-def _chosen(chosen: ev.KernelSelected) -> Row:
+def _chosen(chosen: ev.KernelSelected, header: Header) -> Row:
     """The cell that the trace has."""
-    return Row(chosen.cell, chosen.key, chosen.kernel, chosen.reason, chosen.source, chosen.registered, HERE)
+    cell = own_cell(header, chosen.key, chosen.cell)
+    return Row(cell, chosen.key, chosen.kernel, chosen.reason, chosen.source, chosen.registered, HERE)
 
 
-def _cells(cells: OperatorCells) -> list[Line]:
+def _cells(cells: OperatorCells, header: Header) -> list[Line]:
     """Why a cell of PyTorch's own table holds what it holds can be asked; of another operator the trace has it."""
     if not cells.rows:
-        return [_cell(_chosen(cells.chosen), cells.chosen)]
+        return [_cell(_chosen(cells.chosen, header), cells.chosen)]
     rows = ((row, _cell(row, cells.chosen)) for row in cells.rows)
+    if cells.kept:
+        return [shown for _, shown in rows]
     return [replace(shown, about=CellThing(cells.operator, row.key)) for row, shown in rows]
 
 
 def _cell(row: Row, chosen: ev.KernelSelected) -> Line:
     """The chosen cell is as the trace has it, whatever PyTorch's own table holds."""
-    here = row.cell == chosen.cell
+    here = row.key == chosen.key
     kernel, reason = (chosen.kernel, chosen.reason) if here else (row.kernel, row.reason)
     sign, role = SIGNS[row.state]
     weight = "winner" if here else "dark" if row.state in (MISSING, SKIPPED) else ""
@@ -88,7 +94,7 @@ def _cell(row: Row, chosen: ev.KernelSelected) -> Line:
         (f"{row.cell:>3} {sign} ", role),
         (f"{row.key:<{KEY}} ", weight or "key"),
         (kernel or "empty", weight),
-        (f"  {reason}" if kernel else "", "dim"),
+        (f"  {reason}" if reason else "", "dim"),
         key=f"cell {row.cell}",
         value=kernel,
         here=here,

@@ -15,7 +15,7 @@ y = x.detach() * 2
 for t in (x, y):
     print(vars(t), sys.getrefcount(t), gc.get_referrers(t) is not None, dir(t) == dir(torch.Tensor(1)) or len(dir(t)))
     c = copy.deepcopy(t)
-    print(c, vars(c), c.requires_grad, pickle.loads(pickle.dumps(t)), len(pickle.dumps(t)))
+    print(c, vars(c), c.requires_grad, pickle.loads(pickle.dumps(t)), len(pickle.dumps(vars(t))))
 net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
 torch.nn.init.eye_(net[0].weight), torch.nn.init.zeros_(net[0].bias)
 buffer = io.BytesIO()

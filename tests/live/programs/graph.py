@@ -6,12 +6,13 @@ from typing import Any
 
 
 def walk(tensor: Any) -> None:
-    """Prints each Node that can be reached once, in preorder."""
-    waiting, seen = [(tensor.grad_fn, 0)], set()
+    """Prints each Node that can be reached once, in preorder. What stands for a Node in Python is kept: its ``id`` would be
+    another Node's."""
+    waiting, seen = [(tensor.grad_fn, 0)], {}
     while waiting:
         node, depth = waiting.pop()
         if node is None or id(node) in seen:
             continue
-        seen.add(id(node))
+        seen[id(node)] = node
         print(depth * " ", node.name(), node._sequence_nr(), [n for _, n in node.next_functions], sorted(node.metadata))
         waiting += [(to, depth + 1) for to, _ in reversed(node.next_functions)]

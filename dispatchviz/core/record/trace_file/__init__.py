@@ -11,8 +11,18 @@ program runs (``trace_stream.py``).
 from __future__ import annotations
 
 from dispatchviz.core.record.trace_file.event_lines import encode
-from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
+from dispatchviz.core.record.trace_file.header import FORMAT, Filling, Header, KeptTables, KeyLayout, TraceError
 from dispatchviz.core.record.trace_file.reader import looks_like_trace
 from dispatchviz.core.record.trace_file.trace import Trace
 
-__all__ = ["FORMAT", "Header", "Trace", "TraceError", "encode", "looks_like_trace"]
+__all__ = [
+    "FORMAT",
+    "Filling",
+    "Header",
+    "KeptTables",
+    "KeyLayout",
+    "Trace",
+    "TraceError",
+    "encode",
+    "looks_like_trace",
+]

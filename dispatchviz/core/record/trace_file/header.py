@@ -19,6 +19,35 @@ class TraceError(DispatchvizError):
     """A trace file cannot be read; the message has which one, why, and what to do."""
 
 
+class KeyLayout(msgspec.Struct, frozen=True):
+    """How a PyTorch numbers its keys."""
+
+    backends: tuple[str, ...]
+    """Those of the lowest bits of a key set, the lowest first: ``CPU``."""
+    keys: tuple[str, ...]
+    """The functionalities, whose bits follow, lowest priority first: ``Dense``."""
+
+
+class Filling(msgspec.Struct, frozen=True, array_like=True):
+    """What a cell holds; all empty of an empty one."""
+
+    kernel: str = ""
+    reason: str = ""
+    """PyTorch's tag."""
+    source: str = ""
+    """Key or alias that the kernel is registered under."""
+    registered: str = ""
+    """Where."""
+
+
+class KeptTables(msgspec.Struct, frozen=True):
+    """Dispatch tables of a PyTorch, of operators that a program called."""
+
+    fillings: tuple[Filling, ...]
+    operators: Mapping[str, tuple[int, ...]]
+    """Full name to its cells in their order there, each as a position in ``fillings``."""
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for the whole trace."""
 
@@ -34,6 +63,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""
     blind_spots: tuple[str, ...] = ()
     """What cannot be seen of that PyTorch, a sentence each."""
+    differs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What its keys are otherwise than those of PyTorch 2.13, a sentence each."""
+    layout: KeyLayout | msgspec.UnsetType = msgspec.UNSET
+    """How that PyTorch numbers its keys, if not as PyTorch 2.13, in whose numbers the events are."""
+    tables: KeptTables | msgspec.UnsetType = msgspec.UNSET
+    """Those of that PyTorch as the recording ended, if it is not PyTorch 2.13."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.stack_text import stack_values
-from dispatchviz.explain.sentences.english import hexed, shortened
+from dispatchviz.explain.keys.own_numbers import own_cell, own_hex
+from dispatchviz.explain.sentences.english import shortened
 from dispatchviz.explain.sentences.labels.label_functions import WIDTH, Labels
 from dispatchviz.explain.trace_index.display_names import tensor_name
 
@@ -19,7 +20,7 @@ def _dispatched(trace: Trace, event: ev.Dispatched) -> str:
 
 @LABELS.of(ev.KeySetComputed)
 def _key_set(trace: Trace, event: ev.KeySetComputed) -> str:
-    return f"key set {hexed(event.effective)}"
+    return f"key set {own_hex(trace.header, event.effective)}"
 
 
 @LABELS.of(ev.FallthroughSkipped)
@@ -29,7 +30,8 @@ def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> str:
 
 @LABELS.of(ev.KernelSelected)
 def _selected(trace: Trace, event: ev.KernelSelected) -> str:
-    return f"cell {event.cell} {event.key}: {event.kernel or 'empty'}"
+    cell = own_cell(trace.header, event.key, event.cell)
+    return f"cell {cell} {event.key}: {event.kernel or 'empty'}"
 
 
 @LABELS.of(ev.KernelEntered)

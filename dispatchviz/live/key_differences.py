@@ -1,0 +1,49 @@
+"""What keys of the installed release are otherwise than those of PyTorch 2.13, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
+from dispatchviz.core.record.trace_file import KeyLayout
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.live.installed_registrations import InstalledPyTorch
+from dispatchviz.live.key_numbers import OURS, key_layout
+
+
+def key_differences(build: InstalledPyTorch) -> tuple[str, ...]:
+    """Of its keys, their order and what aliases stand for; none if all is as in PyTorch 2.13."""
+    layout = key_layout(build.torch._C)
+    return (*(_of_layout(layout) if layout != OURS else ()), *_of_aliases(build, layout))
+
+
+def _of_layout(layout: KeyLayout) -> Iterator[str]:
+    yield "Key sets and cells are shown in its own numbers; in files, events have those of PyTorch 2.13."
+    if more := [key for key in layout.keys if key not in OURS.keys]:
+        yield f"Keys that PyTorch 2.13 has not: {listed(more)}. Sets are shown without them."
+    if missing := [key for key in OURS.keys if key not in layout.keys]:
+        yield f"Keys of PyTorch 2.13 that it has not: {listed(missing)}."
+    if missing := [backend for backend in OURS.backends if backend not in layout.backends]:
+        yield f"Backends of PyTorch 2.13 that it has not: {listed(missing)}."
+    theirs, ours = ([key for key in one.keys if key in other.keys] for one, other in ((layout, OURS), (OURS, layout)))
+    if moved := [key for key, other in zip(theirs, ours, strict=True) if key != other]:
+        wanted = [key for key in ours if key in moved]
+        yield f"Highest priority first, it has {_in_order(moved)}, where PyTorch 2.13 has {_in_order(wanted)}."
+
+
+def _of_aliases(build: InstalledPyTorch, layout: KeyLayout) -> Iterator[str]:
+    """But for what follows from keys that it has not."""
+    missing = [backend for backend in OURS.backends if backend not in layout.backends]
+    for alias, members in build.alias_members.items():
+        if more := members - ALIAS_MEMBERS[alias]:
+            yield f"{alias} stands for {listed(_names(more))} as well."
+        if less := [key for key in _names(ALIAS_MEMBERS[alias] - members) if not key.endswith(tuple(missing))]:
+            yield f"{alias} does not stand for {listed(less)}."
+
+
+def _in_order(keys: list[str]) -> str:
+    return ", ".join(reversed(keys))
+
+
+def _names(keys: frozenset[DispatchKey]) -> list[str]:
+    return [key.name for key in sorted(keys)]

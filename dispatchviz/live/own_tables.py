@@ -1,0 +1,47 @@
+"""The installed release's own dispatch tables, as a trace keeps them: of operators that were called, when no kernel of
+ours is in a cell any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
+from dispatchviz.core.record.trace_file import Filling, KeptTables
+from dispatchviz.core.table.operator_entry import Cell
+from dispatchviz.live.installed_registrations import InstalledPyTorch
+from dispatchviz.live.registration import filled_cells, place_said
+
+EMPTY = Filling()
+
+
+def own_tables(build: InstalledPyTorch, operators: Iterable[str]) -> KeptTables:
+    """Those that there still are."""
+    numbers: dict[Filling, int] = {EMPTY: 0}
+    kept = {}
+    for name in operators:
+        if name in build.registry().operators:
+            kept[name] = tuple(numbers.setdefault(one, len(numbers)) for one in _cells(build, name))
+    return KeptTables(tuple(numbers), kept)
+
+
+def _cells(build: InstalledPyTorch, name: str) -> Iterator[Filling]:
+    """By our rules where PyTorch 2.13 has the key, which say more; as the release's dump has it elsewhere."""
+    entry = build.registry().operators[name]
+    ours = {str(cell.key): cell for cell in entry.table}
+    dumped = filled_cells(build.torch._C._dispatch_dump_table(name))
+    for key in ("Undefined", *build.keys):
+        if key in ours:
+            yield _filling(ours[key])
+        elif key in dumped:
+            debug, reason, is_skipped = dumped[key]
+            yield Filling(FALLTHROUGH if is_skipped else place_said(debug), reason, key, build.location(debug))
+        else:
+            yield EMPTY
+
+
+def _filling(cell: Cell) -> Filling:
+    if cell.kernel is None:
+        return EMPTY
+    source = "" if cell.source is None else str(cell.source)
+    return Filling(cell.kernel.name or place_said(cell.kernel.debug), cell.reason, source, cell.kernel.debug)
