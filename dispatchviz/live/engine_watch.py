@@ -207,7 +207,7 @@ class EngineWatch:
             self.close(thread)
             thread.run, thread.work, thread.depth = NO_RUN, work, work.depth
             if ident != work.caller:
-                thread.is_engines = True
+                thread.is_engines = thread.watched = True
                 work.helpers.append((ident, thread))
         watch.note(("continues_thread", work.caller))
 

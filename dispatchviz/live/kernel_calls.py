@@ -30,6 +30,8 @@ class LiftedKernels:
         self._python = self._c._dispatch_key_parse("PythonDispatcher")
         self._put: dict[str, dict[str, tuple[Any, Call]]] = {}
         """Of each operator, by key, the library that keeps our kernel in the cell, and that kernel."""
+        self.in_parallel = 0
+        """So many kernels run that call others on threads of OpenMP."""
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
         """What calls the kernel that is behind ours in a cell."""
@@ -37,14 +39,18 @@ class LiftedKernels:
         by_python = self._by_python_dispatcher(operator, parsed)
         composite = self._c._dispatch_has_kernel_for_dispatch_key(operator, "CompositeImplicitAutograd")
 
+        parallel = _calls_in_parallel(operator, key)
+
         def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
             put = self._put.get(operator, {})
             lifted = {one: step for one, (_, step) in put.items() if composite or one == key}
             for one in lifted:
                 del put[one]  # with its library our kernel leaves the cell
+            self.in_parallel += parallel
             try:
                 return (by_python if keys.has(self._python) else redispatch)(keys, *args, **kwargs)
             finally:
+                self.in_parallel -= parallel
                 if self._put.get(operator) is put:  # the kernel has not had ours lifted, which may be back by now
                     with overriding(self._c):
                         for one, step in lifted.items():
@@ -107,9 +113,14 @@ class KernelObjects:
         self._c = torch._C
         self._lifted = LiftedKernels(torch)
 
+    @property
+    def in_parallel(self) -> int:
+        """So many kernels run that call others on threads of OpenMP."""
+        return self._lifted.in_parallel
+
     def of(self, operator: str, key: str, parsed: Any) -> Call:
         """What calls the kernel that is in a cell now."""
-        if _is_lifted(operator, key):
+        if _calls_in_parallel(operator, key):
             return self._lifted.of(operator, key, parsed)
         call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
         return call
@@ -122,7 +133,7 @@ class KernelObjects:
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell, as long as the library lives, or until it is lifted."""
-        if _is_lifted(operator, key):
+        if _calls_in_parallel(operator, key):
             self._lifted.put(operator, key, step, library)
         else:
             library.impl(operator, key, step, True)
@@ -136,7 +147,7 @@ class KernelObjects:
         self._lifted.forget()
 
 
-def _is_lifted(operator: str, key: str) -> bool:
+def _calls_in_parallel(operator: str, key: str) -> bool:
     return key == "CPU" and operator in CALLING_IN_PARALLEL
 
 

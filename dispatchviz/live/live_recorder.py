@@ -66,10 +66,15 @@ class ThreadState:
 
 
 class _Threads(threading.local):
-    """Each has a state. What is in a ``threading.local`` takes long to reach, so there is one thing in it."""
+    """Each has a state. What is in a ``threading.local`` takes long to reach, so there is one thing in it.
 
-    def __init__(self, local_sets: LocalSets) -> None:
+    What a kernel calls on the threads of ``at::parallel_for`` is not told: these are OpenMP's, in the order of nothing.
+    """
+
+    def __init__(self, local_sets: LocalSets, cells: WatchedCells) -> None:
         self.state = ThreadState(local_sets.of_this_thread())
+        if cells.in_parallel and _getframe(1).f_back is None:
+            self.state.watched = False
 
 
 class LiveRecorder(ProgramRecorder):
@@ -89,8 +94,8 @@ class LiveRecorder(ProgramRecorder):
         self._known = self.live_tensors.known
         self.live_storages = StorageNumbers(self.storage_numbers)
         self.operators = WatchedOperators(c)
-        self._threads = _Threads(local_sets)
         self.cells = WatchedCells(torch, self._step)
+        self._threads = _Threads(local_sets, self.cells)
         self.wrapped = WrappedNumbers(torch, self.unwatched)
         self.origin: ev.TensorOrigin = "new"
         """Of tensors that no kernel was seen to return: all there is was made by the program."""

@@ -87,6 +87,11 @@ class WatchedCells:
         """Bits of key sets that ask for more."""
         self._away = False
 
+    @property
+    def in_parallel(self) -> bool:
+        """A kernel runs that calls others on threads of OpenMP, too."""
+        return self._calls.in_parallel > 0
+
     def put(self) -> None:
         """Into the cells that most programs reach."""
         keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
