@@ -84,8 +84,8 @@ class Pane:
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
     """All panes; the costly ones at the steps that are kept."""
     panes = [Pane(number, trace, lines) for number in PANES]
-    for at in range(len(trace)):
-        for pane in panes:
+    for pane in panes:
+        for at in range(len(trace)):
             pane.show(at, at in kept)
     return [pane.data() for pane in panes]
 

@@ -71,8 +71,13 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 
 def _packed(page: dict[str, object]) -> str:
-    """JSON, compressed, in letters and digits."""
-    return base64.b64encode(gzip.compress(msgspec.json.encode(page), 9, mtime=0)).decode()
+    """JSON, compressed, in characters that mean nothing in HTML."""
+    packed = gzip.compress(msgspec.json.encode(page), 9, mtime=0)
+    return base64.b85encode(packed).translate(bytes.maketrans(SPECIAL, PLAIN)).decode()
+
+
+SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
+"""Characters of base 85 that mean something elsewhere, and those that stand for them."""
 
 
 def _hash(text: str) -> str:

@@ -27,7 +27,7 @@ from dispatchviz.tui.cursor.targets import TARGETS
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
 from dispatchviz.tui.text.styled_line import Line
-from tests.player.decoded import Decoded, Row, sums, texts
+from tests.player.decoded import Decoded, Row, ordered, sums, texts
 from tests.steps import last_step
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -84,7 +84,7 @@ def test_the_same_program_gives_the_same_data() -> None:
 def test_two_keys_lead_where_they_lead_in_the_stepper(name: str) -> None:
     trace, page = traced(name), decoded(name)
     for target, found in places_data(trace).items():
-        there = sums(found)
+        there = ordered(found)
         for at in range(len(trace)):
             cursor = Cursor(trace, at, outline=Outline(trace, 0))
             assert next((step for step in there if step > at), None) == TARGETS[target](cursor, True)
@@ -190,7 +190,7 @@ def test_of_a_long_loop_the_first_turns_and_the_last_are_kept(monkeypatch: pytes
     for track in tracks:
         pane, rows = track["number"], track["rows"]
         says = any(nothing(pane, trace, at) is None for at in range(turns[4], turns[5]))
-        assert (-1 in sums(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
+        assert (-1 in ordered(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
 
 
 def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
