@@ -33,7 +33,7 @@ def along(session: Session, guide: Guide, forward: bool) -> Update:
 
 def _end(session: Session, guide: Guide) -> Line:
     """What is said behind the last place."""
-    score = session.asking.guesses.score(session.trace)
+    score = session.asking.score(session.trace)
     answers = f" Your answers: {score}." if score else ""
     after = f" Next: dispatchviz lesson {guide.after}." if guide.after else ""
     back = key_of(BACK).first
