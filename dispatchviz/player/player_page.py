@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -86,4 +87,13 @@ def _hash(text: str) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return (files("dispatchviz.player") / "assets" / name).read_text("utf-8")
+    text = (files("dispatchviz.player") / "assets" / name).read_text("utf-8")
+    return text if name.endswith(".html") else _lean(text)
+
+
+def _lean(text: str) -> str:
+    """A script or a style sheet without what only its authors read: comments on lines of their own, indents."""
+    return "".join(f"{line.strip()}\n" for line in COMMENT.sub("", text).splitlines() if line.strip())
+
+
+COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*.*?\*/[ \t]*)$", re.MULTILINE | re.DOTALL)

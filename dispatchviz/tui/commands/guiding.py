@@ -40,6 +40,18 @@ def _end(session: Session, guide: Guide) -> Line:
     return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))
 
 
+def page_end(guide: Guide, score: str) -> str:
+    """The same for who reads the lesson as a page, and may have neither the next one nor a terminal."""
+    back = f"{key_of(BACK).first} goes back through it; every step is open: {key_of(INTO).first} takes the next one."
+    if not guide.after:
+        return f" That was the lesson.{score} {back}"
+    after = f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+    return f" That was the lesson.{score} {back} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"
+
+
+INTO = "move('into')"
+
+
 def said(session: Session, cursor: Cursor) -> Said:
     """What the lesson says where the reader is; while the reader looks elsewhere how to come back."""
     guide = session.guide
