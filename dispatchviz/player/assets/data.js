@@ -92,7 +92,7 @@ class Track {
   }
 
   number(step) {
-    return this.shown[behind(this.steps, step) - 1];
+    return this.shown[behind(this.steps, step) - 1] ?? LEFT_OUT;
   }
 
   /** The numbers of the lines of a step; null if they are not in the file. */
@@ -108,7 +108,13 @@ function prepare(data) {
   prepareLines(D.lines);
   D.why = new Track(D.why);
   D.where = new Track(D.where);
-  D.panes = new Map(D.panes.map((pane) => [pane.number, { ...pane, rows: new Track(pane.rows), empty: new Track(pane.empty) }]));
+  const tracked = (each) => ({ ...each, rows: new Track(each.rows) });
+  D.panes = new Map(D.panes.map((pane) => [
+    pane.number, { ...tracked(pane), empty: new Track(pane.empty), others: pane.others.map(tracked) },
+  ]));
+  for (const name in D.texts) D.texts[name] = tracked(D.texts[name]);
+  D.then.lists = D.then.lists.map((list) => new Track(list));
+  D.then.places = D.then.places.map((place) => new Track(place));
   D.walk.lists = new Lists(D.walk.lists);
   D.walk.calls = new Map(D.walk.calls.map(([step, ...stages]) => [step, stages]));
   D.questions.cells = new Map(D.questions.cells);

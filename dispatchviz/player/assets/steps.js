@@ -35,7 +35,7 @@ function drawnRow(each, number, asked, top) {
   found.setAttribute("aria-level", each.depth + 1);
   found.setAttribute("aria-selected", here);
   if (each.unfolded || isFolded(each)) found.setAttribute("aria-expanded", each.unfolded);
-  found.append(made("span", "r-focus", here ? "▶" : " "), made("span", "r-hit", isHit(each) ? "*" : " "));
+  found.append(made("span", "r-focus", here ? "▶" : " "), made("span", "r-hit", sign(each)));
   if (S.level === 3) found.append(made("span", "r-dim", `${each.step} `.padStart(`${last()}`.length + 1)));
   found.style.setProperty("--depth", each.depth);
   found.append(...rowParts(each, asked).map(drawnSpan));
@@ -80,10 +80,13 @@ function factsOf(each) {
   return number ? [["   ", ""], ...line(number).spans] : [];
 }
 
-function isHit(each) {
-  if (!S.hits.length) return false;
-  const end = each.unfolded ? each.step : tree().end(each), place = behind(S.hits, each.step - 1);
-  return place < S.hits.length && S.hits[place] <= end;
+/** That a row has a mark, a stop of a breakpoint, a hit of the search. */
+function sign(each) {
+  const end = each.unfolded ? each.step : tree().end(each);
+  const has = (steps) => (steps[behind(steps, each.step - 1)] ?? Infinity) <= end;
+  if ([...S.marks.keys()].some((step) => step >= each.step && step <= end)) return "●";
+  if (S.breakpoints.some(({ steps }) => has(steps))) return "◉";
+  return has(S.hits) ? "*" : " ";
 }
 
 function drawLevels() {
