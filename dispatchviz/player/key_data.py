@@ -46,7 +46,8 @@ OWN = (
     Key("graph('out')", ("minus",), "Backward graph (while it is chosen)", "further away"),
     Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "all of it"),
     Key("graph('move')", ("up", "down", "left", "right"), "Backward graph (while it is chosen)", "move the picture"),
-    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold it"),
+    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold what repeats"),
+    Key("graph('modules')", ("asterisk",), "Backward graph (while it is chosen)", "frames around modules, or none"),
 )
 """What the stepper does not have."""
 

@@ -57,7 +57,7 @@ function act(what) {
 function page(by) {
   if (S.presenting) return by > 0 ? (D.lesson ? along(1) : MOVES.into()) : D.lesson ? along(-1) : MOVES.into_back();
   if (S.focus > 1) return void (drawnPanes.get(S.focus).body.scrollTop += by * drawnPanes.get(S.focus).body.clientHeight);
-  byRows(by * Math.max(1, Math.floor(element("list").clientHeight / rowHeight()) - 1));
+  byRows(by * Math.max(1, Math.floor(L.height / rowHeight()) - 1));
 }
 
 function escape() {
@@ -84,6 +84,7 @@ const GRAPH_KEYS = {
   "-": () => graph("out"),
   0: () => graph("fit"),
   Enter: () => graph("fold"),
+  "*": () => graph("modules"),
   ArrowLeft: () => pan(G.shown, 60, 0),
   ArrowRight: () => pan(G.shown, -60, 0),
   ArrowUp: () => pan(G.shown, 0, 60),

@@ -10,6 +10,7 @@ function render() {
   drawPanes(asked);
   drawList(asked);
   writeLinkSoon();
+  prepareNeighbours();
   element("page").dataset.took = (performance.now() - begin).toFixed(2);
 }
 

@@ -29,7 +29,6 @@ function drawPanes(asked) {
   panes.style.setProperty("--columns", S.zoomed || open.length < 2 || innerWidth < 1250 ? 1 : 2);
   panes.style.setProperty("--lines", Math.ceil(open.length / (innerWidth < 1250 || open.length < 2 ? 1 : 2)));
   for (const pane of open) drawPane(pane, asked);
-  for (const pane of open) revealHere(pane);
 }
 
 function paneParts(pane) {
@@ -117,11 +116,12 @@ function leftOut() {
   return { ...found, spans: found.spans.map(([text, role]) => [text.replace("STEP", S.at), role]) };
 }
 
+/** What brings the row into sight that must be; null if it is. Only reads, so that the page is laid out once for all. */
 function revealHere(pane) {
   const { body } = drawnPanes.get(pane), here = body.querySelector(".here");
   if (!here) return;
-  const top = here.offsetTop;
-  if (top < body.scrollTop || top + here.offsetHeight > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
+  const top = here.offsetTop, isSeen = top >= body.scrollTop && top + here.offsetHeight <= body.scrollTop + body.clientHeight;
+  return isSeen ? null : () => (body.scrollTop = top - body.clientHeight / 3);
 }
 
 // -- The sub-steps of a key set ---------------------------------------------------------------------------------------
