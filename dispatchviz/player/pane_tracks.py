@@ -155,9 +155,7 @@ USUAL: dict[int, Callable[[Trace, int, int], Iterable[Line]]] = {
 """Panes that show less until the reader asks for all."""
 
 OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Iterable[Line]]]]] = {
-    CALLS: [
-        (title, partial(_stack_as, how)) for how, title in calls_pane.TITLES.items() if how != "short"
-    ],
+    CALLS: [(title, partial(_stack_as, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
     ENGINE: [("", partial(engine_pane.rows_as, whole=True))],
 }
 """What else a pane shows if the reader wants it, in the order in which a key goes through them: its title and rows."""

@@ -44,9 +44,7 @@ def step_texts(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, o
     }
 
 
-def _text(
-    heading: str, none: str, rows: Rows, trace: Trace, lines: Lines, kept: Collection[int]
-) -> dict[str, object]:
+def _text(heading: str, none: str, rows: Rows, trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, object]:
     track = Track()
     for at in range(len(trace)):
         if at in kept:

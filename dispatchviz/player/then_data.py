@@ -18,6 +18,7 @@ from dispatchviz.tui.screens.then_and_now_screen import THEN_AND_NOW, WHY
 MOST_PLACED = 200
 """So many steps have an order of their own."""
 
+
 def then_data(trace: Trace, lines: Lines) -> dict[str, object]:
     """The rows of each entry and where it is to be seen from step to step; per list its title and what is in it."""
     rows = block_rows()

@@ -15,8 +15,9 @@ function render() {
 }
 
 function drawBars(asked) {
+  const asking = A.on ? [["predict", score()].filter(Boolean).join(": ")] : [], playing = P.timer ? [`playing ×${P.tempo}`] : [];
   element("position").textContent = `${S.at}/${last()}`;
-  element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", A.on ? `  ${["predict", score()].filter(Boolean).join(": ")}` : "", P.timer ? `  playing ×${P.tempo}` : ""));
+  element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", [...asking, ...playing].map((each) => `  ${each}`).join("")));
   element("slider").value = S.at;
   element("slider").setAttribute("aria-valuetext", `step ${S.at} of ${last()}`);
   element("steps-title").textContent = `Steps${hitText()}`;

@@ -45,7 +45,9 @@ def page_end(guide: Guide, score: str) -> str:
     back = f"{key_of(BACK).first} goes back through it; every step is open: {key_of(INTO).first} takes the next one."
     if not guide.after:
         return f" That was the lesson.{score} {back}"
-    after = f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+    after = (
+        f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+    )
     return f" That was the lesson.{score} {back} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"
 
 

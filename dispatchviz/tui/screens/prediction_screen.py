@@ -21,7 +21,6 @@ from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import RowsView
 
-
 GOES_ON = "move('resume')"
 """Who goes on at an open question skips it."""
 
