@@ -363,7 +363,7 @@ def test_a_node_has_the_colours_of_its_state(page: Page, folder: Path, forum: Tr
 
 MODULES = """\
 import torch
-net = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(5)))
+net = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(9)))
 net(torch.ones(1, 2)).sum().backward()
 """
 
@@ -371,7 +371,7 @@ net(torch.ones(1, 2)).sum().backward()
 def test_repeats_are_folded_and_modules_framed_as_the_reader_wants(page: Page, folder: Path) -> None:
     (folder / "modules.py").write_text(MODULES)
     opened(page, folder, run(str(folder / "modules.py")).trace, "modules")
-    page.evaluate("S.own = [6]; S.focus = 6; act(() => goTo(last()))")
+    page.keys("G", "6")
     seen = {}
     for key in ("0", "Enter", "*", "Enter", "*"):
         page.keys(key)
@@ -384,7 +384,7 @@ def test_repeats_are_folded_and_modules_framed_as_the_reader_wants(page: Page, f
     assert seen["folded"][0] == seen["folded modules"][0] < seen[""][0] == seen["modules"][0]
     assert seen[""][1] == 0
     assert seen["modules"][1] >= 5
-    assert seen["folded modules"][1] > seen["folded"][1]
+    assert seen["folded modules"][1] >= seen["folded"][1] > 0  # a module that is a turn has the frame of the repeat
 
 
 def test_a_folded_box_unfolds(page: Page, folder: Path) -> None:
