@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -12,6 +13,7 @@ from dispatchviz.explain.graph.folding import fold_graph, fold_order
 from dispatchviz.explain.graph.graph_fold import Fold, Item, Repeat, everywhere, start
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.graph.graph_node import State
+from dispatchviz.explain.graph.node_groups import groups
 from dispatchviz.explain.graph.selected_nodes import selector
 from dispatchviz.player.graph_scenes import Scene, scenes
 from dispatchviz.player.interned_lines import Lines
@@ -19,6 +21,7 @@ from dispatchviz.player.tracks import differences
 from dispatchviz.render.graph.dot import as_drawn, node_texts
 from dispatchviz.render.graph.folded_picture import Box, folded_picture
 from dispatchviz.render.graph.graph_picture import FOLDED_ABOVE, MOST, picture
+from dispatchviz.render.graph.picture_options import USUAL, Options
 from dispatchviz.render.graph.svg import RenderError
 
 MOST_SCENES = 24
@@ -118,15 +121,36 @@ def _hooked(trace: Trace) -> set[int]:
 
 def _layouts(trace: Trace, scene: Scene, graph: BackwardGraph, lines: Lines) -> Iterator[dict[str, object]]:
     """The pictures of a graph: the one to begin with, then those with more or less unfolded."""
-    whole = [("", None)] if len(graph) <= MOST_WHOLE else []
-    fold = fold_graph(graph, MOST, ())
-    boxes = list(_boxes(graph, fold))
-    folds = len(boxes) <= LEAST_FOLDED * len(graph) or not whole
-    found: list[tuple[str, tuple[str, ...] | None]] = [*whole, *([("folded", ())] if folds else [])]
-    found = found[::-1] if len(graph) > FOLDED_ABOVE else found
+    for wanted in _wanted(graph):
+        yield from _layout(trace, scene, graph, wanted, lines)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A picture of a graph."""
+
+    name: str
+    """Of what is folded in it."""
+    folded: bool = False
+    expand: tuple[str, ...] = ()
+    options: Options = USUAL
+
+
+def _wanted(graph: BackwardGraph) -> Iterator[_Wanted]:
+    """Of a big graph the folded one first; with frames around modules if the graph is of modules; then the folded one
+    with one box unfolded."""
+    boxes = list(_boxes(graph, fold_graph(graph, MOST, ())))
+    is_whole = len(graph) <= MOST_WHOLE
+    folds = len(boxes) <= LEAST_FOLDED * len(graph) or not is_whole
+    found = [*([_Wanted("")] if is_whole else []), *([_Wanted("folded", True)] if folds else [])]
+    yield from found[::-1] if len(graph) > FOLDED_ABOVE else found
+    if any(groups(graph, "module").values()):
+        yield from (replace(each, name=f"{each.name} modules".strip(), options=MODULES) for each in found)
     opened = [(f"n{nodes[0]}", _selectors(graph, nodes)) for nodes in boxes if len(nodes) > 1] if folds else []
-    for name, expand in (*found, *opened[:MOST_OPENED]):
-        yield from _layout(trace, scene, graph, name, expand, lines)
+    yield from (_Wanted(name, True, expand) for name, expand in opened[:MOST_OPENED])
+
+
+MODULES = Options(cluster="module")
 
 
 def _selectors(graph: BackwardGraph, nodes: Iterable[int]) -> tuple[str, ...]:
@@ -134,16 +158,17 @@ def _selectors(graph: BackwardGraph, nodes: Iterable[int]) -> tuple[str, ...]:
 
 
 def _layout(
-    trace: Trace, scene: Scene, graph: BackwardGraph, name: str, expand: tuple[str, ...] | None, lines: Lines
+    trace: Trace, scene: Scene, graph: BackwardGraph, wanted: _Wanted, lines: Lines
 ) -> Iterator[dict[str, object]]:
     """A picture, and of a folded one what each box stands for; none if it cannot be drawn."""
     try:
-        drawn = picture(graph, ".svg", expand is not None, expand or ())
+        drawn = picture(graph, ".svg", wanted.folded, wanted.expand, wanted.options)
     except RenderError:
         return
-    layout: dict[str, object] = {"name": name, "svg": _compact(drawn.data.decode()), "note": drawn.note}
-    if expand is not None:
-        layout["boxes"] = _folded_boxes(trace, scene, graph, fold_graph(graph, MOST, expand), lines)
+    layout: dict[str, object] = {"name": wanted.name, "svg": _compact(drawn.data.decode()), "note": drawn.note}
+    if wanted.folded:
+        fold = fold_graph(graph, MOST, wanted.expand, wanted.options.cluster)
+        layout["boxes"] = _folded_boxes(trace, scene, graph, fold, lines)
     yield layout
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import sub
 from typing import Any
 
 from dispatchviz.player.tracks import differences
+from dispatchviz.player.written_numbers import as_recent, written
 from dispatchviz.tui.text.long_text import cut_row
 from dispatchviz.tui.text.styled_line import Line, Span
 
@@ -26,7 +27,7 @@ class Lines:
         self._span_texts: list[int] = []
         self._span_roles: list[int] = []
         self._lines: dict[Line, int] = {Line(): 0}
-        self._columns: tuple[list[int], ...] = tuple([] for _ in COLUMNS)
+        self._columns: tuple[list[int], ...] = tuple([] for _ in COLUMNS_OF_LINES)
         self._add(Line())
 
     def text(self, text: str) -> int:
@@ -66,16 +67,16 @@ class Lines:
             column.append(fact)
 
     def data(self) -> dict[str, object]:
-        """The table as it stands in the file: in columns, most numbers as differences from the one before."""
-        return {
-            "roles": list(self._roles),
+        """The table as it stands in the file: in columns, each as ``COLUMNS`` says."""
+        columns = {
             **templates(self._texts),
-            "span_texts": differences(self._span_texts),
+            "span_texts": self._span_texts,
             "span_roles": self._span_roles,
             "rows": [len(row) for row in self._rows],
-            "row_spans": differences(span for row in self._rows for span in row),
-            **{name: differences(column) for name, column in zip(COLUMNS, self._columns, strict=True)},
+            "row_spans": [span for row in self._rows for span in row],
+            **dict(zip(COLUMNS_OF_LINES, self._columns, strict=True)),
         }
+        return {"roles": list(self._roles), **{name: how(columns[name]) for name, how in COLUMNS.items()}}
 
 
 def _without_step(key: str, goto: int | None) -> str:
@@ -100,10 +101,41 @@ def templates(texts: Iterable[str]) -> dict[str, list[Any]]:
         numbers += map(sub, found, last.get(template, [0] * len(found)))
         of_texts.append(template)
         last[template] = found
-    return {"templates": list(known), "texts": differences(of_texts), "numbers": numbers}
+    return {"templates": list(known), "texts": of_texts, "numbers": numbers}
 
 
 HOLE = "\x00"
 
-COLUMNS = ("lines", "keys", "values", "gotos", "indents", "flags")
+COLUMNS_OF_LINES = ("lines", "keys", "values", "gotos", "indents", "flags")
 """Of each line: the number of its spans, key and value, one more than the step that it leads to, indent, flags."""
+
+
+def _as_they_are(column: list[Any]) -> list[Any]:
+    return column
+
+
+def _in_order(column: list[int]) -> str:
+    return written(differences(column))
+
+
+def _again_and_again(column: list[int]) -> str:
+    return written(as_recent(column))
+
+
+COLUMNS: dict[str, Callable[[list[Any]], object]] = {
+    "templates": _as_they_are,
+    "texts": _again_and_again,
+    "numbers": written,
+    "span_texts": _in_order,
+    "span_roles": written,
+    "rows": written,
+    "row_spans": _again_and_again,
+    "lines": _again_and_again,
+    "keys": _in_order,
+    "values": written,
+    "gotos": written,
+    "indents": written,
+    "flags": written,
+}
+"""How each column is written, so that it takes least room: numbers as they are, as what they differ by from the ones
+before, or as how recent they are."""

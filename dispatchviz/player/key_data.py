@@ -12,13 +12,21 @@ ACTIONS = (
     *("app.row(1)", "app.row(-1)", "detail(1)", "detail(-1)"),
     *(f"jump('{where}')" for where in ("first", "last", "caller", "callee", "undo", "redo")),
     *(f"target({name!r}, {forward})" for forward in (True, False) for name in TARGETS.values()),
-    *("ask_step", "ask_search", "search(True)", "search(False)"),
+    *("places", "cross", "app.ask_thing", "toggle_mark", "marks", "ask_breakpoint", "breakpoints"),
+    *("ask_step", "ask_search", "search(True)", "search(False)", "ask_filter"),
     *(f"pane({number})" for number in range(1, 14)),
+    *("frames", "engine", "traceback", "then_and_now", "registration", "app.enter", "app.autoplay"),
     *("zoom", "zoom(False)", "app.page(1)", "app.page(-1)", "predict", "present", "copy_link", "help"),
 )
 """Those of the stepper's actions that the page has."""
 
 TOLD = {
+    "toggle_mark": "set a mark here and name it, or remove it; continue stops at marks, and the link has them",
+    "ask_breakpoint": "breakpoint: continue stops at line 6, or at the steps that have these words",
+    "app.ask_thing": "ask who made, saved, changed, uses a tensor or Node of this step",
+    "then_and_now": "then and now: what many have read of this, what is so; why it is so",
+    "app.enter": "unfold and go in; in another pane: it alone, or where its row leads",
+    "breakpoints": "list the breakpoints and go to their stops",
     "ask_step": "a step by its number, +10, 50%",
     "copy_link": "copy a link that opens this page at this step",
     "predict": "predict: be asked before it is shown; again: no more",
@@ -38,7 +46,8 @@ OWN = (
     Key("graph('out')", ("minus",), "Backward graph (while it is chosen)", "further away"),
     Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "all of it"),
     Key("graph('move')", ("up", "down", "left", "right"), "Backward graph (while it is chosen)", "move the picture"),
-    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold it"),
+    Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold what repeats"),
+    Key("graph('modules')", ("asterisk",), "Backward graph (while it is chosen)", "frames around modules, or none"),
 )
 """What the stepper does not have."""
 
@@ -61,6 +70,7 @@ BROWSER = {
     "slash": "/",
     "full_stop": ".",
     "comma": ",",
+    "apostrophe": "'",
     "question_mark": "?",
     "f1": "F1",
     "right_square_bracket": "]",

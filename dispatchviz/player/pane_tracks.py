@@ -6,7 +6,8 @@ text of a source once for each line that is lit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import partial
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -17,6 +18,7 @@ from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.player.interned_lines import Lines
 from dispatchviz.player.tracks import Track
+from dispatchviz.tui.cursor.cursor import ShownStack
 from dispatchviz.tui.layout.pane_layout import (
     CALLS,
     CELL,
@@ -29,6 +31,7 @@ from dispatchviz.tui.layout.pane_layout import (
     TABLE,
     TENSORS,
 )
+from dispatchviz.tui.panes import calls_pane, engine_pane
 from dispatchviz.tui.panes.calls_pane import frame_rows
 from dispatchviz.tui.panes.key_set_pane import stage_of
 from dispatchviz.tui.panes.nothing_said import nothing
@@ -51,15 +54,23 @@ class Pane:
 
     def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
         self._number, self._trace, self._lines = number, trace, lines
-        self._module = rows_of(PANES[number][1])
+        self._usual = USUAL.get(number) or rows_of(PANES[number][1])
         self._on = ON.get(number)
         self._known: dict[Hashable, tuple[int, ...]] = {}
         self.rows, self.empty = Track(), Track()
+        self._others = [(title, rows, Track()) for title, rows in OTHERS.get(number, ())]
 
     def show(self, at: int, is_kept: bool) -> None:
         """Notes what it shows at a step, or that this is not kept."""
         said = nothing(self._number, self._trace, at)
         self.empty.show(at, () if said is None else (self._lines.number(said),))
+        for _, rows, track in self._others:
+            if said is not None:
+                track.show(at, ())
+            elif is_kept:
+                track.show(at, self._lines.numbers(rows(self._trace, at)))
+            else:
+                track.leave_out(at)
         if said is not None:
             self.rows.show(at, ())
         elif not is_kept and self._number in COSTLY:
@@ -69,7 +80,7 @@ class Pane:
 
     def _shown(self, at: int) -> tuple[int, ...]:
         if self._on is None:
-            return self._lines.numbers(self._module(self._trace, at, WIDTH))
+            return self._lines.numbers(self._usual(self._trace, at, WIDTH))
         on, made = self._on(self._trace, at)
         if on not in self._known:
             self._known[on] = self._lines.numbers(made())
@@ -78,14 +89,21 @@ class Pane:
     def data(self) -> dict[str, object]:
         """The pane as it stands in the file."""
         title = PANES[self._number][0]
-        return {"number": self._number, "title": title, "rows": self.rows.data(), "empty": self.empty.data()}
+        others = [{"title": how, "rows": track.data()} for how, _, track in self._others]
+        return {
+            "number": self._number,
+            "title": title,
+            "rows": self.rows.data(),
+            "empty": self.empty.data(),
+            "others": others,
+        }
 
 
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
     """All panes; the costly ones at the steps that are kept."""
     panes = [Pane(number, trace, lines) for number in PANES]
-    for at in range(len(trace)):
-        for pane in panes:
+    for pane in panes:
+        for at in range(len(trace)):
             pane.show(at, at in kept)
     return [pane.data() for pane in panes]
 
@@ -114,6 +132,10 @@ def _stack(trace: Trace, at: int) -> Made:
     return on, lambda: frame_rows(frames, WIDTH)
 
 
+def _stack_as(how: ShownStack, trace: Trace, at: int) -> list[Line]:
+    return calls_pane.rows_as(how, trace, at, WIDTH)
+
+
 def _source(trace: Trace, at: int) -> Made:
     view, operator = source_at(trace, at), running_operator(trace, at)
     callers = tuple(caller.seq for caller in view.called_from)
@@ -126,6 +148,17 @@ def _table(trace: Trace, at: int) -> Made:
     chosen = cells and (cells.operator, cells.chosen.cell, cells.chosen.kernel, cells.chosen.reason, cells.registered)
     return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
 
+
+USUAL: dict[int, Callable[[Trace, int, int], Iterable[Line]]] = {
+    ENGINE: lambda trace, at, width: engine_pane.rows_as(trace, at, whole=False)
+}
+"""Panes that show less until the reader asks for all."""
+
+OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Iterable[Line]]]]] = {
+    CALLS: [(title, partial(_stack_as, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
+    ENGINE: [("", partial(engine_pane.rows_as, whole=True))],
+}
+"""What else a pane shows if the reader wants it, in the order in which a key goes through them: its title and rows."""
 
 ON: dict[int, Callable[[Trace, int], Made]] = {
     KEYS: _key_set,

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.player.tracks import differences
+from dispatchviz.player.written_numbers import written
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.targets import TARGETS, Find
 
 
-def places_data(trace: Trace) -> dict[str, list[int]]:
+def places_data(trace: Trace) -> dict[str, str]:
     """The steps of each name, as differences."""
     outline = Outline(trace, 0)
-    return {name: differences(_steps(trace, outline, find)) for name, find in TARGETS.items()}
+    return {name: written(differences(_steps(trace, outline, find))) for name, find in TARGETS.items()}
 
 
 def _steps(trace: Trace, outline: Outline, find: Find) -> Iterator[int]:

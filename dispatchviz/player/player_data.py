@@ -14,6 +14,9 @@ from dispatchviz.player.key_data import key_data
 from dispatchviz.player.pane_tracks import pane_tracks
 from dispatchviz.player.places_data import places_data
 from dispatchviz.player.question_data import question_data
+from dispatchviz.player.said_data import said_data
+from dispatchviz.player.step_texts import step_texts
+from dispatchviz.player.then_data import then_data
 from dispatchviz.player.tracks import Track
 from dispatchviz.player.tree_data import tree_data
 from dispatchviz.player.walk_data import walk_data
@@ -53,7 +56,10 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "questions": question_data(trace, lines, kept),
         "graph": graph_data(trace, lines, kept),
         "places": places_data(trace),
+        "texts": step_texts(trace, lines, kept),
+        "then": then_data(trace, lines),
         "keys": key_data(),
+        "said": said_data(guide),
         "about": {number: lines.text(text) for number, text in ABOUT.items()},
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),

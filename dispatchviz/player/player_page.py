@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -33,6 +34,9 @@ SCRIPTS = (
     "graph.js",
     "search.js",
     "dialogs.js",
+    "stops.js",
+    "texts.js",
+    "playing.js",
     "keys.js",
     "touch.js",
     "paper.js",
@@ -71,8 +75,13 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 
 def _packed(page: dict[str, object]) -> str:
-    """JSON, compressed, in letters and digits."""
-    return base64.b64encode(gzip.compress(msgspec.json.encode(page), 9, mtime=0)).decode()
+    """JSON, compressed, in characters that mean nothing in HTML."""
+    packed = gzip.compress(msgspec.json.encode(page), 9, mtime=0)
+    return base64.b85encode(packed).translate(bytes.maketrans(SPECIAL, PLAIN)).decode()
+
+
+SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
+"""Characters of base 85 that mean something elsewhere, and those that stand for them."""
 
 
 def _hash(text: str) -> str:
@@ -81,4 +90,13 @@ def _hash(text: str) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return (files("dispatchviz.player") / "assets" / name).read_text("utf-8")
+    text = (files("dispatchviz.player") / "assets" / name).read_text("utf-8")
+    return text if name.endswith(".html") else _lean(text)
+
+
+def _lean(text: str) -> str:
+    """A script or a style sheet without what only its authors read: comments on lines of their own, indents."""
+    return "".join(f"{line.strip()}\n" for line in COMMENT.sub("", text).splitlines() if line.strip())
+
+
+COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*.*?\*/[ \t]*)$", re.MULTILINE | re.DOTALL)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from dispatchviz.player.written_numbers import written
+
 WHOLE_EVERY = 24
 """After so many lists one is written whole."""
 
@@ -39,7 +41,8 @@ class Track:
 
     def data(self) -> dict[str, object]:
         """The track as it stands in the file: steps and numbers of lists as differences."""
-        return {"steps": differences(self._steps), "shown": differences(self._shown), "lists": encoded(self._lists)}
+        steps, shown = written(differences(self._steps)), written(differences(self._shown))
+        return {"steps": steps, "shown": shown, "lists": encoded(self._lists)}
 
 
 def differences(numbers: Iterable[int], first: int = 0) -> list[int]:

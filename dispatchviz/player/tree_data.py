@@ -17,6 +17,7 @@ from dispatchviz.explain.sentences.event_groups import SIGNS, group
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.player.interned_lines import Lines
 from dispatchviz.player.tracks import differences
+from dispatchviz.player.written_numbers import written
 from dispatchviz.shown_text import shown
 from dispatchviz.tui.cursor.cursor import ERRORS, FRAMES
 from dispatchviz.tui.layout.needed_panes import order
@@ -49,13 +50,13 @@ def _steps(trace: Trace, lines: Lines, outlines: list[Outline]) -> dict[str, obj
             levels[step] = level
     labels, texts, facts = zip(*(_event(trace, whole, step, lines) for step in range(len(trace))), strict=True)
     return {
-        "kinds": list(columns.kinds),
-        "levels": list(levels),
-        "lengths": [end - step for step, end in enumerate(trace.ends)],
-        "parents": [step - parent for step, parent in enumerate(columns.parents)],
-        "labels": differences(labels),
-        "texts": [text - label for text, label in zip(texts, labels, strict=True)],
-        "facts": differences(facts),
+        "kinds": written(columns.kinds),
+        "levels": written(levels),
+        "lengths": written(end - step for step, end in enumerate(trace.ends)),
+        "parents": written(step - parent for step, parent in enumerate(columns.parents)),
+        "labels": written(differences(labels)),
+        "texts": written(text - label for text, label in zip(texts, labels, strict=True)),
+        "facts": written(facts),
     }
 
 

@@ -62,10 +62,7 @@ def traceback(session: Session) -> Reply:
 
     text = traceback_at(session.trace, session.cursor.at)
     if not text:
-        caught = (
-            f"; {key_of(NEXT_ERROR).first} goes to one that was handled" if session.trace.steps_of(ErrorRaised) else ""
-        )
-        return Update(session.cursor, line((f" No error here, and none ended this program{caught}", "hint")))
+        return Update(session.cursor, line((no_traceback(bool(session.trace.steps_of(ErrorRaised))), "hint")))
     return Overlay(lambda view: TracebackScreen(text, view.palette))
 
 
@@ -113,22 +110,19 @@ def frames(session: Session) -> Update:
 
     kinds = tuple(TITLES)
     how = kinds[(kinds.index(session.cursor.frames) + 1) % len(kinds)]
-    shown = f"The Calls pane ({pane_key(CALLS)}) shows the {TITLES[how] or 'short stack'}"
-    return Update(replace(session.cursor, frames=how), line((f" {shown}", "hint")))
+    return Update(replace(session.cursor, frames=how), line((stack_shown(TITLES[how]), "hint")))
 
 
 def engine(session: Session) -> Update:
     """All sections of the engine's pane unfolded, then again those alone that the step is about."""
     unfolds = not session.cursor.unfolds_engine
-    shown = "all sections" if unfolds else "the sections that the step is about"
-    said = line((f" The Engine pane ({pane_key(ENGINE)}) unfolds {shown}", "hint"))
-    return Update(replace(session.cursor, unfolds_engine=unfolds), said)
+    return Update(replace(session.cursor, unfolds_engine=unfolds), line((engine_shown(unfolds), "hint")))
 
 
 def marks(session: Session) -> Reply:
     """The list of marks."""
     if not session.marks.names:
-        return Update(session.cursor, line((f" No marks yet: {key_of('toggle_mark').first} sets one here", "hint")))
+        return Update(session.cursor, line((no_marks(), "hint")))
     from dispatchviz.tui.screens.marks_screen import MarksScreen
 
     return Overlay(lambda view: MarksScreen(session, view.palette))
@@ -148,8 +142,7 @@ def predict(session: Session) -> Reply:
 def breakpoints(session: Session) -> Reply:
     """The list of breakpoints."""
     if not session.cursor.breakpoints:
-        first = key_of("ask_breakpoint").first
-        return Update(session.cursor, line((f" No breakpoints yet: {first} sets one", "hint")))
+        return Update(session.cursor, line((no_breakpoints(), "hint")))
     from dispatchviz.tui.screens.breakpoints_screen import BreakpointsScreen
 
     return Overlay(lambda view: BreakpointsScreen(session, view.palette))
@@ -170,7 +163,7 @@ def ask_what_if(session: Session) -> Reply:
 def visited(session: Session) -> Reply:
     """The list of the places that the reader has been to."""
     if len(session.cursor.places) == 1:
-        return Update(session.cursor, line((" No jump yet: this is where you began", "hint")))
+        return Update(session.cursor, line((NO_JUMP, "hint")))
     from dispatchviz.tui.screens.places_screen import PlacesScreen
 
     return Overlay(lambda view: PlacesScreen(session.cursor, view.palette))
@@ -187,7 +180,7 @@ def ask_thing(session: Session, row: Line | None) -> Reply:
     here = things_of(session.trace, at)
     things = [about, *(thing for thing in here if thing != about)] if about else here
     if not things:
-        return Update(session.cursor, line((" This step names no tensor and no Node", "hint")))
+        return Update(session.cursor, line((NO_THING, "hint")))
     from dispatchviz.tui.screens.things_screen import ThingsScreen
 
     return Overlay(lambda view: ThingsScreen(session.cursor, things, view.palette))
@@ -214,6 +207,40 @@ def help_of_pane(session: Session) -> Overlay:
 def how_to_quit(session: Session) -> Update:
     """The answer to Ctrl+C."""
     return Update(session.cursor, line((f" {key_of(QUIT).first} {session.leaving.said}", "hint")))
+
+
+# -- what is said, by a page of the trace, too -------------------------------------------------------------------------
+
+
+def stack_shown(title: str) -> str:
+    """How much of the call stack is shown now."""
+    return f" The Calls pane ({pane_key(CALLS)}) shows the {title or 'short stack'}"
+
+
+def engine_shown(unfolds: bool) -> str:
+    """How much of the engine is."""
+    shown = "all sections" if unfolds else "the sections that the step is about"
+    return f" The Engine pane ({pane_key(ENGINE)}) unfolds {shown}"
+
+
+def no_marks() -> str:
+    """Why there is no list of marks."""
+    return f" No marks yet: {key_of('toggle_mark').first} sets one here"
+
+
+def no_breakpoints() -> str:
+    """Why there is no list of breakpoints."""
+    return f" No breakpoints yet: {key_of('ask_breakpoint').first} sets one"
+
+
+def no_traceback(handled: bool) -> str:
+    """Why there is none; ``handled``: there were errors that were."""
+    caught = f"; {key_of(NEXT_ERROR).first} goes to one that was handled" if handled else ""
+    return f" No error here, and none ended this program{caught}"
+
+
+NO_JUMP = " No jump yet: this is where you began"
+NO_THING = " This step names no tensor and no Node"
 
 
 ACTIONS: Mapping[str, Callable[..., Reply]] = {

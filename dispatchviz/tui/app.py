@@ -135,7 +135,11 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         return f"the stepper failed at step {self.session.cursor.at}"
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
-        """Long work stops at every key; Esc does no more than that. So does what plays, and Space."""
+        """Long work stops at every key; Esc does no more than that. So does what plays, and Space. Enter behind the
+        number of an answer leaves what is said to it on the screen."""
+        due, self.session.enter_is_due = self.session.enter_is_due, False
+        if due and isinstance(event, events.Key) and event.key == "enter":
+            return True
         if self._playing is not None and isinstance(event, events.Key):
             self._playing.stop()
             if event.key in autoplay.TEMPO_KEYS:

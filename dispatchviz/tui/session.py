@@ -83,6 +83,8 @@ class Session:
         self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
+        self.enter_is_due = False
+        """A number has answered a question: Enter right behind it belongs to it, and moves nothing."""
         self.focused_pane = STEPS
         """The number of the pane with the focus: in the key-set pane steps walk through the card."""
         self.is_drawing = False

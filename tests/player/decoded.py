@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from dispatchviz.player.player_page import PLAIN, SPECIAL
 from dispatchviz.player.tracks import LEFT_OUT
+from dispatchviz.player.written_numbers import from_recent, read
 from dispatchviz.tui.text.styled_line import Span
 
 Row = tuple[tuple[Span, ...], str, str, int | None, int]
@@ -20,15 +22,21 @@ Row = tuple[tuple[Span, ...], str, str, int | None, int]
 
 def packed(page: bytes) -> dict[str, Any]:
     """What is in the packed block of a page."""
-    found = re.search(rb'id="packed">([A-Za-z0-9+/=]+)<', page)
+    found = re.search(rb'id="packed">([^<>&{}`"]+)<', page)
     assert found is not None
-    data: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    plain = found[1].translate(bytes.maketrans(PLAIN, SPECIAL))
+    data: dict[str, Any] = json.loads(gzip.decompress(base64.b85decode(plain)))
     return data
 
 
 def sums(differences: Sequence[int], first: int = 0) -> list[int]:
     """Numbers from their differences."""
     return list(accumulate(differences, initial=first))[1:]
+
+
+def ordered(text: str) -> list[int]:
+    """Numbers from their differences, as they are written."""
+    return sums([*read(text)])
 
 
 class Decoded:
@@ -38,15 +46,17 @@ class Decoded:
         self.data, table = data, data["lines"]
         self._tracks: dict[int, tuple[list[int], list[int], list[list[int]]]] = {}
         self.texts = texts(table)
-        spans = zip(sums(table["span_texts"]), table["span_roles"], strict=True)
+        spans = zip(ordered(table["span_texts"]), read(table["span_roles"]), strict=True)
         self.spans: list[Span] = [(self.texts[text], table["roles"][role]) for text, role in spans]
-        self._ends, self._of_rows = list(accumulate(table["rows"])), sums(table["row_spans"])
-        self._columns = [sums(table[name]) for name in ("lines", "keys", "values", "gotos", "indents")]
+        self._lengths, self._of_rows = [*read(table["rows"])], [*from_recent(read(table["row_spans"]))]
+        self._ends = list(accumulate(self._lengths))
+        lines, keys = [*from_recent(read(table["lines"]))], ordered(table["keys"])
+        self._columns = [lines, keys, *([*read(table[name])] for name in ("values", "gotos", "indents"))]
 
     def row(self, number: int) -> Row:
         """A line by its number."""
         row, key, value, goto, indent = (column[number] for column in self._columns)
-        first = self._ends[row] - self.data["lines"]["rows"][row]
+        first = self._ends[row] - self._lengths[row]
         spans = tuple(self.spans[each] for each in self._of_rows[first : self._ends[row]])
         return (
             spans,
@@ -59,7 +69,7 @@ class Decoded:
     def rows(self, track: Mapping[str, Any], at: int) -> list[Row] | None:
         """What a track shows at a step; None if it is not in the file."""
         if id(track) not in self._tracks:
-            self._tracks[id(track)] = sums(track["steps"]), sums(track["shown"]), whole(track["lists"])
+            self._tracks[id(track)] = ordered(track["steps"]), ordered(track["shown"]), whole(track["lists"])
         steps, shown, lists = self._tracks[id(track)]
         number = shown[bisect_right(steps, at) - 1]
         return None if number == LEFT_OUT else [self.row(each) for each in lists[number]]
@@ -85,8 +95,8 @@ def whole(lists: Sequence[Sequence[int]]) -> list[list[int]]:
 
 def texts(table: Mapping[str, Any]) -> list[str]:
     """All texts of a table of lines."""
-    numbers, last, found = iter(table["numbers"]), dict[int, list[int]](), list[str]()
-    for template in sums(table["texts"]):
+    numbers, last, found = read(table["numbers"]), dict[int, list[int]](), list[str]()
+    for template in from_recent(read(table["texts"])):
         first, *rest = table["templates"][template].split("\0")
         before = last.get(template, [0] * len(rest))
         last[template] = [number + next(numbers) for number in before]

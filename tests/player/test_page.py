@@ -192,6 +192,120 @@ def test_every_key_of_the_table_does_something(page: Page, folder: Path, forum: 
     assert not page.evaluate("element('dialog').open")
 
 
+def test_marks_are_stops_and_in_the_link(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum", "#step=20")
+    page.keys("m")
+    page.write("a <b>, 5%")
+    page.keys("Enter")
+    assert "●" in page.text("#rows")
+    link = page.evaluate("new Promise((done) => setTimeout(() => done(location.href), 500))")
+    page.open(link)
+    assert page.evaluate("[...S.marks]") == [[20, "a <b>, 5%"]]
+    page.keys("g", *"+++", "'")
+    assert "a <b>, 5%" in page.text("#dialog")
+    page.keys("ArrowDown", "Enter")
+    assert at(page) == 20
+    page.keys("S", "c")
+    assert at(page) == 20
+    page.keys("m")
+    assert page.evaluate("S.marks.size") == 0
+
+
+def test_breakpoints_are_stops_instead_of_lines(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    page.keys("g", "b")
+    page.write("line 6")
+    page.keys("Enter", "c")
+    line_6 = next(e.seq for e in forum.events if isinstance(e, ev.SourceLine) and e.line == 6)
+    assert at(page) == line_6
+    page.keys("B")
+    assert page.text("#dialog").endswith("line 6  1 stop: 0 behind, 0 ahead")
+    page.keys("Escape", "b", "Enter")
+    assert "No breakpoints" in page.text("#note")
+
+
+@pytest.mark.parametrize("level", [1, 3])
+def test_moves_through_a_filter_lead_where_the_steppers_do(page: Page, folder: Path, forum: Trace, level: int) -> None:
+    opened(page, folder, forum, "forum")
+    page.evaluate(f"S.level = {level}; S.at = 0")
+    page.keys("f")
+    page.write("redispatch")
+    page.keys("Enter")
+    kept = page.evaluate("[...S.filter]")
+    outline = Outline(forum, level)
+    cursor = Cursor(forum, 0, outline=outline, shown=outline.steps).filtered(kept, "redispatch")
+    chance = random.Random(level)
+    assert at(page) == cursor.at
+    for _ in range(100):
+        how = chance.choice(MOVES)
+        cursor = getattr(cursor, how)()
+        page.evaluate(f"MOVES.{how}()")
+        assert at(page) == cursor.at, how
+        assert page.evaluate("rows().map(({step}) => step)") == list(cursor.rows), how
+        assert page.evaluate("rows().map(({depth}) => depth)") == [forum.depths[step] for step in cursor.rows]
+    page.keys("f")
+    page.evaluate("document.querySelector('#dialog input').value = ''")
+    page.keys("Enter")
+    assert page.evaluate("S.filter") is None
+
+
+def test_the_places_that_the_reader_has_been_to(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum", "#step=20")
+    for place in (40, 60):
+        go(page, place)
+    page.keys("h", "ArrowDown", "Enter")
+    assert at(page) == 20
+    assert page.evaluate("S.undone.length") == 2
+    page.keys("e", "e")
+    assert at(page) == 60
+
+
+def test_more_of_the_stack_and_of_the_engine(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    go(page, step(forum, ev.NodeStarted))
+    page.keys("4", "9")
+    short = page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)")
+    page.keys("A", "A", "E")
+    more = page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)")
+    assert more[0] > short[0]
+    assert more[1] > short[1]
+    assert "whole stack" in page.text("#pane4")
+    page.keys("A", "E")
+    assert page.evaluate("[4, 9].map((pane) => rowsAt(pane, S.at).length)") == short
+
+
+def test_what_is_asked_of_a_step_leads_on(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    go(page, step(forum, ev.NodeStarted))
+    before = at(page)
+    page.keys("x")
+    assert at(page) < before
+    page.keys("x", "i")
+    assert "Who made it?" in page.text("#dialog")
+    page.evaluate("document.querySelector('#dialog [data-goto]').click()")
+    assert not page.evaluate("element('dialog').open")
+    page.keys("Y")
+    assert page.text("#dialog h2") == "Then and now"
+    page.evaluate("document.querySelectorAll('#dialog [aria-pressed]')[1].click()")
+    assert page.text("#dialog h2") == "Why it is so"
+    page.keys("Escape", "t")
+    assert "No error here" in page.text("#note")
+
+
+def test_it_plays_until_a_key(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    page.keys("g", " ")
+    assert "playing ×1" in page.text("#where")
+    page.keys("+")
+    assert "playing ×2" in page.text("#where")
+    before = at(page)
+    page.evaluate("clearTimeout(P.timer); playStep()")
+    assert at(page) > before
+    page.keys(" ")
+    assert "playing" not in page.text("#where")
+    assert page.evaluate("P.timer") == 0
+
+
 # -- panes -------------------------------------------------------------------------------------------------------------
 
 
@@ -235,6 +349,44 @@ def test_the_graph_in_step(page: Page, folder: Path, forum: Trace) -> None:
     assert page.evaluate("G.view.fitted")
 
 
+def test_a_node_has_the_colours_of_its_state(page: Page, folder: Path, forum: Trace) -> None:
+    opened(page, folder, forum, "forum")
+    page.evaluate("S.own = [6]")
+    go(page, step(forum, ev.NodeStarted))
+    fills = page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.picture g.node[data-state]')].map((box) =>"
+        "[box.dataset.state, getComputedStyle(box.querySelector('polygon, path')).fill]))"
+    )
+    assert {"running", "waiting"} <= fills.keys()
+    assert len(set(fills.values())) == len(fills)
+
+
+MODULES = """\
+import torch
+net = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(9)))
+net(torch.ones(1, 2)).sum().backward()
+"""
+
+
+def test_repeats_are_folded_and_modules_framed_as_the_reader_wants(page: Page, folder: Path) -> None:
+    (folder / "modules.py").write_text(MODULES)
+    opened(page, folder, run(str(folder / "modules.py")).trace, "modules")
+    page.keys("G", "6")
+    seen = {}
+    for key in ("0", "Enter", "*", "Enter", "*"):
+        page.keys(key)
+        frames = page.evaluate("[...document.querySelectorAll('.picture g.cluster')].length")
+        seen[page.evaluate("layoutName()")] = (
+            page.evaluate("document.querySelectorAll('.picture g.node').length"),
+            frames,
+        )
+    assert seen.keys() == {"", "folded", "folded modules", "modules"}
+    assert seen["folded"][0] == seen["folded modules"][0] < seen[""][0] == seen["modules"][0]
+    assert seen[""][1] == 0
+    assert seen["modules"][1] >= 5
+    assert seen["folded modules"][1] >= seen["folded"][1] > 0  # a module that is a turn has the frame of the repeat
+
+
 def test_a_folded_box_unfolds(page: Page, folder: Path) -> None:
     trace = run(str(EXAMPLES / "transformer_block.py")).trace
     opened(page, folder, trace, "transformer")
@@ -264,7 +416,13 @@ def test_questions_come_before_answers(page: Page, folder: Path, forum: Trace) -
     page.keys(str(asked.choices.index(asked.right) + 1))
     assert at(page) == asked.reveals
     assert "Right" in page.text("#note")
+    page.keys("Enter")
+    assert at(page) == asked.reveals
+    assert "Right" in page.text("#note")
     assert page.text("#where").endswith("predict: 1 of 1 right")
+    page.keys("G", "c")
+    assert page.text("#where").endswith("predict: 1 of 1 right, 1 skipped")
+    assert not page.evaluate("A.open")
 
 
 # -- whatever is written -----------------------------------------------------------------------------------------------

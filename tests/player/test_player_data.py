@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,18 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
+from dispatchviz.explain.things.crossing import crossing
+from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.plain_views import why_lines
 from dispatchviz.player.graph_data import graph_data
 from dispatchviz.player.graph_scenes import scenes
 from dispatchviz.player.interned_lines import Lines
 from dispatchviz.player.kept_steps import MOST, kept_steps
-from dispatchviz.player.pane_tracks import COSTLY, WIDTH, pane_tracks
+from dispatchviz.player.pane_tracks import COSTLY, OTHERS, USUAL, WIDTH, pane_tracks
 from dispatchviz.player.places_data import places_data
 from dispatchviz.player.player_data import player_data
 from dispatchviz.program import run
@@ -26,8 +31,10 @@ from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.targets import TARGETS
 from dispatchviz.tui.panes.nothing_said import nothing
 from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.screens.then_and_now_rows import block_rows, blocks_at
+from dispatchviz.tui.screens.traceback_screen import traceback_rows
 from dispatchviz.tui.text.styled_line import Line
-from tests.player.decoded import Decoded, Row, sums, texts
+from tests.player.decoded import Decoded, Row, ordered, sums, texts, whole
 from tests.steps import last_step
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -57,7 +64,7 @@ def as_row(row: Line) -> Row:
 def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
     trace, page = traced(name), decoded(name)
     kept = next(each for each in page.data["panes"] if each["number"] == pane)
-    rows = rows_of(PANES[pane][1])
+    rows = USUAL.get(pane) or rows_of(PANES[pane][1])
     for at in range(len(trace)):
         said = nothing(pane, trace, at)
         if said is not None:
@@ -65,6 +72,54 @@ def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
         else:
             assert page.rows(kept["empty"], at) == []
             assert page.rows(kept["rows"], at) == [as_row(row) for row in rows(trace, at, WIDTH)], at
+
+
+@pytest.mark.parametrize("pane", OTHERS)
+def test_what_a_pane_shows_besides_is_the_steppers(pane: int) -> None:
+    trace, page = traced("hooks.py"), decoded("hooks.py")
+    kept = next(each for each in page.data["panes"] if each["number"] == pane)
+    assert len(kept["others"]) == len(OTHERS[pane])
+    for other, (title, rows) in zip(kept["others"], OTHERS[pane], strict=True):
+        assert other["title"] == title
+        for at in range(len(trace)):
+            said = nothing(pane, trace, at)
+            expected = [] if said is not None else [as_row(row) for row in rows(trace, at)]
+            assert page.rows(other["rows"], at) == expected, at
+
+
+def test_what_is_asked_of_a_step_is_what_the_stepper_says() -> None:
+    trace, page = traced("inplace_error.py"), decoded("inplace_error.py")
+    texts = page.data["texts"]
+    for at in range(len(trace)):
+        found, crossed = crossing(trace, at), page.rows(texts["cross"]["rows"], at)
+        assert crossed is not None
+        assert [(row[0][0][0], row[3]) for row in crossed] == [(f" {found.said}", found.seq)]
+        error = page.rows(texts["traceback"]["rows"], at)
+        assert error == [as_row(row) for row in traceback_rows(traceback_at(trace, at))]
+        things = page.rows(texts["app.ask_thing"]["rows"], at)
+        assert things is not None
+        assert bool(things) == bool(things_of(trace, at))
+    assert any(page.rows(texts["app.ask_thing"]["rows"], at) for at in range(len(trace)))
+
+
+def test_of_an_operator_of_ones_own_the_history_is_there_of_others_the_command() -> None:
+    trace, page = traced("custom_operator.py"), decoded("custom_operator.py")
+    track = page.data["texts"]["registration"]["rows"]
+    shown = [" ".join(text for row in page.rows(track, at) or () for text, _ in row[0]) for at in range(len(trace))]
+    assert any("library.define" in text for text in shown)
+    assert any("dispatchviz table aten::" in text for text in shown)
+
+
+def test_then_and_now_is_in_the_steppers_order() -> None:
+    trace, page = traced("forum.py"), decoded("forum.py")
+    then, idents = page.data["then"], ["", *block_rows()]
+    steps = Outline(trace, DEFAULT).steps
+    for number, track in enumerate(then["lists"]):
+        at_steps, shown, lists = ordered(track["steps"]), ordered(track["shown"]), whole(track["lists"])
+        for at in steps:
+            entries = [each for each in lists[shown[bisect_right(at_steps, at) - 1]] if each > 0]
+            blocks = blocks_at(trace, at)[number]
+            assert [idents[each] for each in entries] == [block.ident for block in blocks]
 
 
 def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
@@ -84,7 +139,7 @@ def test_the_same_program_gives_the_same_data() -> None:
 def test_two_keys_lead_where_they_lead_in_the_stepper(name: str) -> None:
     trace, page = traced(name), decoded(name)
     for target, found in places_data(trace).items():
-        there = sums(found)
+        there = ordered(found)
         for at in range(len(trace)):
             cursor = Cursor(trace, at, outline=Outline(trace, 0))
             assert next((step for step in there if step > at), None) == TARGETS[target](cursor, True)
@@ -190,7 +245,7 @@ def test_of_a_long_loop_the_first_turns_and_the_last_are_kept(monkeypatch: pytes
     for track in tracks:
         pane, rows = track["number"], track["rows"]
         says = any(nothing(pane, trace, at) is None for at in range(turns[4], turns[5]))
-        assert (-1 in sums(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
+        assert (-1 in ordered(rows["shown"])) == (pane in COSTLY and says), PANES[pane]
 
 
 def test_no_more_is_kept_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

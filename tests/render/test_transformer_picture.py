@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from pathlib import Path
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.folding import fold_graph, fold_order
 from dispatchviz.explain.graph.graph_fold import Section, everywhere, repeats, unfolded
 from dispatchviz.explain.graph.node_groups import groups, module_of
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.program import run
 from dispatchviz.render.graph.graph_picture import backward_graph
 from dispatchviz.render.graph.svg import texts
 from tests.transformer import LAYERS, transformer
@@ -36,6 +38,34 @@ def test_the_layers_are_one_frame_with_their_names_and_their_function() -> None:
     assert f"layers.{LAYERS - 1} … layers.0 (Block.forward), × {LAYERS}" in shown
     assert sum(text.startswith("Block.attention: ") for text in shown) == 1
     assert any(text.endswith(": mixed = scores.softmax(-1) @ v") for text in shown)
+
+
+WITHIN = """\
+import torch
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value, self.out = (torch.nn.Linear(4, 4) for _ in range(4))
+    def forward(self, x):
+        y = x
+        for part in (self.query, self.key, self.value):
+            y = torch.relu(part(y))
+        return x + self.out(y)
+layers = torch.nn.ModuleList(Block() for _ in range(4))
+x = torch.ones(2, 4)
+for layer in layers:
+    x = layer(x)
+x.sum().backward()
+"""
+
+
+def test_a_repeat_within_a_repeat_has_the_names_of_all_turns(tmp_path: Path) -> None:
+    (tmp_path / "within.py").write_text(WITHIN)
+    graph = backward_graph(run(str(tmp_path / "within.py")).trace)
+    shown = [*texts(graph.svg(folded=True, cluster="module"))]
+    assert "layers.3 … layers.0 (Block.forward), × 4" in shown
+    assert "layers.*.out … layers.*.key (Block.forward), × 3" in shown
+    assert "layers.*.*" in shown
 
 
 def test_every_parameter_is_named() -> None:

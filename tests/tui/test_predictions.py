@@ -325,18 +325,39 @@ def test_played_on_the_screen() -> None:
         await reader.press("c", "down", "enter")
         assert reader.sees("✗ You said the fallback of BackendSelect", "1 of 2 right")
         await reader.press("c", "escape")
-        assert reader.sees("It was CUDA. ", "1 of 2 right")
+        assert reader.sees("It was CUDA. ", "1 of 2 right, 1 skipped")
         await reader.press("p")
         assert type(reader.app.screen_stack[-1]) is GuessesScreen
         assert reader.sees(
-            "1 of 2 right (Enter goes there",
+            "1 of 2 right, 1 skipped (Enter goes there",
             "✗ the fallback of BackendSelect, one for all operators · it was the kernel",
         )
         await reader.press("escape")
-        assert reader.sees("No more questions: 1 of 2 right")
+        assert reader.sees("No more questions: 1 of 2 right, 1 skipped")
         assert not reader.sees("predict:")
         await reader.press("c")
         assert not covered(reader)
+
+    read_session(Session(traced(FORUM)), story)
+
+
+def test_enter_behind_a_number_leaves_the_explanation_on_the_screen() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("p", "c", "3", "enter")
+        assert reader.sees("✓ Right: BackendSelect.")
+        there = reader.at
+        await reader.press("enter")
+        assert reader.at > there
+        assert not reader.sees("✓ Right: BackendSelect.")
+
+    read_session(Session(traced(FORUM)), story)
+
+
+def test_who_goes_on_at_a_question_skips_it() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("p", "c", "c")
+        assert not covered(reader)
+        assert reader.sees("It was BackendSelect. ", "predict: 1 skipped")
 
     read_session(Session(traced(FORUM)), story)
 

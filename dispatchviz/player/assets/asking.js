@@ -2,7 +2,7 @@
 
 const NEAR = 24, FAR = 600; // so many questions are looked through for one that is open, as in the stepper
 
-const A = { on: false, everywhere: false, said: new Map(), skipped: new Set(), done: new Set(), open: null };
+const A = { on: false, everywhere: false, said: new Map(), skipped: new Set(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
 
 /** Whether a question is still to be asked. */
 function isOpen(asked) {
@@ -36,8 +36,12 @@ const hides = (asked, step) => asked !== null && step >= asked.reveals;
 
 function score() {
   const right = [...A.said].filter(([step, choice]) => question(step).right === choice).length;
-  return A.said.size ? `predict: ${right} of ${A.said.size} right` : "predict";
+  const skipped = A.passed.size ? `${A.passed.size} skipped` : "";
+  return [A.said.size ? `${right} of ${A.said.size} right` : "", skipped].filter(Boolean).join(", ");
 }
+
+/** What is said behind the last place of a lesson. */
+const lessonEnd = () => D.said.lesson_end.replace("SCORE", score() && ` Your answers: ${score()}.`);
 
 const question = (step) => D.questions.asked[behind(D.questions.reveals, step) - 1];
 
@@ -58,7 +62,7 @@ function ask(asked) {
     found.addEventListener("click", () => answer(at));
     return found;
   });
-  const skip = made("button", "", "Esc skip");
+  const skip = made("button", "", `Esc or ${D.said.goes_on}: skip`);
   skip.type = "button";
   skip.addEventListener("click", () => answer(-1));
   element("question").replaceChildren(title, ...asked.known.map((each) => made("p", "r-dim", text(each))), ...choices, skip);
@@ -69,8 +73,13 @@ function ask(asked) {
 function answer(choice) {
   const asked = A.open;
   closeQuestion();
-  if (choice < 0) A.skipped.add(asked.reveals).add(asked.topic);
-  else A.said.set(asked.reveals, choice);
+  if (choice < 0) {
+    A.skipped.add(asked.reveals).add(asked.topic);
+    A.passed.add(asked.reveals);
+  } else {
+    A.said.set(asked.reveals, choice);
+    A.passed.delete(asked.reveals);
+  }
   if (choice === asked.right) A.done.add(asked.topic);
   S.past.push(S.at);
   setAt(asked.reveals);

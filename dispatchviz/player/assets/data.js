@@ -11,6 +11,42 @@ function sums(differences, sum = 0) {
   return Int32Array.from(differences, (each) => (sum += each));
 }
 
+/** Numbers as written_numbers.py writes them, as text. */
+function numbersOf(text) {
+  const found = [];
+  let value = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at), digit = code - 32 - (code > 34) - (code > 92);
+    if (digit >= 64) value = 29 * value + digit - 63;
+    else {
+      const number = 64 * value + digit;
+      found.push(number % 2 ? -(number + 1) / 2 : number / 2);
+      value = 0;
+    }
+  }
+  return Int32Array.from(found);
+}
+
+const ordered = (text) => sums(numbersOf(text));
+
+/** Numbers from how recent each of them is. */
+function recentOnes(text) {
+  const found = numbersOf(text), seen = [];
+  let largest = -1;
+  found.forEach((place, at) => {
+    let number;
+    if (place >= 0) [number] = place ? seen.splice(place, 1) : [seen.shift()];
+    else {
+      number = largest + 1 + (place % 2 ? (-place - 1) / 2 : place / 2);
+      largest = Math.max(largest, number);
+      if (seen.length === 512) seen.pop();
+    }
+    seen.unshift(number);
+    found[at] = number;
+  });
+  return found;
+}
+
 /** The place of the first of some sorted numbers that is larger. */
 function behind(numbers, number) {
   let low = 0;
@@ -50,13 +86,13 @@ const LEFT_OUT = -1;
 /** What is shown from step to step. */
 class Track {
   constructor({ steps, shown, lists }) {
-    this.steps = sums(steps);
-    this.shown = sums(shown);
+    this.steps = ordered(steps);
+    this.shown = ordered(shown);
     this.lists = new Lists(lists);
   }
 
   number(step) {
-    return this.shown[behind(this.steps, step) - 1];
+    return this.shown[behind(this.steps, step) - 1] ?? LEFT_OUT;
   }
 
   /** The numbers of the lines of a step; null if they are not in the file. */
@@ -72,14 +108,20 @@ function prepare(data) {
   prepareLines(D.lines);
   D.why = new Track(D.why);
   D.where = new Track(D.where);
-  D.panes = new Map(D.panes.map((pane) => [pane.number, { ...pane, rows: new Track(pane.rows), empty: new Track(pane.empty) }]));
+  const tracked = (each) => ({ ...each, rows: new Track(each.rows) });
+  D.panes = new Map(D.panes.map((pane) => [
+    pane.number, { ...tracked(pane), empty: new Track(pane.empty), others: pane.others.map(tracked) },
+  ]));
+  for (const name in D.texts) D.texts[name] = tracked(D.texts[name]);
+  D.then.lists = D.then.lists.map((list) => new Track(list));
+  D.then.places = D.then.places.map((place) => new Track(place));
   D.walk.lists = new Lists(D.walk.lists);
   D.walk.calls = new Map(D.walk.calls.map(([step, ...stages]) => [step, stages]));
   D.questions.cells = new Map(D.questions.cells);
   D.graph.begins = sums(D.graph.begins);
-  for (const name in D.places) D.places[name] = sums(D.places[name]);
+  for (const name in D.places) D.places[name] = ordered(D.places[name]);
   const steps = D.tree.steps;
-  for (const name of ["labels", "facts"]) steps[name] = sums(steps[name]);
+  for (const name in steps) steps[name] = (name === "labels" ? ordered : numbersOf)(steps[name]);
   steps.texts = steps.texts.map((more, step) => steps.labels[step] + more);
   steps.parents = steps.parents.map((back, step) => step - back);
   steps.ends = steps.lengths.map((length, step) => step + length);

@@ -1,5 +1,12 @@
 // -- What is asked for, and the help ----------------------------------------------------------------------------------
 
+function closing() {
+  const close = made("button", "close", "Esc closes this");
+  close.type = "button";
+  close.addEventListener("click", () => element("dialog").close());
+  return close;
+}
+
 /** Asks for a text; `done` gets it. */
 function prompted(title, value, done) {
   const form = made("form"), label = made("label", "", title), input = made("input");
@@ -34,10 +41,7 @@ const askStep = () => prompted(`Step 0 to ${last()}: `, "", (text) => {
 function help() {
   const found = made("div", "help"), about = D.about[S.focus];
   const signs = Object.entries(D.tree.signs).map(([name, sign]) => `${sign} ${name}`).join("   ");
-  const close = made("button", "close", "Esc closes this");
-  close.type = "button";
-  close.addEventListener("click", () => element("dialog").close());
-  found.append(close, made("h2", "", "Help"), made("p", "", text(about)), made("p", "", D.legend), made("p", "", signs));
+  found.append(closing(), made("h2", "", "Help"), made("p", "", text(about)), made("p", "", D.legend), made("p", "", signs));
   let table = null, group = "";
   for (const key of D.keys) {
     if (key.group !== group) {
@@ -45,9 +49,12 @@ function help() {
       table = made("table");
       found.append(made("h3", "", group), table);
     }
-    const row = made("tr"), keys = made("td");
+    const row = made("tr"), keys = made("td"), told = made("td"), does = made("button", "does", key.help);
+    does.type = "button";
+    if (key.action !== "graph('move')") does.dataset.action = key.action;
     keys.append(made("kbd", "", key.shown));
-    row.append(keys, made("td", "", key.help));
+    told.append(does);
+    row.append(keys, told);
     table.append(row);
   }
   opened(found);
@@ -67,7 +74,27 @@ async function copyLink() {
 }
 
 // A page in a notebook's output has no address of its own: there is nothing to write.
-const writeLink = () => location.protocol === "about:" || history.replaceState(null, "", `#step=${S.at}`);
+const writeLink = () => location.protocol === "about:" || history.replaceState(null, "", `#step=${S.at}${marksInLink()}`);
+
+/** Marks and their names, which are in the link: whoever gets it has them. */
+function marksInLink() {
+  const found = [...S.marks].map(([step, name]) => (name ? `${step}:${encodeURIComponent(name)}` : step));
+  return found.length ? `&marks=${found.join(",")}` : "";
+}
+
+function linkedMarks() {
+  const written = /&marks=([^&]*)/.exec(location.hash)?.[1].split(",") ?? [];
+  const found = written.map((each) => /^(\d+)(?::(.*))?$/.exec(each)).filter((each) => each && +each[1] <= last());
+  return new Map(found.map(([, step, name]) => [+step, nameIn(name ?? "")]));
+}
+
+function nameIn(written) {
+  try {
+    return decodeURIComponent(written);
+  } catch {
+    return written;
+  }
+}
 
 let linkTimer = 0;
 

@@ -1,6 +1,6 @@
 // -- The backward graph in step: laid out once, its boxes look as the Nodes are at the step ---------------------------
 
-const G = { layouts: new Map(), asRows: false, shown: null, view: null, size: "", pointers: new Map(), moved: false };
+const G = { layouts: new Map(), asRows: false, shown: null, view: null, box: null, pointers: new Map(), moved: false };
 
 const sceneNumber = () => behind(D.graph.begins, S.at) - 1;
 
@@ -12,12 +12,19 @@ function drawGraph(parts, asked) {
   parts.shown = "";
   parts.more.replaceChildren(...graphButtons(true, scene));
   if (parts.body.firstChild !== picture.box) parts.body.replaceChildren(picture.box);
-  const size = `${picture.box.clientWidth} ${picture.box.clientHeight}`;
-  if (G.shown !== picture || (G.view.fitted && G.size !== size)) show(picture);
-  G.size = size;
+  if (G.shown !== picture) show(picture);
   update(scene, picture, asked !== null);
   return true;
 }
+
+/** Makes the pictures of the graphs before and behind this one while nobody waits: a step there has them at once. */
+function prepareNeighbours() {
+  const number = sceneNumber(), near = [D.graph.scenes[number + 1], D.graph.scenes[number - 1]];
+  const scene = near.find((each) => each && !layoutOf(each).picture);
+  if (scene) soon(() => pictureOf(scene) && prepareNeighbours());
+}
+
+const soon = globalThis.requestIdleCallback ?? setTimeout;
 
 const layoutOf = (scene) => scene.layouts[G.layouts.get(scene) ?? 0];
 
@@ -31,14 +38,23 @@ function pictureOf(scene) {
 function parsed({ svg, boxes }) {
   const found = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
   for (const each of found.querySelectorAll("script, style, foreignObject, title, a")) each.replaceWith(...(each.localName === "a" ? each.childNodes : []));
+  for (const each of found.querySelectorAll(".node > g, .edge > g")) each.replaceWith(...each.childNodes); // around what was a link
   found.setAttribute("role", "img");
   found.setAttribute("aria-label", "backward graph");
   const box = made("div", "picture"), [, , width, height] = found.getAttribute("viewBox").split(" ").map(Number);
   box.append(found);
+  resized.observe(box);
   const nodes = [...found.querySelectorAll("g.node")].map((group) => drawnNode(group, boxes)).filter(Boolean);
   const edges = [...found.querySelectorAll("g.edge")].map((group) => [group, /^n(\d+)e/.exec(group.id)?.[1]]);
   return { box, svg: found, width, height, nodes, edges };
 }
+
+/** Fits a picture anew whose pane has another size; the browser tells it when it has laid out the page anyway. */
+const resized = new ResizeObserver(() => {
+  if (!G.shown?.box.isConnected) return;
+  G.box = null;
+  if (G.view.fitted) show(G.shown);
+});
 
 /** A box of the picture, the Nodes that it stands for, its texts. */
 function drawnNode(group, boxes) {
@@ -120,13 +136,21 @@ const lastState = (node) => text((node.folded ? node.folded.after : lastTexts(no
 
 function setText(element, text, original) {
   if (element.textContent === text) return;
-  element.dataset.room ??= element.getComputedTextLength() + 12;
+  const room = widthOf(element, original) + 12;
   element.textContent = text;
   element.removeAttribute("textLength");
-  if (text !== original && element.getComputedTextLength() > element.dataset.room) {
-    element.setAttribute("textLength", element.dataset.room);
+  if (text !== original && widthOf(element, text) > room) {
+    element.setAttribute("textLength", room);
     element.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** How wide a text is, without laying out the page for it. */
+function widthOf(element, text) {
+  ruler.font = `${element.getAttribute("font-size")}px ${element.getAttribute("font-family")}`;
+  return ruler.measureText(text).width;
 }
 
 /** The Node that the step is about, as the rows of the pane say. */
@@ -143,13 +167,14 @@ const SMALLEST = 0.6, LARGEST = 1.25, CLOSEST = 6;
 function show(picture) {
   G.shown = picture;
   fit(picture);
-  const scale = picture.box.clientWidth / G.view.width;
+  const scale = G.box.clientWidth / G.view.width;
   if (scale < SMALLEST) zoom(picture, SMALLEST / scale, picture.width / 2, 0);
 }
 
 /** All of it, no larger than it is readable. */
 function fit(picture) {
-  const { clientWidth, clientHeight } = picture.box;
+  const { clientWidth, clientHeight } = G.box ?? picture.box;
+  G.box = { clientWidth, clientHeight };
   const scale = Math.min(LARGEST, (clientWidth || 600) / picture.width, (clientHeight || 400) / picture.height);
   const width = (clientWidth || 600) / scale, height = (clientHeight || 400) / scale;
   G.view = { x: (picture.width - width) / 2, y: 0, width, height, fitted: true };
@@ -177,21 +202,34 @@ function pan(picture, right, down) {
 /** Brings the box that the step is about into sight, if the reader looks at a part. */
 function follow(picture) {
   if (G.view.fitted) return;
-  const about = picture.svg.querySelector(".about");
+  const about = picture.nodes.find((node) => node.group.classList.contains("about"));
   if (!about) return;
-  const box = about.getBoundingClientRect(), frame = picture.box.getBoundingClientRect();
-  const right = box.left + box.width / 2, down = box.top + box.height / 2;
-  if (right < frame.left || right > frame.right || down < frame.top || down > frame.bottom)
-    pan(picture, frame.left + frame.width / 2 - right, frame.top + frame.height / 2 - down);
+  const [x, y] = (about.middle ??= middleOf(picture, about.group)), view = G.view;
+  if (x >= view.x && x <= view.x + view.width && y >= view.y && y <= view.y + view.height) return;
+  G.view = { ...view, x: x - view.width / 2, y: y - view.height / 2 };
+  look(picture);
 }
+
+/** The middle of a box, in the picture's own units. */
+function middleOf(picture, group) {
+  const shape = group.querySelector("polygon, path"), moved = numbersIn(/translate\(([^)]*)/.exec(picture.svg.querySelector("g").getAttribute("transform"))[1]);
+  const places = numbersIn(shape.getAttribute("points") ?? shape.getAttribute("d"));
+  const middle = (which) => { const found = places.filter((_, at) => at % 2 === which); return (Math.min(...found) + Math.max(...found)) / 2 + moved[which]; };
+  return [middle(0), middle(1)];
+}
+
+const numbersIn = (text) => text.match(/-?[\d.]+/g).map(Number);
 
 function graphButtons(isPicture, scene) {
   if (!D.graph.scenes[sceneNumber()]) return [];
   const buttons = isPicture ? [["in", "+", "nearer"], ["out", "−", "further away"], ["fit", "fit", "all of it"]] : [];
-  if (isPicture && scene.layouts.length > 1) buttons.push(["fold", layoutOf(scene).name === "folded" ? "unfold" : "fold", "fold what repeats, or unfold it"]);
+  const { name } = isPicture ? layoutOf(scene) : {}, there = (other) => isPicture && scene.layouts.some((each) => each.name === other);
+  if (there("folded")) buttons.push(["fold", isWhole(name) ? "fold" : "unfold", "fold what repeats, or unfold it"]);
+  if (there("modules") || there("folded modules")) buttons.push(["modules", "modules", "frames around modules, or none", hasModules(name)]);
   buttons.push(["rows", isPicture ? "rows" : "picture", "as rows, or as a picture"]);
-  return buttons.map(([name, text, title]) => {
+  return buttons.map(([name, text, title, pressed]) => {
     const found = made("button", "", text);
+    if (pressed !== undefined) found.setAttribute("aria-pressed", pressed);
     found.type = "button";
     found.title = title;
     found.dataset.action = `graph('${name}')`;
@@ -199,11 +237,17 @@ function graphButtons(isPicture, scene) {
   });
 }
 
+const isWhole = (layout) => layout === "" || layout === "modules";
+const hasModules = (layout) => layout.endsWith("modules");
+const named = (isFolded, modules) => [isFolded && "folded", modules && "modules"].filter(Boolean).join(" ");
+const layoutName = () => layoutOf(D.graph.scenes[sceneNumber()]).name;
+
 const GRAPH = {
   in: (picture) => zoom(picture, 1.3),
   out: (picture) => zoom(picture, 1 / 1.3),
   fit,
-  fold: () => changeLayout(layoutOf(D.graph.scenes[sceneNumber()]).name === "folded" ? "" : "folded"),
+  fold: () => changeLayout(named(isWhole(layoutName()), hasModules(layoutName())), isWhole(layoutName()) ? "folded" : ""),
+  modules: () => changeLayout(named(!isWhole(layoutName()), !hasModules(layoutName()))),
   rows: () => (G.asRows = !G.asRows),
 };
 

@@ -3,10 +3,20 @@
 const ACTIONS = {
   ask_step: askStep,
   ask_search: askSearch,
+  ask_filter: askFilter,
+  toggle_mark: toggleMark,
+  marks: listMarks,
+  ask_breakpoint: askBreakpoint,
+  breakpoints: listBreakpoints,
+  places: listPlaces,
+  cross,
+  then_and_now: () => thenAndNow(0),
+  frames: () => showOther(CALLS_PANE, D.said.stacks),
+  engine: () => showOther(ENGINE, D.said.engines),
   help,
   predict,
   copy_link: copyLink,
-  print: null, // the browser's own key
+  print: () => setTimeout(print),
   zoom: () => (S.zoomed = !S.zoomed && S.focus > 1),
   "zoom(False)": escape,
   present: () => (S.presenting = !S.presenting),
@@ -17,7 +27,11 @@ const ACTIONS = {
   "app.row(-1)": () => byRows(-1),
   "app.page(1)": () => page(1),
   "app.page(-1)": () => page(-1),
+  "app.enter": () => (S.focus === 1 ? MOVES.unfold() : ACTIONS.zoom()),
+  "app.autoplay": play,
 };
+
+for (const name of ["app.ask_thing", "traceback", "registration"]) ACTIONS[name] = () => showText(name);
 
 /** The function of an action, whose arguments stand in its name. */
 function actionOf(name) {
@@ -43,7 +57,7 @@ function act(what) {
 function page(by) {
   if (S.presenting) return by > 0 ? (D.lesson ? along(1) : MOVES.into()) : D.lesson ? along(-1) : MOVES.into_back();
   if (S.focus > 1) return void (drawnPanes.get(S.focus).body.scrollTop += by * drawnPanes.get(S.focus).body.clientHeight);
-  byRows(by * Math.max(1, Math.floor(element("list").clientHeight / rowHeight()) - 1));
+  byRows(by * Math.max(1, Math.floor(L.height / rowHeight()) - 1));
 }
 
 function escape() {
@@ -70,6 +84,7 @@ const GRAPH_KEYS = {
   "-": () => graph("out"),
   0: () => graph("fit"),
   Enter: () => graph("fold"),
+  "*": () => graph("modules"),
   ArrowLeft: () => pan(G.shown, 60, 0),
   ArrowRight: () => pan(G.shown, -60, 0),
   ArrowUp: () => pan(G.shown, 0, 60),
@@ -79,6 +94,9 @@ const GRAPH_KEYS = {
 function pressed(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || element("dialog").open) return;
+  const due = A.enterIsDue;
+  A.enterIsDue = false;
+  if ((due && key === "Enter") || playedOn(key)) return event.preventDefault();
   if (target.id === "slider" && key.startsWith("Arrow")) return;
   if (target.matches("button") && (key === "Enter" || key === " ")) return;
   const what = keyed(key);
@@ -97,8 +115,11 @@ function keyed(key) {
 
 function questionKey(key) {
   const choices = A.open.choices.length;
-  if (key >= "1" && key <= `${choices}`) return () => answer(key - 1);
-  if (key === "Escape") return () => answer(-1);
+  if (key >= "1" && key <= `${choices}`) return () => {
+    answer(key - 1);
+    A.enterIsDue = true;
+  };
+  if (key === "Escape" || key === D.said.goes_on) return () => answer(-1);
   if (key === "p") return predict;
   const buttons = [...document.querySelectorAll("#question button")], here = buttons.indexOf(document.activeElement);
   const by = { ArrowDown: 1, n: 1, ArrowUp: -1, N: -1 }[key];
@@ -109,7 +130,12 @@ function listenToKeys() {
   addEventListener("keydown", pressed);
   addEventListener("click", ({ target }) => {
     const action = target.closest?.("[data-action]")?.dataset.action;
-    if (action) act(actionOf(action));
+    if (!action) return;
+    const played = P.timer;
+    playedOn("");
+    if (played && action === "app.autoplay") return;
+    if (element("dialog").open) element("dialog").close();
+    act(actionOf(action));
   });
   element("slider").addEventListener("input", ({ target }) => act(() => goTo(+target.value, false)));
   addEventListener("hashchange", () => linkedStep() >= 0 && linkedStep() !== S.at && act(() => goTo(linkedStep())));

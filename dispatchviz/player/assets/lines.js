@@ -3,8 +3,12 @@
 const HERE = 1, CUT = 2, SHADED = 4;
 
 function prepareLines(lines) {
-  for (const name of ["texts", "span_texts", "row_spans", "lines", "keys", "values", "gotos", "indents", "flags"])
-    lines[name] = sums(lines[name]);
+  const ways = [
+    [numbersOf, "numbers", "span_roles", "rows", "values", "gotos", "indents", "flags"],
+    [ordered, "span_texts", "keys"],
+    [recentOnes, "texts", "row_spans", "lines"],
+  ];
+  for (const [read, ...names] of ways) for (const name of names) lines[name] = read(lines[name]);
   const ends = (counts) => {
     let end = 0;
     return Int32Array.from(counts, (count) => (end += count));

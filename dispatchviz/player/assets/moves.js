@@ -3,6 +3,7 @@
 const S = {
   at: 0, came: -1, past: [], undone: [], below: [], opened: new Set(), level: 1, stage: -1,
   own: [], focus: 1, zoomed: false, query: "", hits: [], place: 0, presenting: false, note: null, isFirst: false,
+  filter: null, filterText: "", marks: new Map(), breakpoints: [], shown: new Map(),
 };
 
 const tree = () => treeOf(S.level);
@@ -11,10 +12,31 @@ let seen = { key: null, rows: [] };
 
 /** The rows of the list as it is now. */
 function rows() {
-  const key = `${S.level} ${S.at} ${[...S.opened].join(" ")}`;
-  if (seen.key !== key) seen = { key, rows: tree().rows(S.opened, S.at) };
+  const key = `${S.level} ${S.at} ${S.filterText} ${[...S.opened].join(" ")}`;
+  if (seen.key !== key) seen = { key, rows: S.filter ? keptRows() : tree().rows(S.opened, S.at) };
   return seen.rows;
 }
+
+/** What a filter lets through, and where the reader is, as a flat list. */
+function keptRows() {
+  const found = Array.from(S.filter, (step) => ({ item: -1, step, depth: depths()[step], unfolded: false }));
+  const place = behind(S.filter, S.at - 1);
+  if (S.filter[place] !== S.at) found.splice(place, 0, { item: -1, step: S.at, depth: depths()[S.at], unfolded: false });
+  return found;
+}
+
+let knownDepths = null;
+
+/** How many steps each is within. */
+function depths() {
+  if (knownDepths) return knownDepths;
+  knownDepths = new Int32Array(D.count);
+  D.tree.steps.parents.forEach((parent, step) => (knownDepths[step] = parent < 0 ? 0 : knownDepths[parent] + 1));
+  return knownDepths;
+}
+
+/** The steps that moves do not pass over. */
+const listed = () => S.filter ?? tree().steps;
 
 const rowNumber = () => rows().findIndex((row) => row.step === S.at);
 const row = () => rows()[rowNumber()];
@@ -41,7 +63,7 @@ function goTo(step, isJump = true) {
 
 /** The next step in the direction of a move that is listed. */
 function letThrough(step) {
-  const steps = tree().steps, to = Math.max(0, Math.min(step, last()));
+  const steps = listed(), to = Math.max(0, Math.min(step, last()));
   if (!steps.length) return to;
   if (to >= S.at) return Math.max(steps[Math.min(behind(steps, to - 1), steps.length - 1)], S.at);
   return Math.min(steps[Math.max(behind(steps, to) - 1, 0)], S.at);
@@ -59,17 +81,23 @@ const asRow = (item) => ({ item, step: tree().begins[item] });
 const MOVES = {
   into() { if (!walked(1)) toward(S.at + 1, false); },
   into_back() { if (!walked(-1)) toward(S.at - 1, false); },
-  over() { past(row()); },
+  over() {
+    if (S.filter) toward(D.tree.steps.ends[S.at] + 1);
+    else past(row());
+  },
   over_back() {
+    if (S.filter) return toward(beforeOnLevel());
     const item = row().item < 0 ? parentOf(row()) : tree().before(row().item);
     if (item >= 0) toward(tree().begins[item]);
   },
   out() {
+    if (S.filter) return toward(parent() < 0 ? last() : D.tree.steps.ends[parent()] + 1);
     const item = parentOf(row());
     if (item < 0) toward(last());
     else past(asRow(item));
   },
   out_back() {
+    if (S.filter) return toward(parent());
     let item = parentOf(row());
     while (item >= 0 && tree().begins[item] === S.at) item = tree().parents[item];
     if (item >= 0) toward(tree().begins[item]);
@@ -77,12 +105,14 @@ const MOVES = {
   resume() { if (!along(1)) stopAt(nextStop(1), last()); },
   resume_back() { if (!along(-1)) stopAt(nextStop(-1), 0); },
   unfold() {
+    if (S.filter) return MOVES.into();
     const { item } = row(), inner = item < 0 ? [] : tree().within(item);
     if (!inner.length) return toward(S.at + 1, false);
     S.opened.add(tree().names[item]);
     if (!tree().isMerged(item)) toward(tree().begins[inner[0]]);
   },
   fold() {
+    if (S.filter) return MOVES.out_back();
     const here = tree().at(S.at).filter((item) => S.opened.has(tree().names[item]));
     if (here.length) return S.opened.delete(tree().names[here.at(-1)]);
     const item = parentOf(row());
@@ -92,11 +122,20 @@ const MOVES = {
   },
 };
 
-let stops = null;
+const parent = () => D.tree.steps.parents[S.at];
 
-/** The nearest line of the program, or error, on one side; -1 if none. */
+function beforeOnLevel() {
+  let before = S.at - 1;
+  while (before > 0 && depths()[before] > depths()[S.at]) before = D.tree.steps.parents[before];
+  return before;
+}
+
+let stops = null; // until marks or breakpoints change
+
+/** The nearest error, mark, and line of the program, or breakpoint instead of lines, on one side; -1 if none. */
 function nextStop(by) {
-  stops ??= Int32Array.from([...new Set([...D.tree.rows.map((each) => each[1]), ...errors()])].sort((a, b) => a - b));
+  const lines = S.breakpoints.length ? S.breakpoints.flatMap(({ steps }) => [...steps]) : D.tree.rows.map((each) => each[1]);
+  stops ??= Int32Array.from(new Set([...lines, ...errors(), ...S.marks.keys()])).sort();
   return neighbour(stops, by);
 }
 
@@ -110,7 +149,8 @@ function* errors() {
 }
 
 function stopAt(step, end) {
-  if (step < 0) toward(end);
+  const isLine = step >= 0 && kind(step).name === "SourceLine" && !S.breakpoints.length && !S.marks.has(step);
+  if (step < 0 || isLine) toward(step < 0 ? end : step);
   else goTo(step);
 }
 
@@ -135,7 +175,7 @@ function walkedIn() {
 function along(by) {
   if (!D.lesson) return false;
   const place = Math.max(0, Math.min(S.place + by, D.lesson.length - 1));
-  if (place === S.place && by > 0) S.note = words("That was the lesson.", "good");
+  if (place === S.place && by > 0) S.note = words(lessonEnd(), "good");
   S.place = place;
   goTo(D.lesson[place].step);
   return true;
@@ -168,6 +208,19 @@ function visit(from, to) {
   if (!from.length) return;
   to.push(S.at);
   setAt(from.pop());
+}
+
+/** To one of the places that the reader has been to; the others stay before and behind it. */
+function revisit(number) {
+  while (S.past.length > number) JUMPS.undo();
+  while (S.past.length < number && S.undone.length) JUMPS.redo();
+}
+
+/** From backward to the Node's forward call, from a call to its Node's run. */
+function cross() {
+  const said = textAt("cross");
+  if (said[0].goto >= 0) goTo(said[0].goto);
+  if (said[0].goto < 0 || S.at === said[0].goto) S.note = said[0];
 }
 
 function byRows(by) {

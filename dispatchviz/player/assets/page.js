@@ -10,12 +10,14 @@ function render() {
   drawPanes(asked);
   drawList(asked);
   writeLinkSoon();
+  prepareNeighbours();
   element("page").dataset.took = (performance.now() - begin).toFixed(2);
 }
 
 function drawBars(asked) {
+  const asking = A.on ? [["predict", score()].filter(Boolean).join(": ")] : [], playing = P.timer ? [`playing ×${P.tempo}`] : [];
   element("position").textContent = `${S.at}/${last()}`;
-  element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", A.on ? `  ${score()}` : ""));
+  element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", [...asking, ...playing].map((each) => `  ${each}`).join("")));
   element("slider").value = S.at;
   element("slider").setAttribute("aria-valuetext", `step ${S.at} of ${last()}`);
   element("steps-title").textContent = `Steps${hitText()}`;
@@ -41,6 +43,7 @@ function begin() {
   S.at = D.lesson?.[0].step ?? D.first;
   S.level = D.level;
   A.on = D.lesson?.some((place) => place.asks) ?? false;
+  S.marks = linkedMarks();
   if (linkedStep() >= 0) S.at = linkedStep();
   else S.isFirst = !D.lesson;
   S.presenting = new URLSearchParams(location.search).has("present");
@@ -56,7 +59,7 @@ function open() {
   begin();
   element("page").hidden = false;
   element("opening").remove();
-  for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter]) listen();
+  for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter, listenToDialog]) listen();
   render();
   element("list").focus({ preventScroll: true });
   document.documentElement.dataset.opened = performance.now().toFixed(1);

@@ -1,6 +1,6 @@
 // -- The panes: those that a step needs most, the reader's own first ---------------------------------------------------
 
-const KEYS_PANE = 2, GRAPH_PANE = 6;
+const KEYS_PANE = 2, CALLS_PANE = 4, GRAPH_PANE = 6;
 
 /** How many panes have room. */
 function room() {
@@ -29,7 +29,6 @@ function drawPanes(asked) {
   panes.style.setProperty("--columns", S.zoomed || open.length < 2 || innerWidth < 1250 ? 1 : 2);
   panes.style.setProperty("--lines", Math.ceil(open.length / (innerWidth < 1250 || open.length < 2 ? 1 : 2)));
   for (const pane of open) drawPane(pane, asked);
-  for (const pane of open) revealHere(pane);
 }
 
 function paneParts(pane) {
@@ -47,12 +46,14 @@ function paneParts(pane) {
 
 function drawPane(pane, asked) {
   const parts = paneParts(pane), { title } = D.panes.get(pane);
-  parts.title.replaceChildren(made("kbd", "", paneKey(pane)), ` ${title}${stageTitle(pane)}`);
+  parts.title.replaceChildren(made("kbd", "", paneKey(pane)), ` ${title}${stageTitle(pane)}${otherTitle(pane)}`);
   parts.whole.classList.toggle("chosen", S.focus === pane);
   parts.whole.classList.toggle("own", S.own.includes(pane));
   if (pane === GRAPH_PANE && drawGraph(parts, asked)) return;
   if (pane === KEYS_PANE) parts.more.replaceChildren(...stageButtons());
   if (pane === GRAPH_PANE) parts.more.replaceChildren(...graphButtons(false));
+  if (pane === CALLS_PANE) parts.more.replaceChildren(paneButton("frames"));
+  if (pane === ENGINE) parts.more.replaceChildren(paneButton("engine"));
   const shown = whatIsShown(pane, asked);
   if (parts.shown === shown) return;
   parts.shown = shown;
@@ -61,12 +62,37 @@ function drawPane(pane, asked) {
 
 /** What a pane's rows follow from: they are drawn anew only if that is something else. */
 function whatIsShown(pane, asked) {
-  const { rows, empty } = D.panes.get(pane), now = rows.number(S.at), before = S.came < 0 ? now : rows.number(S.came);
-  if (asked || now === LEFT_OUT || S.stage >= 0 || empty.at(S.at).length) return `${S.at} ${S.stage} ${asked?.reveals}`;
-  return now === before ? `rows ${now}` : `rows ${now} after ${before}`;
+  const { empty } = D.panes.get(pane), rows = trackOf(pane);
+  const now = rows.number(S.at), before = S.came < 0 ? now : rows.number(S.came), other = S.shown.get(pane) ?? 0;
+  if (asked || now === LEFT_OUT || S.stage >= 0 || empty.at(S.at).length) return `${S.at} ${S.stage} ${asked?.reveals} ${other}`;
+  return now === before ? `rows ${now} ${other}` : `rows ${now} after ${before} ${other}`;
 }
 
-const paneKey = (pane) => D.keys.find((key) => key.action === `pane(${pane})`).shown;
+/** The rows of a pane: the usual ones, or what the reader wants besides. */
+function trackOf(pane) {
+  const { rows, others } = D.panes.get(pane), other = S.shown.get(pane) ?? 0;
+  return other ? others[other - 1].rows : rows;
+}
+
+const otherTitle = (pane) => (S.shown.get(pane) ? `  ${D.panes.get(pane).others[S.shown.get(pane) - 1].title}` : "");
+
+/** More of a pane, then as it was; says what is shown. */
+function showOther(pane, said) {
+  const other = ((S.shown.get(pane) ?? 0) + 1) % (D.panes.get(pane).others.length + 1);
+  S.shown.set(pane, other);
+  S.note = words(said[other].trim(), "hint");
+}
+
+function paneButton(action) {
+  const found = made("button", "", keyOf(action).shown);
+  found.type = "button";
+  found.title = keyOf(action).help;
+  found.dataset.action = action;
+  return found;
+}
+
+const keyOf = (action) => D.keys.find((key) => key.action === action);
+const paneKey = (pane) => keyOf(`pane(${pane})`).shown;
 
 /** The lines of a pane as the stepper shows them at this step. */
 function paneRows(pane, asked) {
@@ -78,7 +104,7 @@ function paneRows(pane, asked) {
 }
 
 function rowsAt(pane, step) {
-  const { rows, empty } = D.panes.get(pane), said = empty.at(step);
+  const { empty } = D.panes.get(pane), rows = trackOf(pane), said = empty.at(step);
   if (said.length) return said.map(line);
   const stages = pane === KEYS_PANE && step === S.at && S.stage >= 0 ? D.walk.calls.get(step) : null;
   if (stages) return D.walk.lists.at(stages[S.stage][0]).map(line);
@@ -90,11 +116,12 @@ function leftOut() {
   return { ...found, spans: found.spans.map(([text, role]) => [text.replace("STEP", S.at), role]) };
 }
 
+/** What brings the row into sight that must be; null if it is. Only reads, so that the page is laid out once for all. */
 function revealHere(pane) {
   const { body } = drawnPanes.get(pane), here = body.querySelector(".here");
   if (!here) return;
-  const top = here.offsetTop;
-  if (top < body.scrollTop || top + here.offsetHeight > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
+  const top = here.offsetTop, isSeen = top >= body.scrollTop && top + here.offsetHeight <= body.scrollTop + body.clientHeight;
+  return isSeen ? null : () => (body.scrollTop = top - body.clientHeight / 3);
 }
 
 // -- The sub-steps of a key set ---------------------------------------------------------------------------------------

@@ -1,12 +1,16 @@
 // -- Search over the labels and the sentences of all steps ------------------------------------------------------------
 
 /** The steps whose label has all words of a query; if there are none, those whose sentence has them. */
+function found(query) {
+  const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const hits = wanted.length ? hitsIn(labelOf, wanted) : [];
+  return wanted.length && !hits.length ? hitsIn(sentenceOf, wanted) : hits;
+}
+
 function search(query) {
   S.query = query.trim();
-  const wanted = S.query.toLowerCase().split(/\s+/).filter(Boolean);
-  S.hits = wanted.length ? hitsIn(labelOf, wanted) : [];
-  if (wanted.length && !S.hits.length) S.hits = hitsIn(sentenceOf, wanted);
-  if (wanted.length && !S.hits.length) S.note = words(`No step has ${S.query}`, "warning");
+  S.hits = found(S.query);
+  if (S.query && !S.hits.length) S.note = words(`No step has ${S.query}`, "warning");
 }
 
 const labelOf = (step) => D.tree.steps.labels[step];

@@ -1,24 +1,31 @@
 // -- The list of steps: only the rows in sight are made ---------------------------------------------------------------
 
 function drawList(asked) {
-  const list = element("list"), all = rows(), height = rowHeight();
-  element("rows").style.height = `${all.length * height}px`;
-  reveal(list, rowNumber() * height, height);
+  const height = rowHeight();
+  element("rows").style.height = `${rows().length * height}px`;
+  reveal(rowNumber() * height, height);
   drawRows(asked);
+  for (const scroll of openPanes().map(revealHere)) scroll?.();
 }
 
-const rowHeight = () => parseFloat(getComputedStyle(element("list")).getPropertyValue("--row"));
+const L = { top: 0, height: 0 }; // the part of the list that is in sight, as the browser has told: asking lays out the page
 
-function reveal(list, top, height) {
-  if (top < list.scrollTop + height) list.scrollTop = Math.max(0, top - 2 * height);
-  else if (top + 2 * height > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight + 3 * height;
+const rowHeight = () => (S.presenting ? 27 : 20); // as the style sheet has it
+
+function reveal(top, height) {
+  let wanted = L.top;
+  if (top < L.top + height) wanted = Math.max(0, top - 2 * height);
+  else if (top + 2 * height > L.top + L.height) wanted = top - L.height + 3 * height;
+  if (wanted === L.top) return;
+  element("list").scrollTop = wanted;
+  L.top = element("list").scrollTop;
 }
 
 /** The rows in sight, and some above and below. */
 function drawRows(asked = ahead()) {
   const list = element("list"), all = rows(), height = rowHeight();
-  const first = Math.max(0, Math.floor(list.scrollTop / height) - 5);
-  const end = Math.min(all.length, first + Math.ceil(list.clientHeight / height) + 10);
+  const first = Math.max(0, Math.floor(L.top / height) - 5);
+  const end = Math.min(all.length, first + Math.ceil(L.height / height) + 10);
   const found = [];
   for (let number = first; number < end; number++) found.push(drawnRow(all[number], number, asked, number * height));
   element("rows").replaceChildren(...found);
@@ -35,7 +42,7 @@ function drawnRow(each, number, asked, top) {
   found.setAttribute("aria-level", each.depth + 1);
   found.setAttribute("aria-selected", here);
   if (each.unfolded || isFolded(each)) found.setAttribute("aria-expanded", each.unfolded);
-  found.append(made("span", "r-focus", here ? "▶" : " "), made("span", "r-hit", isHit(each) ? "*" : " "));
+  found.append(made("span", "r-focus", here ? "▶" : " "), made("span", "r-hit", sign(each)));
   if (S.level === 3) found.append(made("span", "r-dim", `${each.step} `.padStart(`${last()}`.length + 1)));
   found.style.setProperty("--depth", each.depth);
   found.append(...rowParts(each, asked).map(drawnSpan));
@@ -80,10 +87,13 @@ function factsOf(each) {
   return number ? [["   ", ""], ...line(number).spans] : [];
 }
 
-function isHit(each) {
-  if (!S.hits.length) return false;
-  const end = each.unfolded ? each.step : tree().end(each), place = behind(S.hits, each.step - 1);
-  return place < S.hits.length && S.hits[place] <= end;
+/** That a row has a mark, a stop of a breakpoint, a hit of the search. */
+function sign(each) {
+  const end = each.unfolded ? each.step : tree().end(each);
+  const has = (steps) => (steps[behind(steps, each.step - 1)] ?? Infinity) <= end;
+  if ([...S.marks.keys()].some((step) => step >= each.step && step <= end)) return "●";
+  if (S.breakpoints.some(({ steps }) => has(steps))) return "◉";
+  return has(S.hits) ? "*" : " ";
 }
 
 function drawLevels() {
@@ -99,7 +109,18 @@ function drawLevels() {
 }
 
 function listenToSteps() {
-  element("list").addEventListener("scroll", () => requestAnimationFrame(() => drawRows()), { passive: true });
+  const list = element("list");
+  L.height = list.clientHeight;
+  new ResizeObserver(() => {
+    const grown = list.clientHeight - L.height, below = (rowNumber() + 1) * rowHeight() - L.top;
+    L.height = list.clientHeight;
+    if (grown > 5 * rowHeight() || below > L.height) drawList(ahead());
+  }).observe(list);
+  list.addEventListener("scroll", () => requestAnimationFrame(() => {
+    if (L.top === list.scrollTop) return;
+    L.top = list.scrollTop;
+    drawRows();
+  }), { passive: true });
   element("rows").addEventListener("click", ({ target }) => {
     const found = target.closest(".step");
     if (!found) return;

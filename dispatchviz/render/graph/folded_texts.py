@@ -119,20 +119,27 @@ class Texts:
         nodes = list(self.outlines(range(repeat.start, repeat.stop)))
         size = nodes[0].name if repeat.period == 1 else f"{repeat.period:,} Nodes"
         inner = "" if path else f": {self._numbered(nodes)}"
-        named = self._named_turns(repeat)
+        named = self._named_turns(repeat, path)
         title = [f"{named}, × {repeat.turns:,}"] if named else []
         return (*title, f"{repeat.turns:,} times {size}{inner}", *self._progress(repeat, path))
 
-    def _named_turns(self, repeat: Repeat) -> str:
+    def _named_turns(self, repeat: Repeat, path: Sequence[Repeat]) -> str:
         """``layers.11 … layers.0 (Block.forward)``: what the paths of each turn's leaves begin with, and the function
-        that made it; empty if the turns have no leaves with paths of their own."""
+        that made it; empty if the turns have no leaves with paths of their own. Within the turns of other repeats the
+        same of all of these: ``layers.*.value … layers.*.query``."""
         starts = [repeat.start + turn * repeat.period for turn in range(repeat.turns)]
         paths = [shared_path(self._modules(range(at, at + repeat.period))) for at in starts]
         if not all(paths) or len(set(paths)) < len(paths):
             return ""
         functions = {self._function(range(at, at + repeat.period)) for at in starts}
         by = functions.pop() if len(functions) == 1 else ""
-        return f"{paths[0]} … {paths[-1]}" + (f" ({by})" if by else "")
+        first, last = (self._path_in_all_turns(at, repeat, path) for at in (starts[0], starts[-1]))
+        return f"{first} … {last}" + (f" ({by})" if by else "")
+
+    def _path_in_all_turns(self, at: int, repeat: Repeat, path: Sequence[Repeat]) -> str:
+        """What the paths of the leaves of one turn begin with, in all turns of the repeats around it."""
+        turns = islice(everywhere(at, path), MOST_TURNS)
+        return in_all_turns([*dict.fromkeys(shared_path(self._modules(range(p, p + repeat.period))) for p in turns)])
 
     def _modules(self, positions: Iterable[int]) -> list[str]:
         """The modules whose parameters the Nodes at some positions accumulate."""
@@ -253,14 +260,13 @@ class Texts:
 
 
 def in_all_turns(names: Sequence[str]) -> str:
-    """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` where not just one part is another one."""
+    """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` of names that have no part in common."""
     parts = [name.split(".") for name in names]
-    differ = [at for at, part in enumerate(zip(*parts, strict=False)) if len(set(part)) > 1]
-    if not differ:
+    if len(set(names)) == 1:
         return names[0]
-    if len({len(split) for split in parts}) > 1 or len(differ) > 1 or len(parts[0]) == 1:
+    if len({len(split) for split in parts}) > 1 or not any(len(set(part)) == 1 for part in zip(*parts, strict=True)):
         return f"{names[0]}{OTHERS}"
-    return ".".join([*parts[0][: differ[0]], ANOTHER, *parts[0][differ[0] + 1 :]])
+    return ".".join(part[0] if len(set(part)) == 1 else ANOTHER for part in zip(*parts, strict=True))
 
 
 ANOTHER = "*"

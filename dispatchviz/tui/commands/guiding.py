@@ -33,11 +33,25 @@ def along(session: Session, guide: Guide, forward: bool) -> Update:
 
 def _end(session: Session, guide: Guide) -> Line:
     """What is said behind the last place."""
-    score = session.asking.guesses.score(session.trace)
+    score = session.asking.score(session.trace)
     answers = f" Your answers: {score}." if score else ""
     after = f" Next: dispatchviz lesson {guide.after}." if guide.after else ""
     back = key_of(BACK).first
     return line((f" That was the lesson.{answers}", "good"), after, (f"  {back} goes back through it", "dim"))
+
+
+def page_end(guide: Guide, score: str) -> str:
+    """The same for who reads the lesson as a page, and may have neither the next one nor a terminal."""
+    back = f"{key_of(BACK).first} goes back through it; every step is open: {key_of(INTO).first} takes the next one."
+    if not guide.after:
+        return f" That was the lesson.{score} {back}"
+    after = (
+        f"The next one is {guide.after}: ask whoever gave you this page, or make it with dispatchviz, in a terminal:"
+    )
+    return f" That was the lesson.{score} {back} {after} dispatchviz lesson {guide.after} -o {guide.after}.html"
+
+
+INTO = "move('into')"
 
 
 def said(session: Session, cursor: Cursor) -> Said:

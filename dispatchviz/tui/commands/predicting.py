@@ -18,7 +18,7 @@ def started(session: Session) -> Update:
     if session.asking.ahead(session.trace, session.cursor.at) is None:
         start = key_of("jump('first')").first
         return Update(session.cursor, line((f"{NO_MORE}. {start} goes to the start", "hint")))
-    score = session.asking.guesses.score(session.trace)
+    score = session.asking.score(session.trace)
     before = f" {score} so far." if score else ""
     step, again = key_of("move('resume')").first, key_of("predict").first
     text = f" Each step that decides something is asked first; until then it is ?.{before}"
@@ -30,7 +30,7 @@ def started(session: Session) -> Update:
 def stopped(session: Session) -> Update:
     """No questions any more."""
     session.asking.on = False
-    score = session.asking.guesses.score(session.trace)
+    score = session.asking.score(session.trace)
     said = f": {score}" if score else ""
     return Update(session.cursor, line((f" No more questions{said}", "hint")))
 
@@ -65,7 +65,7 @@ def masked(session: Session, cursor: Cursor) -> Cursor:
     """The cursor with what it must not show yet."""
     if not session.asking.on:
         return cursor.asked_ahead(None, "")
-    score = session.asking.guesses.score(cursor.trace)
+    score = session.asking.score(cursor.trace)
     ahead = session.asking.ahead(cursor.trace, cursor.at)
     return cursor.asked_ahead(ahead, f"predict: {score}" if score else "predict")
 

@@ -20,7 +20,7 @@ def toggle(cursor: Cursor, text: str) -> Update:
     if isinstance(point, str):
         return Update(cursor, line((f" {point}", "warning")))
     if point in cursor.breakpoints:
-        return Update(removed(cursor, point), line((f" No longer stops at {point}", "hint")))
+        return Update(removed(cursor, point), line((gone(str(point)), "hint")))
     return _hunted(cursor, point, Hunt(point, cursor.trace)) if point.clauses else _set(cursor, point)
 
 
@@ -44,10 +44,28 @@ def _hunted(cursor: Cursor, point: Breakpoint, hunt: Hunt) -> Update:
 def _set(cursor: Cursor, point: Breakpoint) -> Update:
     others = tuple(each for each in cursor.breakpoints if each.place != point.place)
     stops = point.steps(cursor.trace)
-    first = f", the first at step {stops[0]}" if stops else " so far"
-    note = f" Breakpoint at {point}: {counted(len(stops))}{first}"
-    keys = f"  {_way(cursor, point)}, {key_of('breakpoints').first} lists all"
-    return Update(replace(cursor, breakpoints=(*others, point)), line((note, "hint"), (keys, "dim")))
+    first = str(stops[0]) if stops else ""
+    keys = f"  {_way(cursor, point)}, {listed()}"
+    note = line((set_at(str(point), counted(len(stops)), first), "hint"), (keys, "dim"))
+    return Update(replace(cursor, breakpoints=(*others, point)), note)
+
+
+def set_at(place: str, stops: str, first: str) -> str:
+    """What is said when a breakpoint was set; ``first`` is the first step at which it stops, empty if there is none."""
+    return f" Breakpoint at {place}: {stops}{f', the first at step {first}' if first else ' so far'}"
+
+
+def listed() -> str:
+    """Which key lists them."""
+    return f"{key_of('breakpoints').first} lists all"
+
+
+def gone(place: str) -> str:
+    """What is said when one was removed."""
+    return f" No longer stops at {place}"
+
+
+NONE = " No breakpoints"
 
 
 def _way(cursor: Cursor, point: Breakpoint) -> str:
@@ -66,6 +84,6 @@ def counted(stops: int) -> str:
 def told(breakpoints: Sequence[Breakpoint]) -> str:
     """Where ``continue`` stops."""
     if not breakpoints:
-        return " No breakpoints"
+        return NONE
     resume = key_of("move('resume')").first
     return f" {resume} stops at {', '.join(map(str, breakpoints))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dispatchviz.tui.commands.stopping import toggle, told
+from dispatchviz.tui.commands.stopping import NONE, toggle, told
 from dispatchviz.tui.questions.question import Question
 from dispatchviz.tui.session import Update
 from dispatchviz.tui.text.styled_line import line
@@ -30,5 +30,5 @@ class BreakpointQuestion(Question):
         if text is None:
             return Update(cursor)
         if not text.strip():
-            return Update(replace(cursor, breakpoints=()), line((" No breakpoints", "hint")))
+            return Update(replace(cursor, breakpoints=()), line((NONE, "hint")))
         return toggle(cursor, text)

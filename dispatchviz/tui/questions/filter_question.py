@@ -26,7 +26,7 @@ class FilterQuestion(Question):
         if text is None:
             return Update(cursor)
         if not text.strip():
-            return Update(cursor.filtered(None), line((" All steps", "hint")))
+            return Update(cursor.filtered(None), line((ALL, "hint")))
         search = Search(cursor.trace)
         search.find(text, cursor.at)
         return _filtered(cursor, search)
@@ -39,8 +39,15 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
         return Update(cursor, line((note, "hint")), goes_on=lambda: _filtered(cursor, search))
     hits = search.hits()
     if not hits:
-        stays = "all steps stay" if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
+        stays = STAY if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
         return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
-    key = key_of("ask_filter").first
-    note = f" {len(hits):,} steps with {repeated(search.query)}; {key} and Enter show all again"
+    note = kept(f"{len(hits):,}", repeated(search.query))
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))
+
+
+ALL, STAY = " All steps", "all steps stay"
+
+
+def kept(hits: str, query: str) -> str:
+    """How many steps a filter lets through."""
+    return f" {hits} steps with {query}; {key_of('ask_filter').first} and Enter show all again"

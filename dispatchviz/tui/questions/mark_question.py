@@ -25,9 +25,16 @@ class MarkQuestion(Question):
     def answered(self, text: str | None) -> Update:
         cursor = self.session.cursor
         failure = self.session.marks.set(cursor.at, (text or "").strip())
-        stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
-        listed = key_of("marks").first
-        return Update(cursor, mark_note(f" Marked: {stops} stop at this step, {listed} lists all marks", failure))
+        return Update(cursor, mark_note(marked(), failure))
+
+
+def marked() -> str:
+    """What is said when a mark was set."""
+    stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
+    return f" Marked: {stops} stop at this step, {key_of('marks').first} lists all marks"
+
+
+UNMARKED = " No longer marked"
 
 
 def mark_note(text: str, failure: str) -> Line:
@@ -41,4 +48,4 @@ def toggle_mark(session: Session) -> Update | MarkQuestion:
     if cursor.at not in cursor.marks:
         return MarkQuestion(session)
     failure = session.marks.remove(cursor.at)
-    return Update(cursor.toggle_mark(), mark_note(" No longer marked", failure))
+    return Update(cursor.toggle_mark(), mark_note(UNMARKED, failure))

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands.stopping import counted, removed
+from dispatchviz.tui.commands.stopping import NONE, counted, removed
 from dispatchviz.tui.cursor.breakpoints.breakpoint import Breakpoint
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.session import Session, Update
@@ -53,7 +53,7 @@ class BreakpointsView(ChoiceList):
         if self.cursor.breakpoints:
             self.begin_at(self._chosen)
         else:
-            self.screen.dismiss(Update(self.cursor, line((" No breakpoints", "hint"))))
+            self.screen.dismiss(Update(self.cursor, line((NONE, "hint"))))
 
     def _go(self, forward: bool) -> None:
         self.screen.dismiss(gone(self.cursor, self.cursor.breakpoints[self._chosen], forward))

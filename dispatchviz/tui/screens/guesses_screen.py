@@ -22,7 +22,7 @@ class GuessesView(ChoiceList):
     BINDINGS: ClassVar = [Binding("right", "go", show=False), Binding("delete", "forget", show=False)]
 
     def __init__(self, session: Session, palette: Palette) -> None:
-        score = session.asking.guesses.score(session.trace)
+        score = session.asking.score(session.trace)
         super().__init__(f"{score} (Enter goes there, Delete forgets all, Esc or q closes)", palette)
         self._session = session
         self._guesses = list(session.asking.guesses.of(session.trace))

@@ -21,6 +21,9 @@ from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import RowsView
 
+GOES_ON = "move('resume')"
+"""Who goes on at an open question skips it."""
+
 
 class PredictionView(RowsView):
     """The question, what is known, a row per choice, one of them lit."""
@@ -33,7 +36,8 @@ class PredictionView(RowsView):
     ]
 
     def __init__(self, asked: Prediction, palette: Palette) -> None:
-        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc skips, {key_of('predict').first}: no more"
+        skip, stop = key_of(GOES_ON).first, key_of("predict").first
+        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop}: no more"
         super().__init__(0, f"Predict ({keys})")
         self.asked, self.palette = asked, palette
         self._rows: list[Line] = []
@@ -66,7 +70,7 @@ class PredictionView(RowsView):
     def action_answer(self, number: int = 0) -> None:
         choices = self.asked.choices
         if number <= len(choices) and isinstance(self.screen, PredictionScreen):
-            self.screen.answer(choices[(number or self._lit + 1) - 1])
+            self.screen.answer(choices[(number or self._lit + 1) - 1], by_number=number > 0)
 
     def _choice_at(self, at: int) -> int | None:
         key = self._rows[at].key if at < len(self._rows) else ""
@@ -80,7 +84,7 @@ class PredictionScreen(ModalScreen[Update | None]):
     """The question over the stepper; closes with the step that tells the answer, or with none asked any more."""
 
     BINDINGS: ClassVar = [
-        Binding("escape,q", "skip", show=False),
+        Binding(",".join(("escape", "q", *key_of(GOES_ON).keys)), "skip", show=False),
         Binding(",".join(key_of("predict").keys), "stop", show=False),
     ]
     DEFAULT_CSS = (
@@ -99,8 +103,9 @@ class PredictionScreen(ModalScreen[Update | None]):
     def on_resize(self, event: events.Resize) -> None:
         self._fit()
 
-    def answer(self, choice: Choice | None) -> None:
+    def answer(self, choice: Choice | None, by_number: bool = False) -> None:
         """Closes with a choice, or with None for none."""
+        self._session.enter_is_due = by_number
         self.dismiss(answered(self._session, self._asked, choice))
 
     def action_skip(self) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, zip_longest
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
@@ -60,6 +63,49 @@ def reason_rows(trace: Trace, at: int, width: int) -> list[Line]:
     return list(_groups(trace, at, placed(trace, at, REASONS), width, _reason))
 
 
+class Block(NamedTuple):
+    """A statement or a reason as it stands in the list, for who breaks lines and makes the list."""
+
+    heading: str
+    ident: str
+    step: int | None
+    """Where it is to be seen; None: the last of its rows says what shows it."""
+
+
+def blocks_at(trace: Trace, at: int) -> tuple[list[Block], list[Block]]:
+    """The statements at a step, and the reasons."""
+    said, why = placed(trace, at, STATEMENTS), placed(trace, at, REASONS)
+    return [_block(trace, at, each) for each in said], [_block(trace, at, each) for each in why]
+
+
+def _block(trace: Trace, at: int, each: Placed[PastStatement] | Placed[Reason]) -> Block:
+    return Block(_heading(trace, at, each.place), each.entry.ident, each.step)
+
+
+def block_rows() -> dict[str, list[Line]]:
+    """A row for each paragraph of each of them, by ident."""
+    said = {each.ident: _told(Placed(each, Place.NOT_MET, None)) for each in STATEMENTS}
+    why = {each.ident: _reason(Placed(each, Place.NOT_MET, None), UNBROKEN) for each in REASONS}
+    return {ident: [*map(_unbroken, rows)] for ident, rows in (*said.items(), *why.items())}
+
+
+UNBROKEN = 1 << 20
+"""A width that no text has."""
+
+
+def _unbroken(row: Line) -> Line:
+    return replace(row, cut=False, indent=INDENT if row.plain.startswith(" " * INDENT) else 0)
+
+
+def _told(each: Placed[PastStatement]) -> Iterator[Line]:
+    """What was said above what is so."""
+    said = each.entry
+    yield _verdict(each)
+    yield from _indented(line((f"{said.version}: ", "dim"), said.said), UNBROKEN)
+    yield from _indented(line(("2.13: ", "dim"), said.today), UNBROKEN)
+    yield from _where(said.source, said.shown_by, None, UNBROKEN)
+
+
 def _groups(
     trace: Trace,
     at: int,
@@ -81,14 +127,18 @@ def _heading(trace: Trace, at: int, place: Place) -> str:
 
 def _statement(each: Placed[PastStatement], width: int) -> Iterator[Line]:
     said = each.entry
-    sign, role = LOOKS[said.verdict]
-    yield _first_row(each, f"{sign} {said.subject}", (f"  {said.verdict}", role))
+    yield _verdict(each)
     then, now = line((f"{said.version}: ", "dim"), said.said), line(("2.13: ", "dim"), said.today)
     if width < NARROW:
         yield from (*_indented(then, width), *_indented(now, width))
     else:
         yield from _beside(then, now, width - INDENT)
     yield from _where(said.source, said.shown_by, each.step, width)
+
+
+def _verdict(each: Placed[PastStatement]) -> Line:
+    sign, role = LOOKS[each.entry.verdict]
+    return _first_row(each, f"{sign} {each.entry.subject}", (f"  {each.entry.verdict}", role))
 
 
 def _beside(then: Line, now: Line, width: int) -> Iterator[Line]:

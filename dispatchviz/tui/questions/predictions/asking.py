@@ -33,6 +33,8 @@ class Asking:
         self.guesses = Guesses(file)
         self._skipped: set[Topic] = set()
         self._done: set[Topic] = set()
+        self._passed_by: set[int] = set()
+        """Steps of questions that were not answered."""
         self._found: tuple[range, Prediction | None] = range(0), None
         """The question that comes next behind each of some steps."""
 
@@ -63,16 +65,24 @@ class Asking:
         self._found = range(0), None
         if choice is None:
             self._skipped.add(asked.topic)
+            self._passed_by.add(asked.reveals)
             return ""
+        self._passed_by.discard(asked.reveals)
         problem = self.guesses.add(asked, choice)
         if choice == asked.right:
             self._done.add(asked.topic)
         return problem
 
+    def score(self, trace: Trace) -> str:
+        """``4 of 6 right, 1 skipped``; empty if nothing was asked."""
+        skipped = f"{len(self._passed_by)} skipped" if self._passed_by else ""
+        return ", ".join(filter(None, (self.guesses.score(trace), skipped)))
+
     def forget(self) -> str:
         """All questions are open again; as ``answer``."""
         self._done.clear()
         self._skipped.clear()
+        self._passed_by.clear()
         self._found = range(0), None
         return self.guesses.forget()
 

@@ -24,8 +24,6 @@ class LessonAsking(Asking):
         self._steps = sorted(steps)
         self._answers = answers
         self._everywhere = False
-        self._passed_by: set[int] = set()
-        """Steps of questions that were not answered."""
         self.on = bool(self._steps)
 
     def start(self, trace: Trace) -> None:
@@ -40,8 +38,6 @@ class LessonAsking(Asking):
         return super().on_the_way(trace, at, to) if self._everywhere else self._next(trace, at, to)
 
     def answer(self, asked: Prediction, choice: Choice | None) -> str:
-        if choice is None:
-            self._passed_by.add(asked.reveals)
         problem = super().answer(asked, choice)
         return problem if self._answers is None else self._answers.add(asked, choice) or problem
 
