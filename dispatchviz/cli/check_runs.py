@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.comparison.checked import Checked, checked_traces, verdict
+from dispatchviz.explain.comparison.checked import OF_THE_MODEL, Checked, checked_traces, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
@@ -146,15 +147,18 @@ def _uses_cuda(model: Trace) -> bool:
 
 # -- what the model has -----------------------------------------------------------------------------------------------
 
-OF_THE_MODEL = "dispatchviz's model"
-"""What errors name by which the model says that it has no such function or module."""
+_NO_NAME = re.compile(r"cannot import name '(\w+)' from 'dispatchviz\.(torch[\w.]*)'.*")
+"""What Python says of ``from torch.func import functionalize``."""
 
 
 def check_model_has_all(model: Trace) -> None:
     """DispatchvizError if a program ended in the model because of something that only PyTorch has."""
     last = model[len(model) - 1] if len(model) else None
-    if isinstance(last, ev.ProgramRaised) and OF_THE_MODEL in last.message:
-        raise DispatchvizError(f"nothing to compare, the model cannot run this at line {last.line}: {last.message}")
+    if not isinstance(last, ev.ProgramRaised):
+        return
+    message = _NO_NAME.sub(rf"\2.\1 is not in {OF_THE_MODEL} of PyTorch", last.message)
+    if OF_THE_MODEL in message:
+        raise DispatchvizError(f"nothing to compare, the model cannot run this at line {last.line}: {message}")
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------

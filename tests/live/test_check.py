@@ -93,7 +93,20 @@ def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> No
 def test_a_program_that_the_model_cannot_run_is_not_compared() -> None:
     with pytest.raises(DispatchvizError, match=r"line 2: torch\.sparse is not in"):
         check_model_has_all(traced("import torch\ntorch.sparse.sum\n"))
+    with pytest.raises(DispatchvizError, match=r"line 1: torch\.func\.functionalize is not in"):
+        check_model_has_all(traced("from torch.func import functionalize\n"))
     check_model_has_all(traced("import torch\ntorch.ones(2).view(3)\n"))
+
+
+def test_what_the_model_says_of_itself_is_told(tmp_path: Path) -> None:
+    program = (
+        "import torch\nfrom torch.utils.data import DataLoader\n"
+        "for _ in range(2):\n    for one in DataLoader([1, 2], num_workers=1): print(one)\n"
+    )
+    command = (sys.executable, "-m", "dispatchviz", "trace", "--save", tmp_path / "a.jsonl", "-c", program)
+    subprocess.run(command, check=True, capture_output=True)  # pytest has the warnings of this process
+    trace = Trace.load(tmp_path / "a.jsonl")
+    assert "Line 4: dispatchviz's model of PyTorch has no worker processes" in said(checked_traces(trace, trace))
 
 
 def test_a_replaced_gradient_is_that_which_the_node_gets() -> None:

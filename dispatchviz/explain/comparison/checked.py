@@ -14,6 +14,9 @@ from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.explain.sentences.english import counted
 
+OF_THE_MODEL = "dispatchviz's model"
+"""By this errors and warnings name the model where it says that it is not as PyTorch."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -35,6 +38,13 @@ class Checked:
     def same(self) -> bool:
         """PyTorch did what the model does."""
         return self.comparison.same and self.printed_alike
+
+    @property
+    def warned(self) -> tuple[ev.Warned, ...]:
+        """Where the model says of itself that it does otherwise than PyTorch, each once."""
+        events = (self.model[step] for step in self.model.steps_of(ev.Warned))
+        own = [event for event in events if isinstance(event, ev.Warned) and event.message.startswith(OF_THE_MODEL)]
+        return tuple({(event.message, event.line): event for event in own}.values())
 
 
 def checked_traces(model: Trace, torch: Trace) -> Checked:

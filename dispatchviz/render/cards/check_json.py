@@ -14,7 +14,8 @@ from dispatchviz.render.cards.check_text import amounts
 
 def check_json(found: Checked, wheres: tuple[str, str]) -> dict[str, Any]:
     """``same``; what was compared; of each line that differs its text, the sentences, and the step of either run, as
-    the stepper counts; what was printed otherwise, and the error that ended either run. None where there is none."""
+    the stepper counts; what was printed otherwise, what the model
+    says of itself, and the error that ended either run. None where there is none."""
     runs = Run(found.comparison.first, wheres[0]), Run(found.comparison.second, wheres[1])
     return {
         "pytorch": found.torch.header.pytorch,
@@ -22,6 +23,7 @@ def check_json(found: Checked, wheres: tuple[str, str]) -> dict[str, Any]:
         "compared": {name.replace(" ", "_"): many for name, many in amounts(found).items()},
         "differences": [_difference(*runs, one) for one in found.comparison.divergences],
         "printed_otherwise": None if found.printed is None else _of_both(*found.printed),
+        "model_says": [{"line": event.line, "text": event.message} for event in found.warned],
         "errors": _of_both(*map(_error, runs)),
     }
 

@@ -27,6 +27,9 @@ def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every
         same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(found)}{but}."
         yield from console.wrapped(same, 0)
     yield from diff_lines(replace(found.comparison, output=None), wheres, console, every, numbers=False)
+    for event in found.warned:
+        yield ""
+        yield from console.wrapped(f"Line {event.line}: {event.message}.", 0, 2)
     if found.printed is not None:
         texts = [_line(line, where) for line, where in zip(found.printed, wheres, strict=True)]
         yield ""
