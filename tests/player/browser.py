@@ -128,9 +128,10 @@ class Page:
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
         self.send("Emulation.setTouchEmulationEnabled", enabled=touch)
 
-    def scheme(self, name: str) -> None:
-        """``dark`` or ``light``, as the reader's system has it."""
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+    def scheme(self, name: str, medium: str = "") -> None:
+        """``dark`` or ``light``, as the reader's system has it; ``medium``: ``print``, what the page is laid out for."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        self.send("Emulation.setEmulatedMedia", media=medium, features=features)
 
     def swipe(self, begin: tuple[int, int], end: tuple[int, int]) -> None:
         """A finger from one point to another."""

@@ -521,6 +521,8 @@ def test_it_is_printed(page: Page, folder: Path, forum: Trace) -> None:
     page.evaluate("addEventListener('afterprint', () => {}); beforePrint()")
     assert page.evaluate("element('paper').childElementCount") == page.evaluate("rows().length")
     assert page.paper().startswith(b"%PDF")
+    page.scheme("dark", "print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
 
 
 def test_what_cuda_is_stands_on_every_screen(page: Page, folder: Path, forum: Trace) -> None:
