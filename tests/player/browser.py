@@ -129,7 +129,7 @@ class Page:
         self.send("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def scheme(self, name: str, medium: str = "") -> None:
-        """``dark`` or ``light``, as the reader's system has it; ``medium``: ``print``, what the page is laid out for."""
+        """``dark`` or ``light``, as the reader's system has it; ``medium``: ``print``, if it is laid out for paper."""
         features = [{"name": "prefers-color-scheme", "value": name}]
         self.send("Emulation.setEmulatedMedia", media=medium, features=features)
 

@@ -17,6 +17,7 @@ import dispatchviz.torch as model
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import FORMAT, Header, encode
 from dispatchviz.core.record.trace_file.event_lines import KINDS
+from dispatchviz.core.record.trace_file.header import Filling, KeptTables, KeyLayout
 from scripts.trace_schema import FILE, text
 from tests.core.test_event_vocabularies import STREAMS
 from tests.explain.programs import traced
@@ -24,6 +25,8 @@ from tests.fuzzing.seeds import seeds
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import PROGRAMS
 
+OF_THE_HEADER = {kind.__name__ for kind in (KeyLayout, KeptTables, Filling)}
+"""What fields of it are made of."""
 SCHEMA: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
 
 SAYS_NOTHING = {"$schema", "$defs", "title", "description", "default"}
@@ -110,7 +113,7 @@ def test_the_schema_is_fresh() -> None:
 
 
 def test_every_kind_has_its_schema() -> None:
-    assert set(SCHEMA["$defs"]) == {"Header", "Event", *KINDS}
+    assert set(SCHEMA["$defs"]) == {"Header", *OF_THE_HEADER, "Event", *KINDS}
     assert [each["$ref"] for each in SCHEMA["$defs"]["Event"]["anyOf"]] == [f"#/$defs/{kind}" for kind in KINDS]
 
 
