@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
+from itertools import count
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ class _RegisteredHooks:
         self._watch = watch
         self._numbers: dict[int, int] = {}
         """Of hooks that are there, by the id of the handle."""
-        self._many = 0
+        self._fresh = count()
         self._keepers = WeakNumbers()
         """By a tensor's dictionary of hooks the serial number of the Node that has it; NOBODY's if a leaf has it."""
 
@@ -75,8 +76,7 @@ class _RegisteredHooks:
         """A tensor is about to get a hook."""
         watch = self._watch
         watch.arrives(1)
-        number = self._numbers[handle.id] = self._many
-        self._many += 1
+        number = self._numbers[handle.id] = next(self._fresh)
         keeper = NOBODY if kind == "post-accumulate hook" else self._keeper(handle.hooks_dict_ref(), tensor)
         node = None if keeper == NOBODY else keeper - watch.first_node
         output_nr = tensor.output_nr
