@@ -21,6 +21,7 @@ from dispatchviz.live.key_numbers import OURS, key_layout
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.live.lone_thread import lone_thread_watched
 from dispatchviz.live.own_tables import own_tables
+from dispatchviz.live.registered_hooks import hooks_followed
 from dispatchviz.live.subclass_makers import subclass_makers_followed
 from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
@@ -92,6 +93,7 @@ class TorchEngine:
             formatting_followed(self.torch, watch),
             watch.engine.watching(),
             watch.nodes.hooks.counted(),
+            hooks_followed(self.torch, watch),
             lone_thread_watched(self.torch, watch.cells),
             our_frames_hidden(watch.base),
         ):

@@ -102,6 +102,7 @@ z = y + y.detach() + x
 z.sum().backward()
 z.sum()
 x.grad = None
+x.register_hook(len).remove()
 """,
     "meta and complex": """
 import torch

@@ -6,9 +6,10 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, hooks, calls without a tensor, the Node before several roots. Left out as
-well: what formats a tensor as text, what PyTorch's meta functions in Python call, which the model computes otherwise,
-and how long the workspaces of LAPACK are (``docs/differences.md``).
+engine's counts and queues, version counters, calls without a tensor, the Node before several roots; of hooks those of a
+Node's own and of ``retain_grad``, and when they run. Left out as well: what formats a tensor as text, what PyTorch's
+meta functions in Python call, which the model computes otherwise, and how long the workspaces of LAPACK are
+(``docs/differences.md``).
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
+from dispatchviz.explain.sentences.rules.knowledge import SEEN_HOOKS
 
 KEPT = (
     ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,
     ev.KernelReturned, ev.BackwardStarted, ev.BackwardFinished, ev.NodeStarted, ev.GradientAccumulated, ev.Printed,
-    ev.ProgramRaised, ev.NameBound,
+    ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved,
 )  # fmt: skip
 """Kinds of events that both tell."""
 
@@ -109,6 +111,8 @@ class _View:
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
         self._hooks = _last_pre_hooks(trace.events)
+        self._registered: dict[int, int] = {}
+        """Of the hooks that are seen the numbers here."""
         self._before_hooks: dict[int, ev.NodeStarted] = {}
         """The Nodes whose hooks run now: in PyTorch a Node is seen behind them, with the gradients that they return."""
         self._outermost: int | None = None
@@ -147,7 +151,15 @@ class _View:
             return not isinstance(event, ev.KernelReturned)
         if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
             return True
+        if isinstance(event, (ev.HookRegistered, ev.HookRemoved)) and not self._is_seen(event):
+            return True
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
+
+    def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved) -> bool:
+        """Whether a hook is a tensor's."""
+        if isinstance(event, ev.HookRegistered) and event.kind in SEEN_HOOKS and event.hook is not None:
+            self._registered[event.hook] = len(self._registered)
+        return event.hook in self._registered
 
     def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
         """A call says with which sets it is made; a guard and a redispatch follow from what is around."""
@@ -256,6 +268,8 @@ class _View:
         elif isinstance(event, ev.BackwardStarted):
             for node, _ in (*event.roots, *event.inputs):
                 yield from self._nodes.met(node)
+        elif isinstance(event, ev.HookRegistered) and event.node is not None:
+            yield from self._nodes.met(event.node)
 
     def _guarded(self, event: ev.Dispatched, around: int | None) -> int | None:
         """The event that a call is within: a guard, if a kernel calls with other sets than its own."""
@@ -280,6 +294,8 @@ class _View:
                 yield replace(event, keys=tuple((key, reason, "") for key, reason, _ in event.keys))
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
+            case ev.HookRegistered() | ev.HookRemoved() if event.hook is not None:
+                yield replace(event, hook=self._registered[event.hook])
             case ev.KernelReturned() if self._hands_back_self(event):
                 yield replace(event, tensors=())
             case ev.BackwardFinished():

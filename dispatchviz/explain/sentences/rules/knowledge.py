@@ -31,7 +31,7 @@ SETS = "from the key sets of the kernel around and of this one"
 BINDING = "the Python bindings call the operator without a word"
 STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 QUEUE = "counts and ready queues are inside the engine"
-HOOKS = "of hooks only the lines of the program's own are seen"
+HOOKS = "of hooks that run only the lines of the program's own are seen"
 TORCH_DISPATCH = "from the stack of modes and the arguments, when the Python key's kernel is called"
 VERSIONS = "a version is read where a Node saves a tensor, and not where it is bumped"
 SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
@@ -147,8 +147,8 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.UndefinedInputAdded: _unseen(MEMBERS),
     ev.StackStored: _unseen(MEMBERS),
     ev.ParentAssigned: _unseen(MEMBERS),
-    ev.HookRegistered: _unseen(HOOKS),
-    ev.HookRemoved: _unseen(HOOKS),
+    ev.HookRegistered: Known("observed", "Tensor.register_hook or register_post_accumulate_grad_hook makes a handle"),
+    ev.HookRemoved: Known("observed", "remove of the handle that one of these made"),
     ev.BackwardStarted: Known("observed", "Python enters the engine"),
     ev.DependenciesCounted: _unseen(QUEUE),
     ev.ExecInfoPopulated: _unseen(QUEUE),
@@ -192,6 +192,15 @@ KNOWN: Mapping[type[ev.Event], Known] = {
 def is_live(header: Header) -> bool:
     """Whether an installed PyTorch was recorded, and not the model."""
     return header.engine != "model"
+
+
+SEEN_HOOKS: tuple[ev.HookKind, ...] = ("tensor pre hook", "post-accumulate hook")
+"""Kinds of hooks that a recording of an installed PyTorch is told of as they are registered and removed."""
+
+
+def is_hook_unseen(header: Header, kind: ev.HookKind) -> bool:
+    """Whether a recording cannot have the registrations of a kind of hooks."""
+    return is_live(header) and kind not in SEEN_HOOKS
 
 
 def is_unseen(header: Header, kind: type[ev.Event]) -> bool:
