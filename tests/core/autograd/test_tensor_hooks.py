@@ -217,3 +217,14 @@ def test_both_operands_of_a_sum_get_their_own_grad(torch: Any) -> None:
     (x + y).exp().sum().backward()
     x.grad.mul_(0)
     assert y.grad.tolist() == pytest.approx([20.085537])
+
+
+def test_a_second_hook_on_a_stale_view_asks_for_no_node(torch: Any) -> None:
+    log: list[str] = []
+    view = (leaf(torch, 1.0, 2.0) * 1)[:1]
+    view.register_hook(lambda grad: log.append("first"))
+    view._base.mul_(3)
+    view.register_hook(lambda grad: log.append("second"))
+    assert len(view._backward_hooks) == 2
+    view.sum().backward()
+    assert log == [], "the Node that is made then has no hooks"

@@ -32,9 +32,9 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
-    node = grad_fn(tensor)  # of a replayed stale view, which takes its hooks away
-    hooks = _hooks_of(tensor)
+    hooks, node = _hooks_of(tensor), tensor._grad_fn  # of a stale view that has hooks already: the Node of before
     if hooks.backward is None:
+        node = grad_fn(tensor)
         hooks.backward = HookDict()
         if node is not None:
             node.own_hooks().tensor_pre.append(TensorPreHook(hooks.backward, tensor._output_nr))
