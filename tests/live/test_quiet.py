@@ -36,7 +36,7 @@ def run(*command: str | Path) -> tuple[int, str, str]:
     return ended.returncode, output, errors
 
 
-@pytest.mark.parametrize("program", in_turn([name for name in PROGRAMS if name != "crashes"], 6))
+@pytest.mark.parametrize("program", in_turn([name for name in PROGRAMS if name != "crashes"], 8))
 def test_program_does_the_same(program: str, tmp_path: Path) -> None:
     """And is recorded to its end."""
     file = HERE / "programs" / f"{program}.py"
