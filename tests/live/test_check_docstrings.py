@@ -8,7 +8,7 @@ from dispatchviz.cli.check_runs import WHERES, two_runs
 from dispatchviz.program_source import Code
 from dispatchviz.render.cards.check_text import check_lines
 from dispatchviz.render.console import Console
-from tests.amounts import some
+from tests.amounts import THOROUGH
 from tests.live.docstring_programs import BEGIN, examples, that_run
 
 GROUPS = 36
@@ -17,7 +17,8 @@ GROUPS = 36
 
 @pytest.mark.torch
 @pytest.mark.long
-@pytest.mark.parametrize("group", some(range(GROUPS), 36))
+@pytest.mark.skipif(not THOROUGH, reason="takes twenty minutes")
+@pytest.mark.parametrize("group", range(GROUPS))
 def test_pytorchs_own_examples_do_what_the_model_does(group: int) -> None:
     known = examples()
     chosen = [(name, that_run(known[name])) for name in sorted(known)[group::GROUPS]]

@@ -221,18 +221,20 @@ def _walk(a: Tensor, b: Tensor) -> None:
     for tensor, count in zip((a, b), counts, strict=True):
         ops.view.call(ops.arange.call(count, None, "strided", None, None), tensor._size[:-2])
     matrices = [ops.view.call(t, (count, *t._size[-2:])) for t, count in zip((a, b), counts, strict=True)]
-    kept = None
+    kept = modified = None
     if a._size[:-2] != b._size[:-2]:
         buffer = ops.empty_strided.call(a._size, a._stride, a._dtype, "strided", a._device, None)
         ops.copy_.call(buffer, a, False)
-        ops.zeros.call((counts[0],), bool_, "strided", None, None)
+        modified = ops.zeros.call((counts[0],), bool_, "strided", None, None)
         kept = ops.view.call(buffer, (counts[0], *a._size[-2:]))
     seen: set[int] = set()
     for index in range(counts[1]):
         own = _broadcast_batch_index(a._size[:-2], b._size[:-2], index)
+        if modified is not None:
+            ops.select_int.call(modified, 0, own)
         if kept is not None and own in seen:
-            source = ops.select_int.call(kept, 0, own)
-            ops.copy_.call(ops.select_int.call(matrices[0], 0, own), source, False)
+            working = ops.select_int.call(matrices[0], 0, own)
+            ops.copy_.call(working, ops.select_int.call(kept, 0, own), False)
         seen.add(own)
         ops.select_int.call(matrices[0], 0, own)
         ops.select_int.call(matrices[1], 0, index)
