@@ -73,7 +73,13 @@ def test_each_file_is_there() -> None:
 
 
 def test_the_same_program_gives_the_same_bytes() -> None:
-    assert {name for name, data in made("1").items() if made("2").get(name) != data} == set()
+    assert {name for name in {*made("1"), *made("2")} if compared(name, "1") != compared(name, "2")} == set()
+
+
+def compared(name: str, seed: str) -> bytes | None:
+    """A ``.jsonl.gz`` is written while the program runs: the clock says where its gzip members end."""
+    data = made(seed).get(name)
+    return gzip.decompress(data) if data is not None and name.endswith(".jsonl.gz") else data
 
 
 def test_lines_of_the_program_come_out_as_themselves() -> None:

@@ -17,7 +17,7 @@ GROUPS = 36
 
 @pytest.mark.torch
 @pytest.mark.long
-@pytest.mark.skipif(not THOROUGH, reason="takes twenty minutes")
+@pytest.mark.skipif(not THOROUGH, reason="takes ten minutes")
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_pytorchs_own_examples_do_what_the_model_does(group: int) -> None:
     known = examples()

@@ -162,7 +162,7 @@ def _without_repeats(rows: Tensor, order: list[int], size: Size, dim: int) -> Th
     first, *others = ops.unbind_int.call(rows, 0)
     kept, groups = [first], [0]
     for row in others:
-        if not ops.equal.call(kept[-1], row):
+        if not ops.equal.call(row, kept[-1]):
             kept.append(row)
         groups.append(len(kept) - 1)
     xp: Any = array_module(rows._device.type)
