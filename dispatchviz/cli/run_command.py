@@ -87,11 +87,14 @@ def command(
     from dispatchviz.tui.terminal.support import can_run
 
     text = Text(view, log, pager, as_json)
+    recording: dict[str, Any] = {
+        "only": only, "limit": limit, "unbuffered": unbuffered, "hashes": hashes, "values": values,
+    }  # fmt: skip
     if no_trace:
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
-            "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow, only=only,
-            limit=limit, unbuffered=unbuffered, hashes=hashes, values=values, engine=engine != "model", **others
+            "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow,
+            engine=engine != "model", **recording, **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -99,11 +102,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        on_torch = engine != "model"
-        alone(
-            "a saved trace", follow=follow, only=only, limit=limit, unbuffered=unbuffered, hashes=hashes, values=values,
-            engine=on_torch,
-        )  # fmt: skip
+        alone("a saved trace", follow=follow, engine=engine != "model", **recording)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -114,23 +113,11 @@ def command(
             show(trace, step, file, plain, (), pager=pager)
         return 0
     as_text = plain or text.wanted or can_run() is not None
-    recorded = _recorded(engine, cuda, only, limit, unbuffered, hashes, values)
+    recorded = _recorded(engine, cuda, **recording)
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
         return _followed(source, args, recorded, save, step, why_not)
-    outcome = run_script(
-        source,
-        args,
-        cuda,
-        save,
-        to_stderr=as_text,
-        only=only,
-        limit=limit,
-        unbuffered=unbuffered,
-        hashes=hashes,
-        values=values,
-        engine=engine,
-    )
+    outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:

@@ -83,32 +83,20 @@ def command(
 
     shown = _Shown(form, None if output == STANDARD_OUTPUT else output, log, pager, stack, fold)
     shown.check(output)
+    recording: dict[str, Any] = {
+        "only": only, "limit": limit, "unbuffered": unbuffered, "hashes": hashes, "values": values,
+    }  # fmt: skip
     if save:
         check_save(save)
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone(
-            "a saved trace", only=only, limit=limit, unbuffered=unbuffered, hashes=hashes, values=values,
-            engine=engine != "model",
-        )  # fmt: skip
+        alone("a saved trace", engine=engine != "model", **recording)
         if save:
             save_trace(trace, save)
         shown.write(trace)
         return 0
-    outcome = run_script(
-        source,
-        args,
-        cuda,
-        save,
-        to_stderr=not shown.file,
-        only=only,
-        limit=limit,
-        unbuffered=unbuffered,
-        hashes=hashes,
-        values=values,
-        engine=engine,
-    )
+    outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
     return conclude(outcome, save or (shown.file if form == "jsonl" else None))
