@@ -169,9 +169,23 @@ torch.geqrf(torch.ones(5, 3))
 torch.atleast_1d()
 """
 
+IN_PARALLEL = """
+import torch
+torch.set_num_threads(2)
+query = torch.ones(2, 4, 5, 4, requires_grad=True)
+torch.nn.functional.scaled_dot_product_attention(query, query, query).sum().backward()
+"""
+"""Its backward's kernel calls ``empty`` on threads of OpenMP, too."""
+
+BATCHES = """
+import torch
+torch.linalg.lstsq(torch.eye(3)[None], torch.ones(2, 3, 3))
+torch.unique(torch.tensor([[1, 1], [1, 1], [0, 1]]), dim=0)
+"""
+
 
 @pytest.mark.torch
-@pytest.mark.parametrize("program", [IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS])
+@pytest.mark.parametrize("program", [IN_PARALLEL, BATCHES, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS])
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())
     assert found.same, said(found)
