@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from traceback import walk_tb
 
 import pytest
 
+from dispatchviz import recording
+from dispatchviz.call_sites import count_as_users
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.process.tracebacks import users_part
 from dispatchviz.program import run
 from dispatchviz.shipped_examples import Example, alternatives, examples, folder, located
 
@@ -76,3 +80,16 @@ def test_other_names_are_left_alone() -> None:
     for script in ("forum.py", "examples/../forum.py", "/examples/forum.py", "examples", ""):
         assert located(script) == script
         assert alternatives(script) == ""
+
+
+@pytest.mark.parametrize("is_the_program", [True, False])
+def test_an_error_of_an_example_has_its_line_where_the_package_is_installed(is_the_program: bool) -> None:
+    """There the examples are within the package, whose own frames are taken out of tracebacks."""
+    code = compile("\n\n1 / 0", str(Path(recording.__file__).parent / "examples" / "one.py"), "exec")
+    if is_the_program:
+        count_as_users(code)
+    with pytest.raises(ZeroDivisionError) as raised:
+        exec(code)
+    kept = users_part(raised.value.__traceback__)
+    lines = [line for frame, line in walk_tb(kept) if frame.f_code is code]
+    assert lines == ([3] if is_the_program else [])

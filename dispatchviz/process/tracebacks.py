@@ -8,6 +8,8 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
+from dispatchviz.call_sites import is_users
+
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
@@ -29,10 +31,11 @@ def without_our_frames(error: BaseException) -> None:
 
 
 def users_part(trace: TracebackType | None) -> TracebackType | None:
-    """The same traceback without frames of this package."""
+    """The same traceback without frames of this package; an example that ships in it is the user's program."""
     kept = []
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(_PACKAGE) or is_users(code):
             kept.append(trace)
         trace = trace.tb_next
     rest = None
