@@ -28,7 +28,7 @@ BOUNDS_TESTS := tests/core tests/render tests/cli tests/tui tests/test_recording
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
 	@echo "make quick        under a minute: lint, types, import contract, and of each test that is not long two cases"
-	@echo "make test         lint, types, import contract, tests"
+	@echo "make test         lint, types, import contract, tests (of some folders a part in turn)"
 	@echo "make docs         the documentation as a site: build/site/index.html"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
@@ -48,7 +48,7 @@ quick: lint types
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu and not long" --sample 2
 
 test: lint types
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --turns -m "not torch and not gpu"
 
 bounds: $(VENV)/.installed-dev
 	@PIP_INSTALL="$(PIP_INSTALL)" BIN=$(BIN) scripts/bounds.sh "$(PYTHONS)" $(BOUNDS_TESTS)
@@ -70,7 +70,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 conformance: $(TORCH_VENV)/.installed
-	$(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu"
+	$(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal --turns -m "torch and not gpu"
 
 test-releases: $(RELEASE_VENVS:%=%/.installed)
 	@for venv in $(RELEASE_VENVS); do echo "$$venv"; \

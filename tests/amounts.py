@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,17 @@ TRUTH = Path(__file__).parents[1] / "truth"
 PACKAGE = Path(__file__).parents[1] / "dispatchviz"
 PINNED = 3
 """Of the tests marked ``pinned`` the gate takes one in so many."""
+
+TURNS: Mapping[str, int] = {
+    "tests/cli/": 2,
+    "tests/conformance/test_opinfo_live.py": 2,
+    "tests/model/test_programs.py": 2,
+    "tests/player/": 2,
+    "tests/programs/": 2,
+    "tests/serving/": 2,
+}
+"""Of the tests in these folders and files, many and alike or each with processes of its own, the gate takes one in so
+many."""
 
 THOROUGH = "DISPATCHVIZ_THOROUGH" in os.environ
 
@@ -39,6 +50,16 @@ def some(names: Sequence[Name], of: int) -> Sequence[Name]:
     Whose turn it is, the package's files decide: with a change of theirs others are tested.
     """
     return names if THOROUGH else names[code_turn() % of :: of]
+
+
+def not_in_turn(names: Iterable[str]) -> set[str]:
+    """Of the names of tests those that the gate leaves out this time (``TURNS``)."""
+    there = sorted(names)
+    found = set[str]()
+    for place, of in TURNS.items():
+        own = [name for name in there if name.startswith(place)]
+        found |= set(own) - set(some(own, of))
+    return found
 
 
 @cache

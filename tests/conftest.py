@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.amounts import PINNED, in_turn
+from tests.amounts import PINNED, in_turn, not_in_turn
 from truth.record import command
 
 CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
@@ -41,8 +41,9 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--sample``, for ``make quick``."""
+    """``--sample``, for ``make quick``; ``--turns``, for the gate."""
     parser.addoption("--sample", type=int, metavar="N", help="of the cases of one test run N at most, evenly spread")
+    parser.addoption("--turns", action="store_true", help="of some folders a part of the tests, another one in turn")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -59,6 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     pinned = sorted((item for item in items if item.get_closest_marker("pinned")), key=lambda item: item.nodeid)
     _keep(set(items) - set(pinned) | set(in_turn(pinned, PINNED)), config, items)
+    if config.getoption("--turns"):
+        waiting = not_in_turn(item.nodeid for item in items)
+        _keep({item for item in items if item.nodeid not in waiting}, config, items)
     if most := config.getoption("--sample"):
         _keep(set(_sampled(items, most)), config, items)
 

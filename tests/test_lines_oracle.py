@@ -226,7 +226,7 @@ def _sample() -> list[tuple[str, str]]:
     return [*some, *((path.name, path.read_text()) for path in EXAMPLES)]
 
 
-@pytest.mark.parametrize("part", some(range(SLICES), 2))
+@pytest.mark.parametrize("part", some(range(SLICES), SLICES))
 def test_every_event_of_a_traced_program_is_recorded_under_the_line_that_python_runs(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

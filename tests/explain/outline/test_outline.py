@@ -196,7 +196,7 @@ def source(suite: list[object], indent: int = 0) -> Iterator[str]:
 
 
 @pytest.mark.long
-@settings(max_examples=amount(25, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=amount(10, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SUITES)
 def test_turns_are_those_that_ran(suite: list[object]) -> None:
     begin = ["import torch", "ran = [0] * 20", "def f(x):", "    h = x * 2", "    return h"]
