@@ -133,8 +133,9 @@ def when(graph: BackwardGraph, options: Options) -> Iterator[str]:
 def frames_legend(options: Options) -> Iterator[str]:
     match options.cluster:
         case "module":
+            what = "Boxes and frames with a path" if options.boxed else "Frames"
             yield (
-                "Frames: the path of the parameters that a call uses; a call without any is in the frame of the "
+                f"{what}: the path of the parameters that a call uses; a call without any is in the frame of the "
                 "function call around it"
             )
         case "function":
