@@ -82,14 +82,15 @@ function update(scene, picture, hidesUnmade) {
   const here = aboutNode();
   for (const node of picture.nodes) {
     const states = node.members.map((member) => now.get(member)?.state ?? "unmade");
-    node.group.dataset.state = stateOf(states);
+    const state = stateOf(states);
+    if (node.group.dataset.state !== state) node.group.dataset.state = state;
     node.group.classList.toggle("about", node.members.includes(here));
-    node.group.classList.toggle("gone", hidesUnmade && stateOf(states) === "unmade");
+    node.group.classList.toggle("gone", hidesUnmade && state === "unmade");
     if (node.texts.length) setTexts(node, textsOf(node, states, now));
   }
   for (const [group, tail] of picture.edges) {
     const unmade = tail !== undefined && now.has(+tail) && now.get(+tail) === null;
-    group.dataset.state = unmade ? "unmade" : "";
+    if (group.dataset.state !== (unmade ? "unmade" : "")) group.dataset.state = unmade ? "unmade" : "";
     group.classList.toggle("gone", hidesUnmade && unmade);
   }
   follow(picture);
