@@ -236,7 +236,7 @@ function graphButtons(isPicture, scene) {
   const buttons = isPicture ? [["in", "+", "nearer"], ["out", "−", "further away"], ["fit", "fit", "all of it"]] : [];
   const { name } = isPicture ? layoutOf(scene) : {}, there = (other) => isPicture && scene.layouts.some((each) => each.name === other);
   if (there("folded")) buttons.push(["fold", isWhole(name) ? "fold" : "unfold", "fold what repeats, or unfold it"]);
-  if (there("modules") || there("folded modules")) buttons.push(["modules", ["modules", "module frames", "module boxes"][modulesIn(name)], "modules as frames, as boxes, as neither"]);
+  if (there("modules") || there("folded modules")) buttons.push(["modules", ["modules", "module frames", "module boxes"][modulesIn(name)], "frames, boxes or nothing for modules"]);
   buttons.push(["rows", isPicture ? "rows" : "picture", "as rows, or as a picture"]);
   return buttons.map(([name, text, title]) => {
     const found = made("button", "", text);

@@ -95,7 +95,10 @@ function drawn(row) {
     found.dataset.goto = row.goto;
     found.title = `step ${row.goto}`;
   }
-  if (row.flags & CUT) found.classList.add("cut");
+  if (row.flags & CUT) {
+    found.classList.add("cut");
+    found.title = [plain(row).trim(), found.title].filter(Boolean).join("\n");
+  }
   if (row.flags & SHADED) found.classList.add("shaded");
   if (row.flags & HERE) found.classList.add("here");
   if (row.indent) found.style.setProperty("--indent", `${row.indent}ch`);
