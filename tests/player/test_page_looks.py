@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.player.player_page import player_page
 from tests.player.browser import Page
 from tests.player.opened import IN_BROWSER, at, go, opened
-from tests.steps import last_step
+from tests.steps import last_step, step
 
 pytestmark = IN_BROWSER
 
@@ -22,6 +23,19 @@ def test_nothing_is_wider_than_the_window(page: Page, folder: Path, forum: Trace
     for number in range(0, len(forum), 25):
         go(page, number)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, number
+
+
+def test_a_row_that_does_not_fit_ends_in_dots_and_is_told_whole(page: Page, folder: Path, forum: Trace) -> None:
+    page.size(720, 700)
+    opened(page, folder, forum, "forum")
+    go(page, step(forum, ev.KernelEntered))
+    page.keys("4")
+    cut = page.evaluate(
+        "[...document.querySelectorAll('[data-pane=\"4\"] .row.cut')].filter((row) => "
+        "row.scrollWidth > row.clientWidth).map((row) => [getComputedStyle(row).textOverflow, row.title.includes(row.textContent.trim())])"
+    )
+    assert cut
+    assert all(each == ["ellipsis", True] for each in cut)
 
 
 def test_a_finger_steps(page: Page, folder: Path, forum: Trace) -> None:

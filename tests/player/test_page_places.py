@@ -1,4 +1,4 @@
-"""Ways to a step in the page, in a real browser: links, search, marks, breakpoints, places that the reader has been to."""
+"""Ways to a step in the page, in a real browser: links, search, marks, breakpoints, where the reader has been."""
 
 from __future__ import annotations
 
