@@ -30,10 +30,9 @@ def test_a_row_that_does_not_fit_ends_in_dots_and_is_told_whole(page: Page, fold
     opened(page, folder, forum, "forum")
     go(page, step(forum, ev.KernelEntered))
     page.keys("4")
-    cut = page.evaluate(
-        "[...document.querySelectorAll('[data-pane=\"4\"] .row.cut')].filter((row) => "
-        "row.scrollWidth > row.clientWidth).map((row) => [getComputedStyle(row).textOverflow, row.title.includes(row.textContent.trim())])"
-    )
+    told = "[getComputedStyle(row).textOverflow, row.title.includes(row.textContent.trim())]"
+    rows = "[...document.querySelectorAll('[data-pane=\"4\"] .row.cut')]"
+    cut = page.evaluate(f"{rows}.filter((row) => row.scrollWidth > row.clientWidth).map((row) => {told})")
     assert cut
     assert all(each == ["ellipsis", True] for each in cut)
 
