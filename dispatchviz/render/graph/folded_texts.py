@@ -203,9 +203,9 @@ class Texts:
 
     def _crossing(self, section: Section, path: Sequence[Repeat]) -> str:
         """``edges: 1 in, 2 out``; where the last turns have others than the first ones, theirs, too."""
-        turns = zip(*(everywhere(at, path) for at in range(section.start, section.stop)), strict=True)
-        counts = [self._edges(set(positions)) for positions in islice(turns, MOST_TURNS)]
-        coming, leaving = (varying(first, last) for first, last in zip(counts[0], counts[-1], strict=True))
+        places = [[*everywhere(at, path)] for at in range(section.start, section.stop)]
+        first, last = (self._edges({turns[which] for turns in places}) for which in (0, -1))
+        coming, leaving = (varying(one, other) for one, other in zip(first, last, strict=True))
         return f"edges: {coming} in, {leaving} out"
 
     def _edges(self, inside: Collection[int]) -> tuple[int, int]:
