@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.folded_modules import Boxed
 from dispatchviz.explain.graph.folding import fold_graph, fold_order
-from dispatchviz.explain.graph.graph_fold import Fold, Item, Repeat, everywhere, start
+from dispatchviz.explain.graph.graph_fold import Fold, Item, Repeat, everywhere, repeats, sections, start
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.explain.graph.node_groups import groups
@@ -134,6 +135,12 @@ class _Wanted:
     folded: bool = False
     expand: tuple[str, ...] = ()
     options: Options = USUAL
+    parents: Mapping[str, str] = field(default_factory=dict)
+    """If modules are boxes, and none is unfolded: each of them, and the one that it is in or nothing."""
+
+    def fold(self, graph: BackwardGraph) -> Fold:
+        """What is in which box."""
+        return fold_graph(graph, MOST, self.expand, self.options.cluster, self.options.boxed)
 
 
 def _wanted(graph: BackwardGraph) -> Iterator[_Wanted]:
@@ -146,11 +153,38 @@ def _wanted(graph: BackwardGraph) -> Iterator[_Wanted]:
     yield from found[::-1] if len(graph) > FOLDED_ABOVE else found
     if any(groups(graph, "module").values()):
         yield from (replace(each, name=f"{each.name} modules".strip(), options=MODULES) for each in found)
+        yield from (boxed for each in found for boxed in _boxed(graph, each))
     opened = [(f"n{nodes[0]}", _selectors(graph, nodes)) for nodes in boxes if len(nodes) > 1] if folds else []
     yield from (_Wanted(name, True, expand) for name, expand in opened[:MOST_OPENED])
 
 
 MODULES = Options(cluster="module")
+
+
+def _boxed(graph: BackwardGraph, base: _Wanted) -> Iterator[_Wanted]:
+    """Each module as one box; then with one of them unfolded, and those that it is in. Nothing of a folded graph in
+    which nothing repeats: the whole one has these boxes, too."""
+    if base.folded and len(graph) <= MOST_WHOLE and not any(repeats(_with_boxes(base, ()).fold(graph).items)):
+        return
+    parents, ways = dict[str, str](), [tuple[str, ...]()]
+    for way in ways:
+        for module in _modules(_with_boxes(base, way).fold(graph)):
+            if module not in parents:
+                parents[module] = way[-1] if way else ""
+                ways += [(*way, module)] if len(ways) <= MOST_OPENED else []
+    if parents:
+        first, *others = (_with_boxes(base, way) for way in ways)
+        yield from (replace(first, parents=parents), *others)
+
+
+def _with_boxes(base: _Wanted, opened: tuple[str, ...]) -> _Wanted:
+    name = " ".join(filter(None, [base.name, "boxes", *opened[-1:]]))
+    return _Wanted(name, True, options=replace(MODULES, boxed=Boxed(opened, base.folded)))
+
+
+def _modules(fold: Fold) -> Iterator[str]:
+    """What is one box because it comes from one module."""
+    return (section.module for section in sections(fold.items) if section.module)
 
 
 def _selectors(graph: BackwardGraph, nodes: Iterable[int]) -> tuple[str, ...]:
@@ -167,8 +201,9 @@ def _layout(
         return
     layout: dict[str, object] = {"name": wanted.name, "svg": _compact(drawn.data.decode()), "note": drawn.note}
     if wanted.folded:
-        fold = fold_graph(graph, MOST, wanted.expand, wanted.options.cluster)
-        layout["boxes"] = _folded_boxes(trace, scene, graph, fold, lines)
+        layout["boxes"] = _folded_boxes(trace, scene, graph, wanted.fold(graph), lines)
+    if wanted.parents:
+        layout["parents"] = wanted.parents
     yield layout
 
 
@@ -186,9 +221,12 @@ def _folded_boxes(
     """The Nodes of each box, and its texts before the backward and as they are drawn."""
     before = _box_texts(scene.graph_at(trace, scene.started), fold, graph)
     after = _box_texts(graph, fold, graph)
+    order = fold_order(graph)
+    modules = {order[section.start]: section.module for section in sections(fold.items) if section.module}
     return {
         f"n{nodes[0]}": {
             "nodes": nodes,
+            **({"module": modules[nodes[0]]} if nodes[0] in modules else {}),
             "before": [lines.text(text) for text in before.get(nodes[0], after[nodes[0]])],
             "after": [lines.text(text) for text in after[nodes[0]]],
         }

@@ -47,7 +47,12 @@ OWN = (
     Key("graph('fit')", ("0",), "Backward graph (while it is chosen)", "all of it"),
     Key("graph('move')", ("up", "down", "left", "right"), "Backward graph (while it is chosen)", "move the picture"),
     Key("graph('fold')", ("enter",), "Backward graph (while it is chosen)", "fold or unfold what repeats"),
-    Key("graph('modules')", ("asterisk",), "Backward graph (while it is chosen)", "frames around modules, or none"),
+    Key(
+        "graph('modules')",
+        ("asterisk",),
+        "Backward graph (while it is chosen)",
+        "modules as frames, as boxes, as neither",
+    ),
 )
 """What the stepper does not have."""
 

@@ -33,6 +33,7 @@ def said_data(guide: Guide | None) -> dict[str, object]:
         "the_end": autoplay.paused(": this is the last step").plain,
         "tempos": autoplay.TEMPOS,
         "reading": [autoplay.WORDS, autoplay.SHORTEST, autoplay.LONGEST],
-        "goes_on": key_of("move('resume')").first,
+        "goes_on": (goes_on := key_of("move('resume')").first),
+        "skip": f"Esc or {goes_on} goes on: skips this question",
         "lesson_end": "" if guide is None else page_end(guide, "SCORE"),
     }

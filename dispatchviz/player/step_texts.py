@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.registration.program_registrations import operator_here, program_registrations
 from dispatchviz.explain.errors.traceback_text import traceback_at
 from dispatchviz.explain.things.crossing import crossing
@@ -95,6 +96,8 @@ def _history(trace: Trace, at: int, operator: str) -> Iterator[Line]:
         yield line(f"{refusal(trace, at)}.")
     elif any(program_registrations(trace, operator, len(trace) - 1)):
         yield from history_rows(trace, at, WIDTH)
+    elif operator not in pytorch_operators():
+        yield line(f"{refusal(trace, at)}.")
     else:
         yield line(f"{shown(operator)} is PyTorch's, and this program registers nothing for it.")
         yield line("Its history is long and the same in every program. In a terminal: ")

@@ -90,6 +90,12 @@ def test_what_is_typed_is_taken(page: Page, forum: Trace) -> None:
     seen(page, lambda: "AccumulateGrad" in label(forum, step_of(page)))
 
 
+def test_instead_of_a_link_the_step_is_named(page: Page) -> None:
+    page.keys("g", "y")
+    seen(page, lambda: "step 0" in str(page.in_frame("document.querySelector('#note').textContent")))
+    assert "about:" not in page.in_frame("document.querySelector('#note').textContent")
+
+
 def test_the_frame_reaches_nothing_around_it(page: Page) -> None:
     reaches = "(() => { try { return parent.document.title } catch { return 'nothing' } })()"
     assert page.in_frame(reaches) == "nothing"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dispatchviz.core.record import events as ev
@@ -25,6 +27,7 @@ from dispatchviz.player.kept_steps import MOST, kept_steps
 from dispatchviz.player.pane_tracks import COSTLY, OTHERS, USUAL, WIDTH, pane_tracks
 from dispatchviz.player.places_data import places_data
 from dispatchviz.player.player_data import player_data
+from dispatchviz.player.step_texts import step_texts
 from dispatchviz.program import run
 from dispatchviz.render.graph.dot import node_texts
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -108,6 +111,26 @@ def test_of_an_operator_of_ones_own_the_history_is_there_of_others_the_command()
     shown = [" ".join(text for row in page.rows(track, at) or () for text, _ in row[0]) for at in range(len(trace))]
     assert any("library.define" in text for text in shown)
     assert any("dispatchviz table aten::" in text for text in shown)
+
+
+def test_of_an_operator_that_nobody_registers_no_command_is_named() -> None:
+    """As in a recording of a library of which the trace has no registration: ``table`` knows none, either."""
+    trace = traced("forum.py")
+    renamed = [
+        msgspec.structs.replace(event, operator="other::op") if isinstance(event, ev.Dispatched) else event
+        for event in trace.events
+    ]
+    data = step_texts(Trace(trace.header, renamed), lines := Lines(), range(len(trace)))
+    page = Decoded(json.loads(msgspec.json.encode({**data, "lines": lines.data()})))
+    track, at = page.data["registration"]["rows"], trace.steps_of(ev.Dispatched)[0]
+    shown = [text for row in page.rows(track, at) or () for text, _ in row[0]]
+    assert shown == ["other::op is not PyTorch's, and the trace has no registration of it up to this step."]
+
+
+def test_what_cuda_is_is_told_where_a_program_uses_it() -> None:
+    page, other = decoded("forum.py"), decoded("inplace_error.py")
+    assert traced("forum.py").header.cuda in "".join(text for text, _ in page.row(page.data["engine"])[0])
+    assert other.row(other.data["engine"])[0] == ()
 
 
 def test_then_and_now_is_in_the_steppers_order() -> None:

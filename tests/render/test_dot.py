@@ -59,6 +59,13 @@ def test_before_backward_no_state_is_written() -> None:
     assert not any("run" in text or text.startswith("#") for text in written)
 
 
+def test_cuda_is_not_told_of_where_none_is_used() -> None:
+    tape = GraphTape()
+    tape.backward(*tape.op("ExpBackward0", tape.leaf("x")))
+    assert not any("cuda" in text for text in drawing(backward_graph(tape.trace(sources={}))).texts)
+    assert any("emulated" in text for text in drawing(backward_graph(founding())).texts)
+
+
 def test_real_cuda_is_not_called_emulated() -> None:
     tape = GraphTape()
     tape.backward(*tape.op("ExpBackward0", tape.leaf("x")))

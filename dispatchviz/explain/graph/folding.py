@@ -13,6 +13,7 @@ import numpy as np
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.folded_calls import FoldedCalls
+from dispatchviz.explain.graph.folded_modules import Boxed, FoldedModules
 from dispatchviz.explain.graph.graph_fold import (
     Fold,
     Item,
@@ -54,12 +55,16 @@ def fold(
     whole: Collection[int] = (),
     calls: Calls | None = None,
     groups: Mapping[int, Path] | None = None,
+    boxed: Boxed | None = None,
 ) -> Fold:
     """Folds a graph to some ``most`` boxes, with the Nodes at the positions in ``whole`` drawn one by one.
 
-    What is in different ``groups`` does not become one tree.
+    What is in different ``groups`` does not become one tree; if they are ``boxed``, each is one box instead.
     """
     work = _Folding(links, whole, groups or {})
+    if boxed:
+        there = work.items(0, len(links.names), DEPTH if boxed.is_folded else 0)
+        return folded(links, work.with_ranges(FoldedModules(groups or {}, boxed.opened).items(there), most))
     items = work.items(0, len(links.names), DEPTH)
     if boxes(items) > FEW:
         trees = work.with_trees(items)
@@ -82,7 +87,13 @@ def _with_calls(work: _Folding, items: tuple[Item, ...], trees: tuple[Item, ...]
     return found
 
 
-def fold_graph(graph: BackwardGraph, most: int, expand: Iterable[str] = (), cluster: Cluster = "none") -> Fold:
+def fold_graph(
+    graph: BackwardGraph,
+    most: int,
+    expand: Iterable[str] = (),
+    cluster: Cluster = "none",
+    boxed: Boxed | None = None,
+) -> Fold:
     """The same for a graph, with the Nodes that ``expand`` names drawn one by one; calls of functions are folded unless
     the Nodes are put into other groups.
 
@@ -93,7 +104,8 @@ def fold_graph(graph: BackwardGraph, most: int, expand: Iterable[str] = (), clus
     user, found = UserPlaces(graph.trace), groups(graph, cluster)
     whole = {places[number] for number in selected_nodes(graph, expand)}
     calls: Calls | None = (lambda at: user.calls(order[at])) if cluster in ("none", "function") else None
-    return fold(_links(graph, places), most, whole, calls, {places[number]: path for number, path in found.items()})
+    paths = {places[number]: path for number, path in found.items()}
+    return fold(_links(graph, places), most, whole, calls, paths, boxed)
 
 
 def fold_order(graph: BackwardGraph) -> tuple[int, ...]:

@@ -56,6 +56,8 @@ class Section:
     """Each Node but the first is used once, by one of the others, and at most one edge leads out."""
     function: str = ""
     """The function of the program in one call of which all of them were made; empty if that is not why."""
+    module: str = ""
+    """The module that all of them come from; empty if that is not why."""
 
 
 Item = int | Repeat | Section
@@ -101,6 +103,15 @@ def repeats(items: Iterable[Item]) -> Iterator[Repeat]:
         if isinstance(item, Repeat):
             yield item
             yield from repeats(item.body)
+
+
+def sections(items: Iterable[Item]) -> Iterator[Section]:
+    """All sections, those within repeats, too."""
+    for item in items:
+        if isinstance(item, Repeat):
+            yield from sections(item.body)
+        elif isinstance(item, Section):
+            yield item
 
 
 def everywhere(at: int, path: Sequence[Repeat]) -> Iterator[int]:

@@ -62,7 +62,7 @@ function ask(asked) {
     found.addEventListener("click", () => answer(at));
     return found;
   });
-  const skip = made("button", "", `Esc or ${D.said.goes_on}: skip`);
+  const skip = made("button", "", D.said.skip);
   skip.type = "button";
   skip.addEventListener("click", () => answer(-1));
   element("question").replaceChildren(title, ...asked.known.map((each) => made("p", "r-dim", text(each))), ...choices, skip);

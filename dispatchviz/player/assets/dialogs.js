@@ -62,19 +62,22 @@ function help() {
 
 // -- A link to this step ----------------------------------------------------------------------------------------------
 
+// A page in a notebook's output has no address of its own: there is nothing to write, and the step itself is what can be named.
+const hasAddress = () => location.protocol !== "about:";
+
 async function copyLink() {
   writeLink();
+  const link = hasAddress() ? location.href : `step ${S.at}`;
   try {
-    await navigator.clipboard.writeText(location.href);
-    S.note = words(`Copied: ${location.href}`, "hint");
+    await navigator.clipboard.writeText(link);
+    S.note = words(`Copied: ${link}`, "hint");
   } catch {
-    S.note = words(`The link to this step: ${location.href}`, "hint");
+    S.note = words(hasAddress() ? `The link to this step: ${link}` : `This is ${link}; a page in a notebook has no links`, "hint");
   }
   render();
 }
 
-// A page in a notebook's output has no address of its own: there is nothing to write.
-const writeLink = () => location.protocol === "about:" || history.replaceState(null, "", `#step=${S.at}${marksInLink()}`);
+const writeLink = () => !hasAddress() || history.replaceState(null, "", `#step=${S.at}${marksInLink()}`);
 
 /** Marks and their names, which are in the link: whoever gets it has them. */
 function marksInLink() {

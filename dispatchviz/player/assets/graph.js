@@ -12,7 +12,10 @@ function drawGraph(parts, asked) {
   parts.shown = "";
   parts.more.replaceChildren(...graphButtons(true, scene));
   if (parts.body.firstChild !== picture.box) parts.body.replaceChildren(picture.box);
-  if (G.shown !== picture) show(picture);
+  if (G.shown !== picture) {
+    markModules(picture);
+    show(picture);
+  }
   update(scene, picture, asked !== null);
   return true;
 }
@@ -56,6 +59,12 @@ const resized = new ResizeObserver(() => {
   if (G.view.fitted) show(G.shown);
 });
 
+/** Frames that can be folded. */
+function markModules({ svg }) {
+  const there = modules(!isWhole(layoutName()));
+  for (const frame of svg.querySelectorAll("g.cluster")) frame.classList.toggle("module", frame.querySelector("text").textContent in there);
+}
+
 /** A box of the picture, the Nodes that it stands for, its texts. */
 function drawnNode(group, boxes) {
   const number = /\bn(\d+)\b/.exec(group.getAttribute("class"))?.[1];
@@ -73,14 +82,15 @@ function update(scene, picture, hidesUnmade) {
   const here = aboutNode();
   for (const node of picture.nodes) {
     const states = node.members.map((member) => now.get(member)?.state ?? "unmade");
-    node.group.dataset.state = stateOf(states);
+    const state = stateOf(states);
+    if (node.group.dataset.state !== state) node.group.dataset.state = state;
     node.group.classList.toggle("about", node.members.includes(here));
-    node.group.classList.toggle("gone", hidesUnmade && stateOf(states) === "unmade");
+    node.group.classList.toggle("gone", hidesUnmade && state === "unmade");
     if (node.texts.length) setTexts(node, textsOf(node, states, now));
   }
   for (const [group, tail] of picture.edges) {
     const unmade = tail !== undefined && now.has(+tail) && now.get(+tail) === null;
-    group.dataset.state = unmade ? "unmade" : "";
+    if (group.dataset.state !== (unmade ? "unmade" : "")) group.dataset.state = unmade ? "unmade" : "";
     group.classList.toggle("gone", hidesUnmade && unmade);
   }
   follow(picture);
@@ -112,7 +122,8 @@ function textsOf(node, states, now) {
   return [title, lone === undefined ? counted(states) : text(lone), ...facts];
 }
 
-function counted(states) {
+function counted(found) {
+  const states = found.every((each) => each === "released") ? found : found.map((each) => (each === "released" ? "done" : each));
   const state = stateOf(states), word = D.graph.states[state] ?? NOT_MADE, alike = count(states, state);
   if (alike === states.length) return state === "created" ? "" : word;
   return `${alike}/${states.length} ${word}`;
@@ -225,11 +236,10 @@ function graphButtons(isPicture, scene) {
   const buttons = isPicture ? [["in", "+", "nearer"], ["out", "−", "further away"], ["fit", "fit", "all of it"]] : [];
   const { name } = isPicture ? layoutOf(scene) : {}, there = (other) => isPicture && scene.layouts.some((each) => each.name === other);
   if (there("folded")) buttons.push(["fold", isWhole(name) ? "fold" : "unfold", "fold what repeats, or unfold it"]);
-  if (there("modules") || there("folded modules")) buttons.push(["modules", "modules", "frames around modules, or none", hasModules(name)]);
+  if (there("modules") || there("folded modules")) buttons.push(["modules", ["modules", "module frames", "module boxes"][modulesIn(name)], "frames, boxes or nothing for modules"]);
   buttons.push(["rows", isPicture ? "rows" : "picture", "as rows, or as a picture"]);
-  return buttons.map(([name, text, title, pressed]) => {
+  return buttons.map(([name, text, title]) => {
     const found = made("button", "", text);
-    if (pressed !== undefined) found.setAttribute("aria-pressed", pressed);
     found.type = "button";
     found.title = title;
     found.dataset.action = `graph('${name}')`;
@@ -237,17 +247,24 @@ function graphButtons(isPicture, scene) {
   });
 }
 
-const isWhole = (layout) => layout === "" || layout === "modules";
-const hasModules = (layout) => layout.endsWith("modules");
-const named = (isFolded, modules) => [isFolded && "folded", modules && "modules"].filter(Boolean).join(" ");
+// Layouts are called by what is folded in them: "", "folded", "folded modules" with frames, "folded boxes", "boxes net.up" with that module unfolded, "n12".
+const isWhole = (layout) => !/^(folded|n\d+$)/.test(layout);
+const modulesIn = (layout) => (/^(?:folded )?boxes\b/.test(layout) ? 2 : layout.endsWith("modules") ? 1 : 0);
+const named = (isFolded, ...others) => [isFolded && "folded", ...others].filter(Boolean).join(" ");
 const layoutName = () => layoutOf(D.graph.scenes[sceneNumber()]).name;
 
 const GRAPH = {
   in: (picture) => zoom(picture, 1.3),
   out: (picture) => zoom(picture, 1 / 1.3),
   fit,
-  fold: () => changeLayout(named(isWhole(layoutName()), hasModules(layoutName())), isWhole(layoutName()) ? "folded" : ""),
-  modules: () => changeLayout(named(!isWhole(layoutName()), !hasModules(layoutName()))),
+  fold() {
+    const name = layoutName(), folds = isWhole(name);
+    changeLayout(named(folds, ["", "modules", "boxes"][modulesIn(name)]), named(folds));
+  },
+  modules() {
+    const name = layoutName(), isFolded = !isWhole(name);
+    [() => changeLayout(named(isFolded, "modules")), () => boxed(isFolded, ""), () => changeLayout(named(isFolded))][modulesIn(name)]();
+  },
   rows: () => (G.asRows = !G.asRows),
 };
 
@@ -262,6 +279,28 @@ function changeLayout(...names) {
   const scene = D.graph.scenes[sceneNumber()], there = scene.layouts.map(({ name }) => name);
   const name = names.find((each) => there.includes(each));
   if (name !== undefined) G.layouts.set(scene, there.indexOf(name));
+}
+
+/** Modules as boxes, but that one unfolded, and those that it is in. */
+function boxed(isFolded, opened) {
+  changeLayout(named(isFolded, "boxes", opened), named(false, "boxes", opened), ...(opened ? [named(isFolded, "modules")] : [named(isFolded)]));
+}
+
+/** Unfolds a box that was clicked; folds a module whose frame's title was. */
+function clicked(target) {
+  const group = target.closest?.(".picture g.node.folded"), frame = target.closest?.(".picture g.cluster.module text");
+  if (!group && !frame) return;
+  const isFolded = !isWhole(layoutName()), { number, folded } = G.shown.nodes.find((node) => node.group === group) ?? {};
+  if (frame) boxed(isFolded, modules(isFolded)[frame.textContent]);
+  else if (folded.module) boxed(isFolded, folded.module);
+  else changeLayout(`n${number}`, "");
+  render();
+}
+
+/** Modules that can be boxes, and the one that each is in. */
+function modules(isFolded) {
+  const { layouts } = D.graph.scenes[sceneNumber()];
+  return [named(isFolded, "boxes"), "boxes"].map((each) => layouts.find(({ name }) => name === each)?.parents).find(Boolean) ?? {};
 }
 
 function listenToGraph() {
@@ -279,13 +318,7 @@ function listenToGraph() {
   });
   addEventListener("pointermove", drag);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, ({ pointerId }) => G.pointers.delete(pointerId));
-  panes.addEventListener("click", (event) => {
-    const group = event.target.closest?.(".picture g.node.folded");
-    if (!group || G.moved) return;
-    const { number } = G.shown.nodes.find((node) => node.group === group);
-    changeLayout(`n${number}`, "");
-    render();
-  });
+  panes.addEventListener("click", ({ target }) => G.moved || clicked(target));
 }
 
 const point = (picture, { clientX, clientY }) => {

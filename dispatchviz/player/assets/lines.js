@@ -59,6 +59,28 @@ function made(tag, className = "", text = "") {
   return found;
 }
 
+const drawnFrom = new WeakMap(); // what each element shows that `fill` made
+
+/** An element for each of some values. Those that show the same stay: the browser lays out what is new only. */
+function fill(parent, values, make) {
+  const signs = values.map((value) => JSON.stringify(value)), old = [...parent.children];
+  const isKept = (at, place) => drawnFrom.get(old[at]) === signs[place];
+  const drawn = (place) => {
+    const found = make(values[place]);
+    drawnFrom.set(found, signs[place]);
+    return found;
+  };
+  if (old.length === signs.length) return old.forEach((each, at) => isKept(at, at) || each.replaceWith(drawn(at)));
+  const most = Math.min(old.length, signs.length);
+  let begin = 0, end = 0;
+  while (begin < most && isKept(begin, begin)) begin++;
+  while (end < most - begin && isKept(old.length - 1 - end, signs.length - 1 - end)) end++;
+  for (const each of old.slice(begin, old.length - end)) each.remove();
+  const made = Array.from({ length: signs.length - end - begin }, (_, at) => drawn(begin + at));
+  if (end) old.at(-end).before(...made);
+  else parent.append(...made);
+}
+
 function drawnSpan([text, role]) {
   const loud = role.startsWith("new:");
   const name = (loud ? role.slice(4) : role).replace(".", "-");
@@ -73,7 +95,10 @@ function drawn(row) {
     found.dataset.goto = row.goto;
     found.title = `step ${row.goto}`;
   }
-  if (row.flags & CUT) found.classList.add("cut");
+  if (row.flags & CUT) {
+    found.classList.add("cut");
+    found.title = [plain(row).trim(), found.title].filter(Boolean).join("\n");
+  }
   if (row.flags & SHADED) found.classList.add("shaded");
   if (row.flags & HERE) found.classList.add("here");
   if (row.indent) found.style.setProperty("--indent", `${row.indent}ch`);

@@ -57,7 +57,7 @@ function drawPane(pane, asked) {
   const shown = whatIsShown(pane, asked);
   if (parts.shown === shown) return;
   parts.shown = shown;
-  parts.body.replaceChildren(...paneRows(pane, asked).map(drawn));
+  fill(parts.body, paneRows(pane, asked), drawn);
 }
 
 /** What a pane's rows follow from: they are drawn anew only if that is something else. */
@@ -153,17 +153,22 @@ function drawnOthers(others, asked) {
   const found = drawnPanes.get(0)?.whole ?? made("nav", "others");
   drawnPanes.set(0, { whole: found });
   found.setAttribute("aria-label", "More panes");
-  found.replaceChildren(...others.map((pane) => otherPane(pane, asked)));
+  fill(found, others.map((pane) => [pane, toldOf(pane, asked)]), otherPane);
   return found;
 }
 
+/** What a pane says that has nothing to show. */
+function toldOf(pane, asked) {
+  const said = D.panes.get(pane).empty.at(S.at).map(line);
+  return said.map((each) => (hides(asked, each.goto) ? each.spans[0][0].split(",")[0] : plain(each))).join(" ");
+}
+
 /** A pane as its title, with what it says if it has nothing to show. */
-function otherPane(pane, asked) {
-  const found = made("button"), said = D.panes.get(pane).empty.at(S.at).map(line);
+function otherPane([pane, told]) {
+  const found = made("button");
   found.type = "button";
   found.dataset.action = `pane(${pane})`;
-  const shown = said.map((each) => (hides(asked, each.goto) ? each.spans[0][0].split(",")[0] : plain(each)));
-  found.append(made("kbd", "", paneKey(pane)), ` ${D.panes.get(pane).title}`, made("span", "r-dim", shown.length ? `  ${shown.join(" ")}` : ""));
+  found.append(made("kbd", "", paneKey(pane)), ` ${D.panes.get(pane).title}`, made("span", "r-dim", told && `  ${told}`));
   return found;
 }
 

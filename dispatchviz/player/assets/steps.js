@@ -26,26 +26,30 @@ function drawRows(asked = ahead()) {
   const list = element("list"), all = rows(), height = rowHeight();
   const first = Math.max(0, Math.floor(L.top / height) - 5);
   const end = Math.min(all.length, first + Math.ceil(L.height / height) + 10);
-  const found = [];
-  for (let number = first; number < end; number++) found.push(drawnRow(all[number], number, asked, number * height));
-  element("rows").replaceChildren(...found);
+  fill(element("rows"), all.slice(first, end).map((each, at) => rowValue(each, first + at, asked, height)), drawnRow);
   list.setAttribute("aria-activedescendant", `row${rowNumber()}`);
 }
 
-function drawnRow(each, number, asked, top) {
-  const here = each.step === S.at, found = made("div", here ? "step here" : "step");
+/** All that a row shows. */
+function rowValue(each, number, asked, height) {
+  const { step, depth, unfolded } = each, isHere = step === S.at;
+  const shown = S.level === 3 ? [[`${step} `.padStart(`${last()}`.length + 1), "dim"]] : [];
+  const spans = [[isHere ? "▶" : " ", "focus"], [sign(each), "hit"], ...shown, ...rowParts(each, asked)];
+  return { number, step, depth, unfolded, isHere, top: number * height, isFolded: isFolded(each), spans };
+}
+
+function drawnRow({ number, step, depth, unfolded, isHere, top, isFolded, spans }) {
+  const found = made("div", isHere ? "step here" : "step");
   found.id = `row${number}`;
   found.style.top = `${top}px`;
-  found.dataset.step = each.step;
+  found.dataset.step = step;
   found.dataset.row = number;
   found.setAttribute("role", "treeitem");
-  found.setAttribute("aria-level", each.depth + 1);
-  found.setAttribute("aria-selected", here);
-  if (each.unfolded || isFolded(each)) found.setAttribute("aria-expanded", each.unfolded);
-  found.append(made("span", "r-focus", here ? "▶" : " "), made("span", "r-hit", sign(each)));
-  if (S.level === 3) found.append(made("span", "r-dim", `${each.step} `.padStart(`${last()}`.length + 1)));
-  found.style.setProperty("--depth", each.depth);
-  found.append(...rowParts(each, asked).map(drawnSpan));
+  found.setAttribute("aria-level", depth + 1);
+  found.setAttribute("aria-selected", isHere);
+  if (unfolded || isFolded) found.setAttribute("aria-expanded", unfolded);
+  found.style.setProperty("--depth", depth);
+  found.append(...spans.map(drawnSpan));
   return found;
 }
 
@@ -97,15 +101,14 @@ function sign(each) {
 }
 
 function drawLevels() {
-  const buttons = D.tree.levels.map(({ name, told }, level) => {
+  fill(element("levels"), D.tree.levels.map(({ name, told }, level) => ({ name, told, level, pressed: level === S.level })), ({ name, told, level, pressed }) => {
     const found = made("button", "", name);
     found.type = "button";
     found.title = told;
     found.dataset.level = level;
-    found.setAttribute("aria-pressed", level === S.level);
+    found.setAttribute("aria-pressed", pressed);
     return found;
   });
-  element("levels").replaceChildren(...buttons);
 }
 
 function listenToSteps() {

@@ -22,6 +22,7 @@ from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
 from dispatchviz.explain.sentences.english import listed, nth, plain_dtype, shaped, shortened
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.explain.trace_index.used_cuda import uses_cuda
 from dispatchviz.render.graph.picture_options import USUAL, Options
 from dispatchviz.shown_text import shown
 
@@ -133,8 +134,9 @@ def when(graph: BackwardGraph, options: Options) -> Iterator[str]:
 def frames_legend(options: Options) -> Iterator[str]:
     match options.cluster:
         case "module":
+            what = "Boxes and frames with a path" if options.boxed else "Frames"
             yield (
-                "Frames: the path of the parameters that a call uses; a call without any is in the frame of the "
+                f"{what}: the path of the parameters that a call uses; a call without any is in the frame of the "
                 "function call around it"
             )
         case "function":
@@ -224,7 +226,7 @@ def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
         by = "backward(inputs=)" if graph.accumulate else "grad()"
         yield f"{by} requested {requested}: what does not lead there is not needed"
     yield from saved_legend(graph)
-    if graph.header.cuda.startswith("emulated"):
+    if graph.header.cuda.startswith("emulated") and uses_cuda(graph.trace):
         yield f"cuda: {graph.header.cuda}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_fold import Fold
+from dispatchviz.explain.graph.turn_names import ANOTHER, OTHERS
 from dispatchviz.render.graph.dot import (
     CHANGED,
     LOOKS,
@@ -23,7 +24,7 @@ from dispatchviz.render.graph.dot import (
 )
 from dispatchviz.render.graph.folded_frames import folded_frames
 from dispatchviz.render.graph.folded_picture import Arrow, Box, FoldedPicture, folded_picture
-from dispatchviz.render.graph.folded_texts import ANOTHER, DOWN, OTHERS
+from dispatchviz.render.graph.folded_texts import DOWN
 from dispatchviz.render.graph.picture_options import USUAL, Options
 
 

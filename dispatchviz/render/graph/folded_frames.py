@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.folding import fold_order
-from dispatchviz.explain.graph.graph_fold import Fold, Item, Repeat, Section, everywhere, repeats
+from dispatchviz.explain.graph.graph_fold import Fold, everywhere, repeats, sections
 from dispatchviz.explain.graph.node_groups import Group, Path, common_path, groups
+from dispatchviz.explain.graph.turn_names import in_all_turns
 from dispatchviz.render.graph.dot import Frame
 from dispatchviz.render.graph.folded_picture import Box, FoldedPicture
-from dispatchviz.render.graph.folded_texts import in_all_turns
 from dispatchviz.render.graph.picture_options import Options
 
 
@@ -27,7 +27,7 @@ class _Frames:
         self._titles = {repeat: "\n".join(lines) for repeat, lines in picture.frames.items()}
         self._whole = {each: common_path(self._in(range(each.start, each.stop))) for each in repeats(fold.items)}
         self._turn = {each: common_path(self._in(range(each.start, each.start + each.period))) for each in self._whole}
-        self._stops = dict(_stops(fold.items))
+        self._sections = {section.start: section for section in sections(fold.items)}
 
     def around(self, box: Box) -> Iterator[Frame]:
         """A repeat is within the groups that all its turns are in, and around those within a turn; the group that is a
@@ -47,9 +47,11 @@ class _Frames:
             around = self._whole[box.within[-1]] if box.within else ()
             return around, around
         at = int(box.name[1:])
-        there = range(at, self._stops.get(at, at + 1))
+        section = self._sections.get(at)
+        there = range(at, section.stop if section else at + 1)
         last = [[*everywhere(place, box.within)][-1] for place in there]
-        return common_path(self._in(there)), common_path(self._in(last))
+        paths = common_path(self._in(there)), common_path(self._in(last))
+        return _around_module(section.module, *paths) if section and section.module else paths
 
     def _in(self, positions: Iterable[int]) -> list[Path]:
         return [self._paths[at] for at in positions]
@@ -63,10 +65,8 @@ def _title(group: Group, other: Group) -> str:
     return in_all_turns([group.title, other.title])
 
 
-def _stops(items: Iterable[Item]) -> Iterator[tuple[int, int]]:
-    """Where each section ends, by where it starts."""
-    for item in items:
-        if isinstance(item, Repeat):
-            yield from _stops(item.body)
-        elif isinstance(item, Section):
-            yield item.start, item.stop
+def _around_module(module: str, first: Path, last: Path) -> tuple[Path, Path]:
+    """The groups around a box that is a module."""
+    titles = [_title(group, other) for group, other in zip(first, last, strict=False)]
+    depth = titles.index(module) if module in titles else len(titles)
+    return first[:depth], last[:depth]

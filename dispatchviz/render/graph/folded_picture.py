@@ -119,7 +119,8 @@ class _Drawing:
         positions = [p for at in inside for p in everywhere(at, path)]
         state, looks = self.texts.state(positions)
         title, lines = self.texts.range_title(list(inside)), tuple(self.texts.section(section, path))
-        title = f"{section.function}: {title}" if section.function else title
+        made_by = section.function or section.module
+        title = f"{made_by}: {title}" if made_by else title
         self._box(
             Box(name(section.start), title, state, lines, (), self.texts.node(section.start), looks, path), positions
         )

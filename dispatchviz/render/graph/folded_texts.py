@@ -5,7 +5,8 @@ rest goes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby, islice
 from textwrap import wrap
 
@@ -17,6 +18,7 @@ from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, ev
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
 from dispatchviz.explain.graph.node_groups import UserPlaces, common_path, leaf_name, module_of, shared_path
 from dispatchviz.explain.graph.node_outline import NodeOutline
+from dispatchviz.explain.graph.turn_names import in_all_turns
 from dispatchviz.explain.sentences.english import shaped, shortened
 from dispatchviz.render.graph.dot import LONGEST, described, edge_text, extras, gradients, state_text
 
@@ -158,6 +160,8 @@ class Texts:
         """The lines of a box of many Nodes."""
         if section.function:
             return self._by_line(section, path)
+        if section.module:
+            return [self._crossing(section, path), *self.kinds(section)]
         return self.tree(section, path) if section.is_tree else self.kinds(section)
 
     def _by_line(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
@@ -196,6 +200,31 @@ class Texts:
         yield from (f"{count:,} × {kind}" for kind, count in found[:MOST_LINES])
         if len(found) > MOST_LINES:
             yield f"and {len(found) - MOST_LINES} more kinds"
+
+    def _crossing(self, section: Section, path: Sequence[Repeat]) -> str:
+        """``edges: 1 in, 2 out``; where the last turns have others than the first ones, theirs, too."""
+        places = [[*everywhere(at, path)] for at in range(section.start, section.stop)]
+        first, last = (self._edges({turns[which] for turns in places}) for which in (0, -1))
+        coming, leaving = (varying(one, other) for one, other in zip(first, last, strict=True))
+        return f"edges: {coming} in, {leaving} out"
+
+    def _edges(self, inside: Collection[int]) -> tuple[int, int]:
+        """How many edges lead to some positions from elsewhere, and from them elsewhere."""
+        leaving = sum(head not in inside for at in inside for head in self._heads[at])
+        within = sum(len(self._heads[at]) for at in inside) - leaving
+        return sum(self._uses[at] for at in inside) - within, leaving
+
+    @cached_property
+    def _heads(self) -> list[list[int]]:
+        """For each position those that its edges lead to."""
+        places = {number: at for at, number in enumerate(self._order)}
+        edges = (self._graph.outline(number).edges for number in self._order)
+        return [[places[edge[0]] for edge in each if edge and edge[0] in places] for each in edges]
+
+    @cached_property
+    def _uses(self) -> Counter[int]:
+        """How many edges lead to each position."""
+        return Counter(head for heads in self._heads for head in heads)
 
     def tree(self, section: Section, path: Sequence[Repeat]) -> Iterator[str]:
         """The Nodes in a row, each leading to the next line; in brackets where its other edges lead."""
@@ -259,24 +288,8 @@ class Texts:
         return f"leaf {in_all_turns(list(names))}"
 
 
-def in_all_turns(names: Sequence[str]) -> str:
-    """One name for the leaves of all turns: ``layers.*.up.bias``; ``x …`` of names that have no part in common."""
-    parts = [name.split(".") for name in names]
-    if len(set(names)) == 1:
-        return names[0]
-    if len({len(split) for split in parts}) > 1 or not any(len(set(part)) == 1 for part in zip(*parts, strict=True)):
-        return f"{names[0]}{OTHERS}"
-    return ".".join(part[0] if len(set(part)) == 1 else ANOTHER for part in zip(*parts, strict=True))
-
-
-ANOTHER = "*"
-"""In the name of a leaf: in each turn another part of the path."""
-
 DOWN = "↓"
 """Stands for the edge that leads to the next line, or out of the box after the last one."""
-
-OTHERS = " …"
-"""After the name of a leaf that is another one in each turn."""
 
 
 def numbers(nodes: Iterable[NodeOutline]) -> str:

@@ -156,7 +156,7 @@ def _picture(
     if wanted and (len(graph) > FOLDED_ABOVE or folded):
         from dispatchviz.explain.graph.folding import fold_graph
 
-        fold = fold_graph(graph, MOST, expand, options.cluster)
+        fold = fold_graph(graph, MOST, expand, options.cluster, options.boxed)
     elif expand:
         from dispatchviz.explain.graph.selected_nodes import selected_nodes
 

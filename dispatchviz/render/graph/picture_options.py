@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dispatchviz.explain.graph.folded_modules import Boxed
 from dispatchviz.explain.graph.node_groups import Cluster
 
 Detail = Literal["names", "edges", "saved", "all"]
@@ -29,6 +30,8 @@ class Options:
     theme: Theme = "light"
     since: int | None = None
     """A step: what has changed since then is marked."""
+    boxed: Boxed | None = None
+    """Of a folded graph with frames around modules: each module is one box instead."""
 
     def says(self, detail: Detail) -> bool:
         """Whether that much is said."""
