@@ -181,11 +181,24 @@ BATCHES = """
 import torch
 torch.linalg.lstsq(torch.eye(3)[None], torch.ones(2, 3, 3))
 torch.unique(torch.tensor([[1, 1], [1, 1], [0, 1]]), dim=0)
+for matrices, systems in (((), (2,)), ((1,), (2,)), ((2, 1), (3, 2, 3)), ((2,), ()), ((2,), (2,))):
+    factors, pivots = torch.linalg.lu_factor(torch.eye(3).expand(*matrices, 3, 3) + 1)
+    torch.linalg.lu_solve(factors, pivots, torch.ones(*systems, 3, 2))
+torch.linalg.lu_solve(factors, pivots, torch.ones(4, 2, 2, 3), left=False)
 """
+"""Where one matrix is of several systems of a batch, an index tells which."""
+
+ZERO_TANGENT = """
+import torch
+torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
+"""
+"""The first tensor on meta is made where BackendSelect's kernel is called again."""
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("program", [IN_PARALLEL, BATCHES, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS])
+@pytest.mark.parametrize(
+    "program", [IN_PARALLEL, BATCHES, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS]
+)
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())
     assert found.same, said(found)
