@@ -90,12 +90,29 @@ def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> No
         check_cuda(Trace(header, ()), model)
 
 
-def test_a_program_that_the_model_cannot_run_is_not_compared() -> None:
-    with pytest.raises(DispatchvizError, match=r"line 2: torch\.sparse is not in"):
-        check_model_has_all(traced("import torch\ntorch.sparse.sum\n"))
+def ended(program: str, as_pytorch: str) -> None:
+    """Checks a program against another one in PyTorch's place."""
+    check_model_has_all(checked_traces(traced(program), traced(as_pytorch)))
+
+
+LACKING = "import torch\nx = torch.ones(2)\ny = x * x\ntorch.sparse.sum\n"
+
+
+def test_a_program_that_the_model_cannot_run_is_told_with_what_was_the_same_before() -> None:
+    nothing = "import torch\ntorch.sparse.sum\n"
+    with pytest.raises(DispatchvizError, match=r"^nothing to compare.* line 2: torch\.sparse is not in"):
+        ended(nothing, nothing.replace(".sparse", ""))
     with pytest.raises(DispatchvizError, match=r"line 1: torch\.func\.functionalize is not in"):
-        check_model_has_all(traced("from torch.func import functionalize\n"))
-    check_model_has_all(traced("import torch\ntorch.ones(2).view(3)\n"))
+        ended("from torch.func import functionalize\n", "import torch\n")
+    with pytest.raises(DispatchvizError, match=r"line 4: torch\.sparse .* Before that line .*: [0-9]+ calls$"):
+        ended(LACKING, LACKING.replace("torch.sparse.sum", "(x + y).sum()"))
+    fails = "import torch\ntorch.ones(2).view(3)\n"
+    ended(fails, fails)
+
+
+def test_what_differs_before_the_model_cannot_go_on_is_shown() -> None:
+    ended(LACKING, LACKING.replace("x * x", "x + x").replace("torch.sparse.sum", "x.sum()"))
+    ended(LACKING, LACKING.replace("y = x * x", "y = 0"))
 
 
 def test_what_the_model_says_of_itself_is_told(tmp_path: Path) -> None:
