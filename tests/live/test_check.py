@@ -205,6 +205,21 @@ torch.linalg.lu_solve(factors, pivots, torch.ones(4, 2, 2, 3), left=False)
 """
 """Where one matrix is of several systems of a batch, an index tells which."""
 
+JOINED = """
+import torch
+for threads in (2, 1):
+    torch.set_num_threads(threads)
+    for rows in (10, 200):
+        part, empty = torch.ones(rows, 100), torch.ones(0)
+        torch.cat([part, part], 1)
+        torch.cat([part, torch.ones(rows, 99)], 1)
+        torch.cat([part.long(), part.long()])
+        torch.cat([part, part.double()])
+        torch.cat([empty, part, part])
+        torch.cat([empty.long(), part, part])
+"""
+"""Results that several threads write, tensors of several dtypes, and one that is left out."""
+
 ZERO_TANGENT = """
 import torch
 torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
@@ -214,7 +229,7 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
-    "program", [IN_PARALLEL, BATCHES, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS]
+    "program", [IN_PARALLEL, BATCHES, JOINED, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS]
 )
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())

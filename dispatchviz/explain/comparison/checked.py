@@ -76,8 +76,9 @@ def _counterpart(first: Trace, second: Trace, line: int) -> int:
 
 
 def _same_line(one: ev.AnyEvent, other: ev.AnyEvent) -> bool:
-    lines = isinstance(one, ev.SourceLine) and isinstance(other, ev.SourceLine)
-    return lines and (one.file, one.line) == (other.file, other.line)
+    if not isinstance(one, ev.SourceLine) or not isinstance(other, ev.SourceLine):
+        return False
+    return (one.file, one.line) == (other.file, other.line)
 
 
 def verdict(found: Checked) -> str:
