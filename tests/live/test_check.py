@@ -104,6 +104,9 @@ def test_a_program_that_the_model_cannot_run_is_told_with_what_was_the_same_befo
         ended(nothing, nothing.replace(".sparse", ""))
     with pytest.raises(DispatchvizError, match=r"line 1: torch\.func\.functionalize is not in"):
         ended("from torch.func import functionalize\n", "import torch\n")
+    imported = "import torch\nx = torch.ones(2)\nimport torch._vmap_internals\n"
+    with pytest.raises(DispatchvizError, match=r"line 3: No module named 'torch\._vmap_internals'.* Before that line"):
+        ended(imported, imported.replace("._vmap_internals", "") + "x + x\n")
     with pytest.raises(DispatchvizError, match=r"line 4: torch\.sparse .* Before that line .*: [0-9]+ calls$"):
         ended(LACKING, LACKING.replace("torch.sparse.sum", "(x + y).sum()"))
     fails = "import torch\ntorch.ones(2).view(3)\n"

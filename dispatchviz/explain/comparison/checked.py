@@ -60,25 +60,14 @@ def checked_traces(model: Trace, torch: Trace) -> Checked:
 def line_of_the_end(found: Checked) -> int | None:
     """The step, in what both see of the model's run, at which its last line begins, if PyTorch did the same before;
     None if it did not."""
-    first, second = found.comparison.first, found.comparison.second
-    *_, line = first.steps_of(ev.SourceLine) or (0,)
-    at = line, _counterpart(first, second, line)
+    ours, theirs = (run.steps_of(ev.SourceLine) for run in (found.comparison.first, found.comparison.second))
+    line = ours[-1] if ours else 0
+    after = theirs[len(ours) - 1] if 0 < len(ours) <= len(theirs) else len(found.comparison.second)
     parts = ((one.main.first, one.main.second) for one in found.comparison.divergences)
-    before = any(step is not None and step < end for pair in parts for step, end in zip(pair, at, strict=True))
+    before = any(
+        step is not None and step < end for pair in parts for step, end in zip(pair, (line, after), strict=True)
+    )
     return None if before else line
-
-
-def _counterpart(first: Trace, second: Trace, line: int) -> int:
-    """The step of the other run at which this line begins for the same time; its end, if it never does."""
-    lines = [step for step in first.steps_of(ev.SourceLine) if _same_line(first[step], first[line])]
-    others = [step for step in second.steps_of(ev.SourceLine) if _same_line(second[step], first[line])]
-    return others[len(lines) - 1] if 0 < len(lines) <= len(others) else len(second)
-
-
-def _same_line(one: ev.AnyEvent, other: ev.AnyEvent) -> bool:
-    if not isinstance(one, ev.SourceLine) or not isinstance(other, ev.SourceLine):
-        return False
-    return (one.file, one.line) == (other.file, other.line)
 
 
 def verdict(found: Checked) -> str:
