@@ -90,8 +90,10 @@ class ProgramRecorder(Recorder):
     """Also records which of the user's lines calls in and which variables name which tensors.
 
     A script compiled by ``instrumented_source.py`` announces its lines and names itself and is listed in ``announced``;
-    for all other files of the user the calling frame is looked at whenever a binding is entered.
+    for all other files of the user the calling frame is looked at whenever the machine is entered.
     """
+
+    finds_callers = True
 
     def __init__(self, builder: ProgramEventBuilder | None = None) -> None:
         self._program = builder or ProgramEventBuilder()

@@ -232,7 +232,7 @@ def _listening(
     """What records, what tells it inside the block, and what a header says of that."""
     if engine == "model":
         source = ProgramRecorder()
-        source.finds_callers, source.hashes, source.numbers = True, hashes, values
+        source.hashes, source.numbers = hashes, values
         return source, nullcontext(), model_header
     from dispatchviz.live.torch_engine import TorchEngine
 

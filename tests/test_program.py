@@ -238,6 +238,38 @@ def test_a_program_may_have_a_window_of_its_own_into_it() -> None:
     assert "a recording is already running" in outcome.error_message
 
 
+MODULE = """\
+import torch
+
+def positive(x):
+    y = x > 0
+    if y:
+        return torch.ops.aten.neg(x)
+
+class Doubling(torch.optim.Optimizer):
+    @torch.no_grad()
+    def step(self):
+        self.param_groups[0]["params"][0].mul_(2)
+"""
+
+
+def test_what_a_module_of_the_users_calls_without_a_binding_is_told_under_its_line() -> None:
+    Path("helper.py").write_text(MODULE)
+    trace = _run("""
+        import torch
+        import helper
+        helper.positive(torch.ones(1))
+        doubling = helper.Doubling([torch.ones(2)], {})
+        doubling.step()
+    """).trace
+    calls = [event for event in trace if isinstance(event, Dispatched) and event.how.startswith("call")]
+    found = {event.operator: [line.line for line in user_stack(trace, event.seq)] for event in calls}
+    assert found["aten::is_nonzero"] == [3, 5]
+    assert found["aten::neg"] == [3, 6]
+    assert found["aten::mul_.Tensor"] == [5, 11]
+    assert found["profiler::_record_function_exit._RecordFunction"] == [5]
+
+
 def test_the_callers_of_a_function_are_known_with_their_files(tmp_path: Path) -> None:
     Path("helper.py").write_text("def outer(a):\n    return inner(a)\n\ndef inner(a):\n    b = a * 2\n    return b\n")
     trace = _run("import torch, helper\nx = torch.ones(2)\n\nhelper.outer(\n    x).sum()\n").trace

@@ -22,7 +22,7 @@ from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.comparison.checked import OF_THE_MODEL, Checked, checked_traces, verdict
+from dispatchviz.explain.comparison.checked import OF_THE_MODEL, Checked, checked_traces, line_of_the_end, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
@@ -31,7 +31,7 @@ from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, nam
 from dispatchviz.python_process import running
 from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_json import check_json
-from dispatchviz.render.cards.check_text import check_lines
+from dispatchviz.render.cards.check_text import check_lines, same_until
 from dispatchviz.render.console import terminal
 from dispatchviz.shipped_examples import located
 from dispatchviz.trace import Trace
@@ -82,9 +82,10 @@ def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked
         with doing(f"{name_of(source)} runs on the model"):
             model = _run(_request("model", source, args, cuda, folder), shows=False)
         check_cuda(torch, model)
-        check_model_has_all(model)
         with doing("both runs are compared"):
-            return checked_traces(model, torch)
+            found = checked_traces(model, torch)
+        check_model_has_all(found)
+        return found
 
 
 def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str, folder: str) -> CheckedRequest:
@@ -151,14 +152,20 @@ _NO_NAME = re.compile(r"cannot import name '(\w+)' from 'dispatchviz\.(torch[\w.
 """What Python says of ``from torch.func import functionalize``."""
 
 
-def check_model_has_all(model: Trace) -> None:
-    """DispatchvizError if a program ended in the model because of something that only PyTorch has."""
+def check_model_has_all(found: Checked) -> None:
+    """DispatchvizError if a program ended in the model because of something that only PyTorch has, and both did the
+    same up to there."""
+    model = found.model
     last = model[len(model) - 1] if len(model) else None
     if not isinstance(last, ev.ProgramRaised):
         return
     message = _NO_NAME.sub(rf"\2.\1 is not in {OF_THE_MODEL} of PyTorch", last.message)
-    if OF_THE_MODEL in message:
-        raise DispatchvizError(f"nothing to compare, the model cannot run this at line {last.line}: {message}")
+    end = line_of_the_end(found)
+    if OF_THE_MODEL in message and end is not None:
+        file = "" if last.file == model.header.program else f" of {last.file}"
+        lacks = f"the model cannot run this at line {last.line}{file}: {message}"
+        before = same_until(found, end)
+        raise DispatchvizError(f"nothing to compare, {lacks}" if before is None else f"{lacks}. {before}")
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------

@@ -199,8 +199,8 @@ class LiveRecorder(ProgramRecorder):
         and the raw sets, the builder does."""
         if thread.inside is None:
             self._call_begins(thread)
-        if cell.is_select and "meta" in str(kwargs.get("device")):
-            self.cells.meet(META)
+        if cell.is_select:
+            self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
         if generator is None:
@@ -209,6 +209,11 @@ class LiveRecorder(ProgramRecorder):
             sets = own, local[0], local[1], given
             self.note(("kernel_called_with_generator", cell, *sets, generator.device.type))
         thread.inside = cell, given, thread.inside, own
+
+    def device_chosen(self, kwargs: Mapping[str, Any], /) -> None:
+        """A kernel at BackendSelect is about to look up the backend of a device: what it then calls is to be seen."""
+        if "meta" in str(kwargs.get("device")):
+            self.cells.meet(META)
 
     def _call_begins(self, thread: ThreadState) -> None:
         """The outermost one of a line, or of a Node. Beyond the frame of ``step`` is that of whoever called it."""
@@ -391,6 +396,8 @@ def steps(watch: LiveRecorder) -> MakeStep:
                         and not around.calls_again
                         and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
                     ):
+                        if cell.is_select:
+                            watch.device_chosen(kwargs)
                         own, local = raw(args[0]), thread.sets
                         watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
                         thread.inside = cell, inside[1], inside, own

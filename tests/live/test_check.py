@@ -90,12 +90,32 @@ def test_a_pytorch_without_cuda_has_nothing_to_say_of_a_program_for_cuda() -> No
         check_cuda(Trace(header, ()), model)
 
 
-def test_a_program_that_the_model_cannot_run_is_not_compared() -> None:
-    with pytest.raises(DispatchvizError, match=r"line 2: torch\.sparse is not in"):
-        check_model_has_all(traced("import torch\ntorch.sparse.sum\n"))
+def ended(program: str, as_pytorch: str) -> None:
+    """Checks a program against another one in PyTorch's place."""
+    check_model_has_all(checked_traces(traced(program), traced(as_pytorch)))
+
+
+LACKING = "import torch\nx = torch.ones(2)\ny = x * x\ntorch.sparse.sum\n"
+
+
+def test_a_program_that_the_model_cannot_run_is_told_with_what_was_the_same_before() -> None:
+    nothing = "import torch\ntorch.sparse.sum\n"
+    with pytest.raises(DispatchvizError, match=r"^nothing to compare.* line 2: torch\.sparse is not in"):
+        ended(nothing, nothing.replace(".sparse", ""))
     with pytest.raises(DispatchvizError, match=r"line 1: torch\.func\.functionalize is not in"):
-        check_model_has_all(traced("from torch.func import functionalize\n"))
-    check_model_has_all(traced("import torch\ntorch.ones(2).view(3)\n"))
+        ended("from torch.func import functionalize\n", "import torch\n")
+    imported = "import torch\nx = torch.ones(2)\nimport torch._vmap_internals\n"
+    with pytest.raises(DispatchvizError, match=r"line 3: No module named 'torch\._vmap_internals'.* Before that line"):
+        ended(imported, imported.replace("._vmap_internals", "") + "x + x\n")
+    with pytest.raises(DispatchvizError, match=r"line 4: torch\.sparse .* Before that line .*: [0-9]+ calls$"):
+        ended(LACKING, LACKING.replace("torch.sparse.sum", "(x + y).sum()"))
+    fails = "import torch\ntorch.ones(2).view(3)\n"
+    ended(fails, fails)
+
+
+def test_what_differs_before_the_model_cannot_go_on_is_shown() -> None:
+    ended(LACKING, LACKING.replace("x * x", "x + x").replace("torch.sparse.sum", "x.sum()"))
+    ended(LACKING, LACKING.replace("y = x * x", "y = 0"))
 
 
 def test_what_the_model_says_of_itself_is_told(tmp_path: Path) -> None:
@@ -181,11 +201,39 @@ BATCHES = """
 import torch
 torch.linalg.lstsq(torch.eye(3)[None], torch.ones(2, 3, 3))
 torch.unique(torch.tensor([[1, 1], [1, 1], [0, 1]]), dim=0)
+for matrices, systems in (((), (2,)), ((1,), (2,)), ((2, 1), (3, 2, 3)), ((2,), ()), ((2,), (2,))):
+    factors, pivots = torch.linalg.lu_factor(torch.eye(3).expand(*matrices, 3, 3) + 1)
+    torch.linalg.lu_solve(factors, pivots, torch.ones(*systems, 3, 2))
+torch.linalg.lu_solve(factors, pivots, torch.ones(4, 2, 2, 3), left=False)
 """
+"""Where one matrix is of several systems of a batch, an index tells which."""
+
+JOINED = """
+import torch
+for threads in (2, 1):
+    torch.set_num_threads(threads)
+    for rows in (10, 200):
+        part, empty = torch.ones(rows, 100), torch.ones(0)
+        torch.cat([part, part], 1)
+        torch.cat([part, torch.ones(rows, 99)], 1)
+        torch.cat([part.long(), part.long()])
+        torch.cat([part, part.double()])
+        torch.cat([empty, part, part])
+        torch.cat([empty.long(), part, part])
+"""
+"""Results that several threads write, tensors of several dtypes, and one that is left out."""
+
+ZERO_TANGENT = """
+import torch
+torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
+"""
+"""The first tensor on meta is made where BackendSelect's kernel is called again."""
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("program", [IN_PARALLEL, BATCHES, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS])
+@pytest.mark.parametrize(
+    "program", [IN_PARALLEL, BATCHES, JOINED, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS]
+)
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())
     assert found.same, said(found)

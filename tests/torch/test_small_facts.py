@@ -34,6 +34,8 @@ def answers(torch: Any) -> list[str]:
         lambda: [found.tolist() for found in torch.max(rows, 0, out=(values, indices))],
         lambda: (values.tolist(), indices.tolist()),
         lambda: unknown_to_python(torch),
+        lambda: torch._C._log_api_usage_once("package.Class"),
+        lambda: torch._C._log_api_usage_once(1),
     ]
     return [answer(question) for question in questions]
 
@@ -57,6 +59,8 @@ PYTORCHS = [
     "[[5.0, 3.0], [1, 0]]",
     "([5.0, 3.0], [1, 0])",
     "('CppFunction', 'torch::autograd::WarnNotImplemented', True)",
+    "None",
+    "TypeError: bad argument type for built-in operation",
 ]
 
 

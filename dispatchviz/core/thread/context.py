@@ -35,6 +35,9 @@ class Context:
 
 context = Context()
 
+GRAIN_SIZE = 32768
+"""So many elements are worth a thread (``at::internal::GRAIN_SIZE``)."""
+
 
 def exchange_context(new: Context) -> Context:
     """The switches as they were."""

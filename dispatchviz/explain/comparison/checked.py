@@ -57,6 +57,19 @@ def checked_traces(model: Trace, torch: Trace) -> Checked:
     return Checked(model, torch, found, _first_unlike(_printed(ours), _printed(theirs)))
 
 
+def line_of_the_end(found: Checked) -> int | None:
+    """The step, in what both see of the model's run, at which its last line begins, if PyTorch did the same before;
+    None if it did not."""
+    ours, theirs = (run.steps_of(ev.SourceLine) for run in (found.comparison.first, found.comparison.second))
+    line = ours[-1] if ours else 0
+    after = theirs[len(ours) - 1] if 0 < len(ours) <= len(theirs) else len(found.comparison.second)
+    parts = ((one.main.first, one.main.second) for one in found.comparison.divergences)
+    before = any(
+        step is not None and step < end for pair in parts for step, end in zip(pair, (line, after), strict=True)
+    )
+    return None if before else line
+
+
 def verdict(found: Checked) -> str:
     """In a few words."""
     if found.same:

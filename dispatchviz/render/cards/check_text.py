@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.checked import Checked
 from dispatchviz.explain.comparison.divergence_sentences import WIDTH
 from dispatchviz.explain.sentences.english import shortened
@@ -42,11 +43,29 @@ def _line(line: str | None, where: str) -> str:
 
 def amounts(found: Checked) -> dict[str, int]:
     """What was compared: how many of each, in PyTorch."""
-    return {_plural(name): len(found.comparison.second.steps_of(kind)) for kind, name in COMPARED}
+    return _counts(found.comparison.second)
+
+
+def _counts(trace: Trace, end: int | None = None) -> dict[str, int]:
+    steps = {_plural(name): trace.steps_of(kind) for kind, name in COMPARED}
+    return {name: len(of) if end is None else sum(step < end for step in of) for name, of in steps.items()}
+
+
+def same_until(found: Checked, end: int) -> str | None:
+    """The sentence for a run on the model that ended early, ``end`` being the step before which PyTorch did the same;
+    None if nothing happened before."""
+    counts = _counts(found.comparison.first, end)
+    if not any(counts.values()):
+        return None
+    return f"Before that line PyTorch {found.torch.header.pytorch} did what the model does: {_said(counts)}"
 
 
 def _amounts(found: Checked) -> str:
-    counts = zip((name for _, name in COMPARED), amounts(found).values(), strict=True)
+    return _said(amounts(found))
+
+
+def _said(amounts: dict[str, int]) -> str:
+    counts = zip((name for _, name in COMPARED), amounts.values(), strict=True)
     texts = [f"{many:,} {name if many == 1 else _plural(name)}" for name, many in counts if many]
     return ", ".join(texts) or "no call"
 

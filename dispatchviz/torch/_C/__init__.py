@@ -120,6 +120,7 @@ from dispatchviz.torch._C.operator_handle import (
     _dispatch_set_report_error_callback as _dispatch_set_report_error_callback,
 )
 from dispatchviz.torch._C.operator_handle import _SafeKernelFunction as _SafeKernelFunction
+from dispatchviz.torch._C.usage_log import _log_api_usage_once as _log_api_usage_once
 from dispatchviz.torch.amp.autocast_mode import is_autocast_available as _is_autocast_available  # noqa: F401
 from dispatchviz.torch.autocast_functions import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401
 from dispatchviz.torch.function_schema import FunctionSchema as FunctionSchema

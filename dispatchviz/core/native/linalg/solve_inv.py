@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.device import CPU
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import store
 from dispatchviz.core.native.linalg import lapack
@@ -18,7 +21,7 @@ from dispatchviz.core.native.linalg.matrix_checks import (
 )
 from dispatchviz.core.native.memory.copy_clone import as_contiguous
 from dispatchviz.core.tensor.conj_neg_bits import is_conj, set_conj
-from dispatchviz.core.tensor.dtype import int32
+from dispatchviz.core.tensor.dtype import int32, int64
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 from dispatchviz.core.thread.warning import warn_python_once
 
@@ -64,6 +67,7 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
         LU = ops.transpose_.call(ops.clone.call(ops.mT.call(LU), "contiguous_format"), -2, -1)
     check_lapack_dtype("lu_solve_cpu", LU._dtype)
     _check_pivots(LU, pivots)
+    _find_matrices(LU, out)
     factors, rows = _expanded(LU, pivots, out)
     store(out, lapack.xgetrs(factors, rows, out._array.copy(), adjoint))
     if not left:
@@ -78,6 +82,15 @@ def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
         raise RuntimeError(f"Pivots given to lu_solve must all be greater or equal to 1. {hint}")
     if not ops.item.call(ops.all.call(ops.le_Scalar.call(pivots, LU._size[-2]))):
         raise RuntimeError(f"Pivots given to lu_solve must all be smaller or equal to LU.size(-2). {hint}")
+
+
+def _find_matrices(LU: Tensor, out: Tensor) -> None:
+    """Which matrix each system of the batch has, where one is of several (``BroadcastLinearIndices`` in
+    ``LinearAlgebraUtils.cpp``). NB: NumPy broadcasts by itself, so that nobody reads it."""
+    own, batch = LU._size[:-2], out._size[:-2]
+    if own != batch and out._device == CPU:
+        places = ops.arange.call(math.prod(own), int64, None, CPU, None)
+        as_contiguous(ops.broadcast_to.call(ops.view.call(places, own), batch))
 
 
 def _expanded(LU: Tensor, pivots: Tensor, out: Tensor) -> tuple[lapack.Array, lapack.Array]:

@@ -6,6 +6,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.strides import is_dense
 from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.thread.context import GRAIN_SIZE
 
 
 def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
@@ -48,12 +49,9 @@ def _check_fill_value(value: Tensor) -> None:
         )
 
 
-_GRAIN_SIZE = 32768
-
-
 def zero_(self: Tensor) -> Tensor:
     """Writes zeros: at once into dense memory that is not large (on the CPU), else by ``fill_``."""
-    small = 0 < numel(self._size) < _GRAIN_SIZE
+    small = 0 < numel(self._size) < GRAIN_SIZE
     if self._device.type == "cpu" and small and is_dense(self._size, self._stride):
         self._array[...] = 0
         return self

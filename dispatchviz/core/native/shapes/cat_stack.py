@@ -14,7 +14,8 @@ from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.tensor_iterator import converted, result_type
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import can_cast
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.thread.context import GRAIN_SIZE, context
 
 # -- cat ---------------------------------------------------------------------------------------------------------------
 
@@ -67,10 +68,7 @@ def _check_joinable(first: Size, size: Size, dim: int, position: int) -> None:
 
 
 def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
-    """One after the other along ``dim``.
-
-    NB: in PyTorch, tensors of more than 32768 elements are joined by several threads, which cut like mixed ones.
-    """
+    """One after the other along ``dim``."""
     if 0 in out._size:
         return
     dim = wrap_dim(dim, len(out._size))
@@ -79,26 +77,27 @@ def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
     cuts = zip((0, *ends[:-1]), parts, strict=True)
     if out._device.type == "cpu":
         for start, part in islice(cuts, _narrowed(tensors, parts, dim, out)):
-            ops.narrow.call(out, dim, start, part._size[dim])
-            if part._dtype is not out._dtype:  # the copy loop does not cast
-                cast = ops.empty_like.call(part, out._dtype, None, part._device, None, "contiguous_format")
-                ops.copy_.call(cast, part, False)
+            into = ops.narrow.call(out, dim, start, part._size[dim])
+            if part._dtype is not out._dtype:  # the iterator's common dtype is that of its only input
+                cast = ops.empty_like.call(into, part._dtype, None, part._device, None, "contiguous_format")
+                cast._array[...] = part._array
+                ops.copy_.call(into, cast, False)
     for end, part in zip(ends, parts, strict=True):
         index = (*[slice(None)] * dim, slice(end - part._size[dim], end))
         out._array[index] = converted(part._array, out._dtype)
 
 
 def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Tensor) -> int:
-    """How many parts of the result the CPU kernel cuts out before it writes: none where one loop copies everything."""
+    """How many parts of the result the CPU kernel cuts out before it writes: none where one loop copies everything,
+    on one thread."""
     first = parts[0]
-    same_dtype = all(part._dtype is out._dtype for part in parts)
+    same_dtype = all(tensor._dtype is out._dtype for tensor in tensors)
     memory_format = _common_format(tensors)
     contiguous = len(parts) == len(tensors) and all(is_in_format(tensor, memory_format) for tensor in (*parts, out))
-    if same_dtype and contiguous and (dim == 0 or out._dtype.is_floating_point):
+    serial = numel(out._size) < GRAIN_SIZE or context.num_threads == 1
+    if serial and same_dtype and contiguous and (dim == 0 or out._dtype.is_floating_point):
         return 0
-    same_geometry = len(parts) == len(tensors) and all(
-        (part._size, part._stride) == (first._size, first._stride) for part in parts
-    )
+    same_geometry = all((part._size, part._stride) == (first._size, first._stride) for part in parts)
     return 1 if same_dtype and same_geometry and is_in_format(out, memory_format) else len(parts)
 
 
