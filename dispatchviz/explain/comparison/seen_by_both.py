@@ -6,8 +6,8 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, calls without a tensor, the Node before several roots; of hooks those of a
-Node's own and of ``retain_grad``, and when they run. Left out as well: what formats a tensor as text, what PyTorch's
+engine's counts and queues, version counters, calls without a tensor, the Node before several roots; of hooks when
+those of ``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's
 meta functions in Python call, which the model computes otherwise, and how long the workspaces of LAPACK are
 (``docs/differences.md``).
 """
@@ -24,12 +24,12 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
-from dispatchviz.explain.sentences.rules.knowledge import SEEN_HOOKS
+from dispatchviz.explain.sentences.rules.knowledge import UNSEEN_RUNNING
 
 KEPT = (
     ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,
     ev.KernelReturned, ev.BackwardStarted, ev.BackwardFinished, ev.NodeStarted, ev.GradientAccumulated, ev.Printed,
-    ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved,
+    ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved, ev.HookRan,
 )  # fmt: skip
 """Kinds of events that both tell."""
 
@@ -151,13 +151,17 @@ class _View:
             return not isinstance(event, ev.KernelReturned)
         if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
             return True
-        if isinstance(event, (ev.HookRegistered, ev.HookRemoved)) and not self._is_seen(event):
+        if isinstance(event, (ev.HookRegistered, ev.HookRemoved, ev.HookRan)) and not self._is_seen(event):
             return True
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
 
-    def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved) -> bool:
-        """Whether a hook is a tensor's."""
-        if isinstance(event, ev.HookRegistered) and event.kind in SEEN_HOOKS and event.hook is not None:
+    def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
+        """A retains-grad hook runs unseen, and unseen goes along to another Node."""
+        if isinstance(event, ev.HookRan):
+            return event.kind not in UNSEEN_RUNNING
+        if event.hook is None:
+            return isinstance(event, ev.HookRegistered) and not event.moved
+        if isinstance(event, ev.HookRegistered):
             self._registered[event.hook] = len(self._registered)
         return event.hook in self._registered
 
@@ -180,6 +184,8 @@ class _View:
     def _after_hook(self, event: ev.HookRan) -> None:
         assert event.parent is not None
         node = self._before_hooks.pop(event.parent)
+        if event.seq not in self._left_out:
+            self._keep(event)
         if event.gradients:
             node = replace(node, gradients=event.gradients)
         if self._hooks[event.parent] == event.seq:
@@ -296,6 +302,8 @@ class _View:
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.HookRegistered() | ev.HookRemoved() if event.hook is not None:
                 yield replace(event, hook=self._registered[event.hook])
+            case ev.HookRan(kind="tensor pre hook") if len(event.gradients) > 1:
+                yield replace(event, gradients=())
             case ev.KernelReturned() if self._hands_back_self(event):
                 yield replace(event, tensors=())
             case ev.BackwardFinished():

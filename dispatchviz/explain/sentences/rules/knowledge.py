@@ -194,13 +194,8 @@ def is_live(header: Header) -> bool:
     return header.engine != "model"
 
 
-SEEN_HOOKS: tuple[ev.HookKind, ...] = ("tensor pre hook", "post-accumulate hook")
-"""Kinds of hooks that a recording of an installed PyTorch is told of as they are registered and removed."""
-
-
-def is_hook_unseen(header: Header, kind: ev.HookKind) -> bool:
-    """Whether a recording cannot have the registrations of a kind of hooks."""
-    return is_live(header) and kind not in SEEN_HOOKS
+UNSEEN_RUNNING: tuple[ev.HookKind, ...] = ("retains-grad hook",)
+"""Kinds of hooks of which a recording of an installed PyTorch is not told when they run."""
 
 
 def is_unseen(header: Header, kind: type[ev.Event]) -> bool:
