@@ -40,10 +40,12 @@ class Pass:
     nested too deep (``Engine::add_thread_pool_task``).
     """
 
-    __slots__ = ("caller", "depth", "helpers")
+    __slots__ = ("caller", "depth", "helpers", "task")
 
     def __init__(self, depth: int) -> None:
         self.caller, self.depth = get_ident(), depth
+        self.task = -1
+        """PyTorch's number of it, once another one has begun within it."""
         self.helpers: list[tuple[int, ThreadState]] = []
 
 
@@ -78,6 +80,7 @@ class EngineWatch:
         self._joining = Lock()
         """Held while such a thread begins with a backward, and while one ends: either says how its last Node ended."""
         self.hooks = RunningHooks(watch)
+        self._current_task: Callable[[], int] = watch.torch._C._current_graph_task_id
         self._entry: CodeType | None = None
         """Of PyTorch's function that calls the engine."""
         self._open: list[Pass] = []
@@ -110,6 +113,8 @@ class EngineWatch:
         task = next(self._tasks)
         thread = watch.thread
         work = Pass(thread.depth + 1)
+        if thread.work is not None:
+            thread.work.task = self._current_task()
         hooks = watch.guarded(lambda: self._begin(task, edges, work, args, kwargs)) or []
         before = thread.evaluation, thread.run, thread.work
         thread.evaluation, thread.run = None, NO_RUN if here is None else (id(_getframe()), watch._top, here)
@@ -188,6 +193,8 @@ class EngineWatch:
         try:
             thread = watch._threads.state
             if thread.work is not work:
+                if self._is_for_another(thread, work):
+                    return
                 self._joins(thread, work)
             elif thread.evaluation is NO_LEAF:
                 watch.note(recorder.LEAVE)
@@ -211,6 +218,16 @@ class EngineWatch:
         serial = self._watch._serial
         received = tuple([None if one is None else serial(one) for one in gradients])
         return received, next((one.device for one in gradients if one is not None), None)
+
+    def _is_for_another(self, thread: ThreadState, work: Pass) -> bool:
+        """Whether a Node is evaluated for another pass than this one, whose graph it is in as well."""
+        around, ident = thread.work, get_ident()
+        if around is None:
+            return False
+        if around.caller == ident != work.caller:
+            return True
+        task = self._current_task()
+        return work.task not in (-1, task) or any(one.task == task and one is not work for one in self._open)
 
     def _joins(self, thread: ThreadState, work: Pass) -> None:
         """A thread evaluates a Node of another backward than before: a nested one has to wait for it, or the

@@ -71,7 +71,7 @@ class _RetainGrad:
         @wraps(original)
         def retain_grad(*args: Any, **kwargs: Any) -> Any:
             before = watch.guarded(lambda: is_retained(watch, tensor))
-            result = original(*args, **kwargs)
+            result = self._original(tensor, *args, **kwargs)  # names the class in its errors as a call of a method does
             if before is False:
                 watch.guarded(lambda: self._told(tensor))
             return result

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Sequence
 from sys import _getframe
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 BEHIND: tuple[ev.HookKind, ...] = ("post hook", "post-accumulate hook")
 """Kinds of hooks that run when their Node has computed."""
-
-Hooks = MutableMapping[int, Any]
-"""What PyTorch keeps hooks in, by the number of the handle."""
 
 
 class KeptHooks(weakref.ref[Any]):
@@ -64,9 +61,7 @@ class RunningHooks:
         kept = self._kept.get(id(hooks))
         return kept if kept is not None and kept() is hooks else None
 
-    def keep(
-        self, hooks: Any, kind: ev.HookKind, node: int, leaf: Any = None, several: bool = False
-    ) -> KeptHooks:
+    def keep(self, hooks: Any, kind: ev.HookKind, node: int, leaf: Any = None, several: bool = False) -> KeptHooks:
         """Knows of a dictionary from now on."""
         key = id(hooks)
         kept = self._kept[key] = KeptHooks(hooks, lambda _: self._kept.pop(key, None))
@@ -98,9 +93,10 @@ class RunningHooks:
                     _unwrap(kept)
 
     def _wrap(self, kept: KeptHooks) -> None:
-        for number, hook in _items(kept):
+        hooks: Any = kept()
+        for number, hook in _items(hooks):
             if type(hook) is not WatchedHook and type(number) is int:  # ours have another key
-                kept()[number] = WatchedHook(hook, kept, self)
+                hooks[number] = WatchedHook(hook, kept, self)
 
     def _wrap_fresh(self) -> None:
         with self._lock:
@@ -109,21 +105,21 @@ class RunningHooks:
 
     # -- as one runs --------------------------------------------------------------------------------------------------
 
-    def call(self, watched: WatchedHook, args: tuple[Any, ...], caller: FrameType | None) -> Any:
+    def call(self, hook: Any, kept: KeptHooks, args: tuple[Any, ...], caller: FrameType | None) -> Any:
         """The result of the hook, which the engine calls on this thread; otherwise nothing is told."""
         watch = self._watch
         if recorder.active is not watch or not watch.thread.watched or not watch.engine.calls(caller):
-            return watched.hook(*args)
-        thread, kept = watch.thread, watched.kept
+            return hook(*args)
+        thread = watch.thread
         paused = watch.guarded(lambda: watch.engine.hook_begins(thread, kept.kind in BEHIND))
         try:
-            result = watched.hook(*args)
+            result = hook(*args)
         finally:
             thread.evaluation = paused
             if self._fresh:
                 self._wrap_fresh()
         if recorder.active is watch:
-            watch.guarded(lambda: self._ran(watched.hook, kept, args[0], result))
+            watch.guarded(lambda: self._ran(hook, kept, args[0], result))
         return result
 
     def _ran(self, hook: Any, kept: KeptHooks, before: Any, result: Any) -> None:
@@ -168,36 +164,41 @@ class RunningHooks:
 class WatchedHook:
     """In the place of a hook while the engine runs: what is asked of this is asked of the hook."""
 
-    __slots__ = ("_running", "hook", "kept")
+    __slots__ = ("_hook", "_kept", "_running")
 
     def __init__(self, hook: Any, kept: KeptHooks, running: RunningHooks) -> None:
-        self.hook, self.kept, self._running = hook, kept, running
+        self._hook, self._kept, self._running = hook, kept, running
 
     def __call__(self, *args: Any) -> Any:
-        return self._running.call(self, args, _getframe().f_back)
+        return _running_of(self).call(hook_of(self), _kept_of(self), args, _getframe().f_back)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.hook, name)
+    def __getattribute__(self, name: str) -> Any:
+        return object.__getattribute__(self, name) if name == "__reduce_ex__" else getattr(hook_of(self), name)
 
     def __repr__(self) -> str:
-        return repr(self.hook)
+        return repr(hook_of(self))
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.hook == (other.hook if type(other) is WatchedHook else other))
+        return bool(hook_of(self) == (hook_of(other) if type(other) is WatchedHook else other))
 
     def __hash__(self) -> int:
-        return hash(self.hook)
+        return hash(hook_of(self))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copy.copy, (self.hook,)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return copy.copy, (hook_of(self),)
 
 
-def _items(kept: KeptHooks) -> Sequence[tuple[int, Any]]:
-    hooks = kept()
+hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__)
+"""What such a thing has of its own."""
+
+
+def _items(hooks: Any) -> Sequence[tuple[Any, Any]]:
+    """As they are now; none of a dictionary that is gone."""
     return () if hooks is None else list(hooks.items())
 
 
 def _unwrap(kept: KeptHooks) -> None:
-    for number, hook in _items(kept):
+    hooks: Any = kept()
+    for number, hook in _items(hooks):
         if type(hook) is WatchedHook:
-            kept()[number] = hook.hook
+            hooks[number] = hook_of(hook)

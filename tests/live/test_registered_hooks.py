@@ -138,7 +138,11 @@ def test_each_node_has_its_own() -> None:
     names = {e.node: e.name for e in trace if isinstance(e, ev.NodeCreated)}
     made = [e.node for e in trace if isinstance(e, ev.AccumulatorMade)]
     leaves = {node: place for place, node in enumerate(made)}
-    told = [(e.kind, names[e.node], leaves.get(e.node)) for e in trace if isinstance(e, ev.HookRegistered) and e.node is not None]
+    told = [
+        (e.kind, names[e.node], leaves.get(e.node))
+        for e in trace
+        if isinstance(e, ev.HookRegistered) and e.node is not None
+    ]
     accumulator = "torch::autograd::AccumulateGrad"
     assert told == [
         ("pre hook", "MulBackward0", None),
@@ -170,7 +174,9 @@ def test_tensors_retain_their_gradient_once() -> None:
     """NB: a call by way of the class is PyTorch's own."""
     trace = run(Code(RETAINED), engine=engine_named("torch")).trace
     names = {e.node: e.name for e in trace if isinstance(e, ev.NodeCreated)}
-    told = [(e.kind, names[e.node], e.output_nr) for e in trace if isinstance(e, ev.HookRegistered) and e.node is not None]
+    told = [
+        (e.kind, names[e.node], e.output_nr) for e in trace if isinstance(e, ev.HookRegistered) and e.node is not None
+    ]
     assert told == [
         ("retains-grad hook", "MulBackward0", 0),
         ("retains-grad hook", "UnbindBackward0", 1),

@@ -178,18 +178,19 @@ import torch
 from dispatchviz.live.running_hooks import WatchedHook
 x = torch.ones(2, requires_grad=True)
 y = x * 2
+total = y.sum()
 found = []
 def looks(gradient):
     found.append(sum(type(hook) is WatchedHook for hook in [*y._backward_hooks.values(), *x._backward_hooks.values()]))
     if len(found) == 2:
-        y.sum().backward(retain_graph=True)
+        total.backward(retain_graph=True)
     if len(found) == 4:
         raise LookupError
 y.register_hook(looks)
 x.register_hook(looks)
 for _ in range(2):
     try:
-        y.sum().backward(retain_graph=True)
+        total.backward(retain_graph=True)
     except LookupError:
         pass
     looks(None)

@@ -24,6 +24,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
+from dispatchviz.explain.comparison.raising_hooks import not_evaluated
 from dispatchviz.explain.sentences.rules.knowledge import UNSEEN_RUNNING
 
 KEPT = (
@@ -111,6 +112,7 @@ class _View:
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
         self._hooks = _last_pre_hooks(trace.events)
+        self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
         """Of the hooks that are seen the numbers here."""
         self._before_hooks: dict[int, ev.NodeStarted] = {}
@@ -135,6 +137,8 @@ class _View:
             self._got_history(event)
         elif isinstance(event, ev.SourceLine):
             self._line = event
+        elif seq in self._not_evaluated:
+            return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
             self._before_hooks[seq] = event
         elif isinstance(event, ev.HookRan) and event.parent in self._before_hooks:
