@@ -55,6 +55,13 @@ def _retains(watch: LiveRecorder, tensor: Any) -> None:
     watch._emit(ev.HookRegistered, "retains-grad hook", *fields)
 
 
+def goes_along(watch: LiveRecorder, tensor: Any, node: int) -> None:
+    """A tensor has got another Node, with this number: so has the hook, if there is one."""
+    if is_retained(watch, tensor):
+        fields = "retain_grad", None, node, watch._tensor(tensor), tensor.output_nr, True
+        watch._emit(ev.HookRegistered, "retains-grad hook", *fields)
+
+
 class _RetainGrad:
     """``retain_grad`` of a tensor tells; of the class it is PyTorch's, which ``__torch_function__`` gets."""
 

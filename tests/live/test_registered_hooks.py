@@ -183,3 +183,29 @@ def test_tensors_retain_their_gradient_once() -> None:
         ("retains-grad hook", "MulBackward0", 0),
     ]
     assert runs(RETAINED.replace("torch.Tensor.retain_grad(first)\n", "")).same
+
+
+WRITTEN_TO = """
+import torch
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.retain_grad()
+y.mul_(3)
+base = x * 1
+view = base[:1]
+view.retain_grad()
+base.retain_grad()
+view.mul_(2)
+(y.sum() + base.sum() + view.sum()).backward()
+print(y.grad, base.grad, view.grad)
+"""
+
+
+def test_a_retained_gradient_goes_along_to_another_node() -> None:
+    checked = runs(WRITTEN_TO)
+    assert checked.same
+    seen = seen_by_both(checked.torch)
+    names = {e.node: e.name for e in seen if isinstance(e, ev.NodeCreated)}
+    assert [names[e.node] for e in seen if isinstance(e, ev.HookRegistered) and e.moved and e.node is not None] == [
+        "MulBackward0", "torch::autograd::CopySlices", "AsStridedBackward0",
+    ]  # fmt: skip

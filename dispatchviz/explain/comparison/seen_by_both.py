@@ -109,6 +109,8 @@ class _View:
         self._meta_functions: set[int] = set()
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """Of each kernel that runs, which results got which Node."""
+        self._moved: dict[tuple[int | None, int | None], ev.HookRegistered] = {}
+        """Of each kernel and result the retains-grad hook that went along."""
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
         self._hooks = _last_pre_hooks(trace.events)
@@ -135,6 +137,8 @@ class _View:
             self._selected[parent] = event
         if isinstance(event, (ev.HistorySet, ev.HistoryRebased)):
             self._got_history(event)
+        elif isinstance(event, ev.HookRegistered) and event.moved:
+            self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
             self._line = event
         elif seq in self._not_evaluated:
@@ -160,11 +164,11 @@ class _View:
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
 
     def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
-        """A retains-grad hook runs unseen, and unseen goes along to another Node."""
+        """A retains-grad hook runs unseen."""
         if isinstance(event, ev.HookRan):
             return event.kind not in UNSEEN_RUNNING
         if event.hook is None:
-            return isinstance(event, ev.HookRegistered) and not event.moved
+            return True
         if isinstance(event, ev.HookRegistered):
             self._registered[event.hook] = len(self._registered)
         return event.hook in self._registered
@@ -275,6 +279,8 @@ class _View:
             for history in self._histories.pop(event.parent if event.parent is not None else -1, ()):
                 yield from self._nodes.met(history.node, with_members=True)
                 yield history
+                if (moved := self._moved.pop((event.parent, history.tensor), None)) is not None:
+                    yield moved
         elif isinstance(event, ev.BackwardStarted):
             for node, _ in (*event.roots, *event.inputs):
                 yield from self._nodes.met(node)
