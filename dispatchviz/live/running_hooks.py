@@ -9,9 +9,9 @@ of ``Tensor.retain_grad`` is in no dictionary.
 from __future__ import annotations
 
 import copy
+import sys
 import weakref
 from collections.abc import Sequence
-from sys import _getframe
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -77,11 +77,14 @@ class RunningHooks:
     # -- who stands in the dictionaries -------------------------------------------------------------------------------
 
     def put(self) -> None:
-        """The engine begins."""
+        """The engine begins. Where it hands the hooks to PyTorch's compiler, they are as they are."""
         with self._lock:
             self._passes += 1
             for kept in list(self._kept.values()):
-                self._wrap(kept)
+                if _is_compiled():
+                    _unwrap(kept)
+                else:
+                    self._wrap(kept)
 
     def take_out(self) -> None:
         """The engine has returned."""
@@ -100,7 +103,7 @@ class RunningHooks:
 
     def _wrap_fresh(self) -> None:
         with self._lock:
-            while self._fresh:
+            while self._fresh and not _is_compiled():
                 self._wrap(self._fresh.pop())
 
     # -- as one runs --------------------------------------------------------------------------------------------------
@@ -164,13 +167,13 @@ class RunningHooks:
 class WatchedHook:
     """In the place of a hook while the engine runs: what is asked of this is asked of the hook."""
 
-    __slots__ = ("_hook", "_kept", "_running")
+    __slots__ = ("__weakref__", "_hook", "_kept", "_running")
 
     def __init__(self, hook: Any, kept: KeptHooks, running: RunningHooks) -> None:
         self._hook, self._kept, self._running = hook, kept, running
 
     def __call__(self, *args: Any) -> Any:
-        return _running_of(self).call(hook_of(self), _kept_of(self), args, _getframe().f_back)
+        return _running_of(self).call(hook_of(self), _kept_of(self), args, sys._getframe().f_back)
 
     def __getattribute__(self, name: str) -> Any:
         return object.__getattribute__(self, name) if name == "__reduce_ex__" else getattr(hook_of(self), name)
@@ -188,8 +191,13 @@ class WatchedHook:
         return copy.copy, (hook_of(self),)
 
 
-hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__)
+hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__[1:])
 """What such a thing has of its own."""
+
+
+def _is_compiled() -> bool:
+    """Whether backwards are (``torch/_dynamo/compiled_autograd.py``)."""
+    return bool(getattr(sys.modules.get("torch._dynamo.compiled_autograd"), "compiled_autograd_enabled", False))
 
 
 def _items(hooks: Any) -> Sequence[tuple[Any, Any]]:

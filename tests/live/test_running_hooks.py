@@ -194,11 +194,42 @@ for _ in range(2):
     except LookupError:
         pass
     looks(None)
+import torch._dynamo.compiled_autograd
+torch._dynamo.compiled_autograd.compiled_autograd_enabled = True
+total.backward()
+torch._dynamo.compiled_autograd.compiled_autograd_enabled = False
 print(found)
 """
 
 
 def test_dictionaries_hold_what_they_held(capfd: pytest.CaptureFixture[str]) -> None:
-    """As soon as the engine has returned, also after an error, and not while another backward goes on."""
+    """As soon as the engine has returned, also after an error, and not while another backward goes on; always where
+    PyTorch's compiler gets the hooks."""
     run(Code(LOOKS_AT_THEM), engine=engine_named("torch"))
-    assert capfd.readouterr().out == "[2, 2, 2, 2, 0, 2, 2, 0]\n"
+    assert capfd.readouterr().out == "[2, 2, 2, 2, 0, 2, 2, 0, 0, 0]\n"
+
+
+SHARED = """
+import threading
+import torch
+leaf = torch.ones(2, requires_grad=True)
+both = threading.Barrier(2, timeout=60)
+def waits(gradient):
+    both.wait()
+leaf.register_hook(waits)
+threads = [threading.Thread(target=lambda: (leaf * 2).sum().backward()) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_a_node_that_two_backwards_share_starts_once_in_each() -> None:
+    trace = run(Code(SHARED), engine=engine_named("torch")).trace
+    passes = [event.seq for event in trace if isinstance(event, ev.BackwardStarted)]
+    accumulators = {event.node for event in trace if isinstance(event, ev.AccumulatorMade)}
+    shared = [e for e in trace if isinstance(e, (ev.NodeStarted, ev.HookRan)) and e.node in accumulators]
+    assert len(passes) == 2
+    assert sorted(e.parent for e in shared if isinstance(e, ev.NodeStarted) and e.parent is not None) == passes
+    assert sorted(e.parent for e in shared if isinstance(e, ev.HookRan) and e.parent is not None) == passes
