@@ -165,6 +165,8 @@ class _View:
 
     def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
         """A retains-grad hook runs unseen."""
+        if isinstance(event, (ev.HookRegistered, ev.HookRan)) and event.function == IN_CPP:
+            return False
         if isinstance(event, ev.HookRan):
             return event.kind not in UNSEEN_RUNNING
         if event.hook is None:
@@ -348,6 +350,9 @@ def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
             last[event.parent] = event.seq
     return last
 
+
+IN_CPP = "warn_autograd_not_implemented_hook"
+"""The name here of PyTorch's own hook, which is C++ (``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``)."""
 
 BEHIND = ("post hook", "post-accumulate hook")
 """Kinds of hooks that run behind a Node."""
