@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.retained_gradients import retained_from_now_on
+from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE
 from dispatchviz.live.wrapped_numbers import on_another_thread
 
 if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
     from dispatchviz.core.record.note_types import EventNote
     from dispatchviz.live.live_recorder import LiveRecorder, ThreadState
 
@@ -36,10 +40,12 @@ class Pass:
     nested too deep (``Engine::add_thread_pool_task``).
     """
 
-    __slots__ = ("caller", "depth", "helpers")
+    __slots__ = ("caller", "depth", "helpers", "task")
 
     def __init__(self, depth: int) -> None:
         self.caller, self.depth = get_ident(), depth
+        self.task = -1
+        """PyTorch's number of it, once another one has begun within it."""
         self.helpers: list[tuple[int, ThreadState]] = []
 
 
@@ -73,12 +79,19 @@ class EngineWatch:
         """Threads of the engine's own were met."""
         self._joining = Lock()
         """Held while such a thread begins with a backward, and while one ends: either says how its last Node ended."""
+        self.hooks = RunningHooks(watch)
+        self._current_task: Callable[[], int] = watch.torch._C._current_graph_task_id
+        self._entry: CodeType | None = None
+        """Of PyTorch's function that calls the engine."""
+        self._open: list[Pass] = []
+        """Of all threads."""
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """While open, every backward of the process is seen."""
         module: Any = self._torch.autograd
         original = module._engine_run_backward
+        self._entry = original.__code__
 
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.active is not self._watch or not self._watch.thread.watched:
@@ -100,11 +113,15 @@ class EngineWatch:
         task = next(self._tasks)
         thread = watch.thread
         work = Pass(thread.depth + 1)
+        if thread.work is not None:
+            thread.work.task = self._current_task()
         hooks = watch.guarded(lambda: self._begin(task, edges, work, args, kwargs)) or []
         before = thread.evaluation, thread.run, thread.work
         thread.evaluation, thread.run = None, NO_RUN if here is None else (id(_getframe()), watch._top, here)
         thread.work = work
         thread.depth += 1
+        self._open.append(work)
+        self.hooks.put()
         finished = False
         try:
             result = original(roots, *args, **kwargs)
@@ -112,6 +129,8 @@ class EngineWatch:
             return result
         finally:
             watch.guarded(lambda: self._end(thread, work))
+            self.hooks.take_out()
+            self._open.remove(work)
             thread.evaluation, thread.run, thread.work = before
             thread.depth -= 1
             for there in hooks:
@@ -135,6 +154,8 @@ class EngineWatch:
         tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
         received = tuple([None if one is None else watch._tensor(one) for one in gradients])
         accumulate = bool(kwargs.get("accumulate_grad", False))
+        if accumulate and inputs:
+            retained_from_now_on(watch, inputs)
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
         starts = self.starts
@@ -172,6 +193,8 @@ class EngineWatch:
         try:
             thread = watch._threads.state
             if thread.work is not work:
+                if self._is_for_another(thread, work):
+                    return
                 self._joins(thread, work)
             elif thread.evaluation is NO_LEAF:
                 watch.note(recorder.LEAVE)
@@ -196,6 +219,16 @@ class EngineWatch:
         received = tuple([None if one is None else serial(one) for one in gradients])
         return received, next((one.device for one in gradients if one is not None), None)
 
+    def _is_for_another(self, thread: ThreadState, work: Pass) -> bool:
+        """Whether a Node is evaluated for another pass than this one, whose graph it is in as well."""
+        around, ident = thread.work, get_ident()
+        if around is None:
+            return False
+        if around.caller == ident != work.caller:
+            return True
+        task = self._current_task()
+        return work.task not in (-1, task) or any(one.task == task and one is not work for one in self._open)
+
     def _joins(self, thread: ThreadState, work: Pass) -> None:
         """A thread evaluates a Node of another backward than before: a nested one has to wait for it, or the
         thread is the engine's own."""
@@ -210,6 +243,26 @@ class EngineWatch:
                 thread.is_engines = thread.watched = True
                 work.helpers.append((ident, thread))
         watch.note(("continues_thread", work.caller))
+
+    def calls(self, caller: FrameType | None) -> bool:
+        """Whether a function is the engine's to call, by the frame that it is called from: threads of the engine's own
+        have none."""
+        return caller is None or caller.f_code is self._entry
+
+    def hook_begins(self, thread: ThreadState, is_behind: bool) -> Evaluation | None:
+        """A hook is about to run, of the Node that is evaluated, or before another one, of which nothing is seen yet;
+        gives what is evaluated when it has returned."""
+        if thread.work is None and len(self._open) == 1:
+            self._joins(thread, self._open[0])
+        if not is_behind:
+            self.close(thread)
+            return None
+        evaluation, thread.evaluation = thread.evaluation, None
+        if evaluation is None:
+            return None
+        if evaluation.leaf is not None and evaluation.leaf.grad is not None:
+            self._watch.note(self._accumulated(evaluation))
+        return NO_LEAF
 
     def _end(self, thread: ThreadState, work: Pass) -> None:
         """The engine has returned; no thread of its own goes on with this backward."""

@@ -15,6 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.packing_hooks import PackingHooks
+from dispatchviz.live.retained_gradients import goes_along
 from dispatchviz.live.tensor_numbers import ACCUMULATE, NodeNumbers
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class NodeWatch:
         watch = self._watch
         fields = serial - watch.first_tensor, number - watch.first_node, tensor.output_nr
         watch._emit(ev.HistoryRebased, *fields)
+        goes_along(watch, tensor, number - watch.first_node)
 
     def look_at_bound(self, tensor: Any) -> None:
         """A tensor gets a name: if no kernel made it, a custom Function did."""

@@ -1,8 +1,7 @@
-"""Hooks that a program registers on tensors, and removes: told where PyTorch makes the handle.
+"""Hooks that a program registers, and removes: told where PyTorch makes the handle.
 
-Nothing is put in the place of a hook, nor beside it. Which Node a hook of a Node's own (``Node.register_hook``,
-``register_prehook``) is on cannot be told: C++ asks Python for a handle without saying for which, and PyTorch's classes
-of Nodes take no other methods. ``Tensor.retain_grad`` makes no handle.
+Which Node has got one of its own is found in ``hooks_of_nodes.py``; ``Tensor.retain_grad``, which makes no handle, is
+in ``retained_gradients.py``; hooks as they run are in ``running_hooks.py``.
 """
 
 from __future__ import annotations
@@ -17,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core.autograd.hooks.hooks import recorded_name
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
-from dispatchviz.live.tensor_numbers import WeakNumbers
+from dispatchviz.live.hooks_of_nodes import node_hooks_followed, node_with
+from dispatchviz.live.retained_gradients import retaining_followed
+from dispatchviz.live.running_hooks import NOBODY
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from dispatchviz.live.live_recorder import LiveRecorder
+    from dispatchviz.live.running_hooks import KeptHooks
 
 
 @contextmanager
@@ -48,7 +50,8 @@ def hooks_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
 
     handle.__init__, handle.remove = __init__, remove
     try:
-        yield
+        with node_hooks_followed(torch, watch, told.registered_on_node), retaining_followed(torch, watch):
+            yield
     finally:
         handle.__init__, handle.remove = initialize, take_away
 
@@ -66,40 +69,49 @@ class _RegisteredHooks:
 
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
+        self._running = watch.engine.hooks
         self._numbers: dict[int, int] = {}
         """Of hooks that are there, by the id of the handle."""
         self._fresh = count()
-        self._keepers = WeakNumbers()
-        """By a tensor's dictionary of hooks the serial number of the Node that has it; NOBODY's if a leaf has it."""
 
     def registered(self, kind: ev.HookKind, handle: Any, tensor: Any, hook: Any) -> None:
         """A tensor is about to get a hook."""
-        watch = self._watch
+        watch, hooks = self._watch, handle.hooks_dict_ref()
         watch.arrives(1)
+        kept = self._running.of(hooks) or self._kept(kind, hooks, tensor)
         number = self._numbers[handle.id] = next(self._fresh)
-        keeper = NOBODY if kind == "post-accumulate hook" else self._keeper(handle.hooks_dict_ref(), tensor)
-        node = None if keeper == NOBODY else keeper - watch.first_node
+        node = None if kept.node == NOBODY else kept.node - watch.first_node
         output_nr = tensor.output_nr
         watch._emit(ev.HookRegistered, kind, recorded_name(hook), number, node, watch._tensor(tensor), output_nr, False)
+        self._running.gets_another(kept)
 
-    def _keeper(self, hooks: Any, tensor: Any) -> int:
+    def _kept(self, kind: ev.HookKind, hooks: Any, tensor: Any) -> KeptHooks:
         """``Tensor.register_hook`` asks for ``grad_fn`` when it makes the dictionary; to ask again later might make
         another Node, of a view that was written to."""
-        known = self._keepers.get(hooks)
-        if known < 0:
-            node = tensor.grad_fn
-            known = NOBODY if node is None else self._watch.nodes.known(node)
-            self._keepers.set(hooks, known)
-        return known
+        node = None if kind == "post-accumulate hook" else tensor.grad_fn
+        if node is None:
+            return self._running.keep(hooks, kind, NOBODY, leaf=tensor)
+        several = len(node._input_metadata) > 1
+        return self._running.keep(hooks, kind, self._watch.nodes.known(node), several=several)
+
+    def registered_on_node(self, hooks: Any, handle: Any, hook: Any) -> None:
+        """A Node has got a hook of its own; nothing is told where the Node is not found."""
+        watch = self._watch
+        watch.arrives(1)
+        kept = self._running.of(hooks)
+        if kept is None:
+            if (found := node_with(hooks)) is None:
+                return
+            node, kind = found
+            kept = self._running.keep(hooks, kind, watch.nodes.known(node))
+        number = self._numbers[handle.id] = next(self._fresh)
+        fields = recorded_name(hook), number, kept.node - watch.first_node, None, 0, False
+        watch._emit(ev.HookRegistered, kept.kind, *fields)
+        self._running.gets_another(kept)
 
     def removed(self, handle: int | None) -> None:
-        """The handle with this id is asked to remove its hook; those of modules, of Nodes and older ones are not told
-        of."""
+        """The handle with this id is asked to remove its hook; those of modules and older ones are not told of."""
         number = None if handle is None else self._numbers.pop(handle, None)
         if number is not None:
             self._watch.arrives(1)
             self._watch._emit(ev.HookRemoved, number)
-
-
-NOBODY = 1 << 62
-"""In place of the number of a Node."""

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.torch
 NEVER = re.compile(
     r"(?:Ready queue|is ready in the queue|outstanding_tasks_|exec_info_|dependencies_|task_should_compute_output"
     r"|No structured kernel|requires? grad; no key|do(?:es)? not require grad|grad mode +o|not called yet"
-    r"|(?<!\w)(?:pre_hooks|retains_grad_hooks|post_hooks)\W+none recorded"
     r"|version 0$|(?<![/\w])core/|emulated|the model of|build cuda|runs here +○|no write in place)"
 )
 """What is not seen, or is so in the model alone."""

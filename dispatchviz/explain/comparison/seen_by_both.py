@@ -6,8 +6,8 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, calls without a tensor, the Node before several roots; of hooks those of a
-Node's own and of ``retain_grad``, and when they run. Left out as well: what formats a tensor as text, what PyTorch's
+engine's counts and queues, version counters, calls without a tensor, the Node before several roots; of hooks when
+those of ``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's
 meta functions in Python call, which the model computes otherwise, and how long the workspaces of LAPACK are
 (``docs/differences.md``).
 """
@@ -24,12 +24,13 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.met_nodes import MetNodes
-from dispatchviz.explain.sentences.rules.knowledge import SEEN_HOOKS
+from dispatchviz.explain.comparison.raising_hooks import not_evaluated
+from dispatchviz.explain.sentences.rules.knowledge import UNSEEN_RUNNING
 
 KEPT = (
     ev.Dispatched, ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered,
     ev.KernelReturned, ev.BackwardStarted, ev.BackwardFinished, ev.NodeStarted, ev.GradientAccumulated, ev.Printed,
-    ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved,
+    ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved, ev.HookRan,
 )  # fmt: skip
 """Kinds of events that both tell."""
 
@@ -108,9 +109,12 @@ class _View:
         self._meta_functions: set[int] = set()
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """Of each kernel that runs, which results got which Node."""
+        self._moved: dict[tuple[int | None, int | None], ev.HookRegistered] = {}
+        """Of each kernel and result the retains-grad hook that went along."""
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
         self._hooks = _last_pre_hooks(trace.events)
+        self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
         """Of the hooks that are seen the numbers here."""
         self._before_hooks: dict[int, ev.NodeStarted] = {}
@@ -133,8 +137,12 @@ class _View:
             self._selected[parent] = event
         if isinstance(event, (ev.HistorySet, ev.HistoryRebased)):
             self._got_history(event)
+        elif isinstance(event, ev.HookRegistered) and event.moved:
+            self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
             self._line = event
+        elif seq in self._not_evaluated:
+            return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
             self._before_hooks[seq] = event
         elif isinstance(event, ev.HookRan) and event.parent in self._before_hooks:
@@ -151,13 +159,19 @@ class _View:
             return not isinstance(event, ev.KernelReturned)
         if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
             return True
-        if isinstance(event, (ev.HookRegistered, ev.HookRemoved)) and not self._is_seen(event):
+        if isinstance(event, (ev.HookRegistered, ev.HookRemoved, ev.HookRan)) and not self._is_seen(event):
             return True
         return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
 
-    def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved) -> bool:
-        """Whether a hook is a tensor's."""
-        if isinstance(event, ev.HookRegistered) and event.kind in SEEN_HOOKS and event.hook is not None:
+    def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
+        """A retains-grad hook runs unseen."""
+        if isinstance(event, (ev.HookRegistered, ev.HookRan)) and event.function == IN_CPP:
+            return False
+        if isinstance(event, ev.HookRan):
+            return event.kind not in UNSEEN_RUNNING
+        if event.hook is None:
+            return True
+        if isinstance(event, ev.HookRegistered):
             self._registered[event.hook] = len(self._registered)
         return event.hook in self._registered
 
@@ -180,6 +194,8 @@ class _View:
     def _after_hook(self, event: ev.HookRan) -> None:
         assert event.parent is not None
         node = self._before_hooks.pop(event.parent)
+        if event.seq not in self._left_out:
+            self._keep(event)
         if event.gradients:
             node = replace(node, gradients=event.gradients)
         if self._hooks[event.parent] == event.seq:
@@ -265,6 +281,8 @@ class _View:
             for history in self._histories.pop(event.parent if event.parent is not None else -1, ()):
                 yield from self._nodes.met(history.node, with_members=True)
                 yield history
+                if (moved := self._moved.pop((event.parent, history.tensor), None)) is not None:
+                    yield moved
         elif isinstance(event, ev.BackwardStarted):
             for node, _ in (*event.roots, *event.inputs):
                 yield from self._nodes.met(node)
@@ -296,6 +314,8 @@ class _View:
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.HookRegistered() | ev.HookRemoved() if event.hook is not None:
                 yield replace(event, hook=self._registered[event.hook])
+            case ev.HookRan(kind="tensor pre hook") if len(event.gradients) > 1:
+                yield replace(event, gradients=())
             case ev.KernelReturned() if self._hands_back_self(event):
                 yield replace(event, tensors=())
             case ev.BackwardFinished():
@@ -330,6 +350,9 @@ def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
             last[event.parent] = event.seq
     return last
 
+
+IN_CPP = "warn_autograd_not_implemented_hook"
+"""The name here of PyTorch's own hook, which is C++ (``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``)."""
 
 BEHIND = ("post hook", "post-accumulate hook")
 """Kinds of hooks that run behind a Node."""

@@ -20,7 +20,7 @@ from dispatchviz.explain.graph.node.node_hooks import HOOK_KINDS, hooks_of
 from dispatchviz.explain.graph.node.node_parents import has_parent
 from dispatchviz.explain.graph.node.node_state import node_state
 from dispatchviz.explain.sentences.english import counted, listed, plain_dtype, shaped
-from dispatchviz.explain.sentences.rules.knowledge import is_hook_unseen, is_unseen
+from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.keepers import freed_at
 from dispatchviz.explain.things.thing import NodeThing, TensorThing, Thing
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -257,8 +257,7 @@ def _hooks(trace: Trace, node: GraphNode, at: int) -> Iterator[Fact]:
     for kind, member, purpose in HOOK_KINDS:
         own = [hook for hook in there if hook.kind == kind]
         names = listed([_hook(trace, hook, at) for hook in own])
-        none = NOT_SEEN if is_hook_unseen(trace.header, kind) else "none recorded"
-        yield Fact(member, names or none, purpose, goto=own[0].seq if own else None)
+        yield Fact(member, names or "none recorded", purpose, goto=own[0].seq if own else None)
     yield from _told(members.HOOKS)
 
 

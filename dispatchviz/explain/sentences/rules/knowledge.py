@@ -31,7 +31,7 @@ SETS = "from the key sets of the kernel around and of this one"
 BINDING = "the Python bindings call the operator without a word"
 STRUCTURED = "a structured kernel calls its meta and impl functions itself"
 QUEUE = "counts and ready queues are inside the engine"
-HOOKS = "of hooks that run only the lines of the program's own are seen"
+PACKING = "of hooks that pack and unpack only the lines of the program's own are seen"
 TORCH_DISPATCH = "from the stack of modes and the arguments, when the Python key's kernel is called"
 VERSIONS = "a version is read where a Node saves a tensor, and not where it is bumped"
 SWITCHES = "the switches of the thread are not watched; its key sets are, at each call"
@@ -131,7 +131,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
         {"tensor": ("derived", "from the name: an argument's or result"), "is_output": ("derived", "from the name")},
     ),
     ev.VariableNotSaved: _unseen("nobody tells why a member is empty"),
-    ev.SavedTensorHookRan: _unseen(HOOKS),
+    ev.SavedTensorHookRan: _unseen(PACKING),
     ev.AccumulatorMade: Known("observed", "the AccumulateGrad and its variable, when an edge first leads there"),
     ev.HistorySet: Known("observed", "grad_fn of the result, when the autograd kernel has returned"),
     ev.HistoryRebased: Known("observed", "grad_fn of the result, when the autograd kernel has returned"),
@@ -147,7 +147,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.UndefinedInputAdded: _unseen(MEMBERS),
     ev.StackStored: _unseen(MEMBERS),
     ev.ParentAssigned: _unseen(MEMBERS),
-    ev.HookRegistered: Known("observed", "Tensor.register_hook or register_post_accumulate_grad_hook makes a handle"),
+    ev.HookRegistered: Known("observed", "a handle is made, or a tensor retains its gradient from then on"),
     ev.HookRemoved: Known("observed", "remove of the handle that one of these made"),
     ev.BackwardStarted: Known("observed", "Python enters the engine"),
     ev.DependenciesCounted: _unseen(QUEUE),
@@ -166,7 +166,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ),
     ev.FormulaSkipped: _unseen("a Node leaves out formulas without a word"),
     ev.NodeFinished: _unseen("what a Node returns is seen as what the next one receives"),
-    ev.HookRan: _unseen(HOOKS),
+    ev.HookRan: Known("observed", "the engine calls the hook by way of what stands in its place meanwhile"),
     ev.AnomalyFound: _unseen("what anomaly mode finds is seen as a warning"),
     ev.GradientReduced: _unseen("a sum to an input's size is seen as a call"),
     ev.GradientBuffered: _unseen("of input buffers only the sums are seen, as calls between Nodes"),
@@ -194,13 +194,8 @@ def is_live(header: Header) -> bool:
     return header.engine != "model"
 
 
-SEEN_HOOKS: tuple[ev.HookKind, ...] = ("tensor pre hook", "post-accumulate hook")
-"""Kinds of hooks that a recording of an installed PyTorch is told of as they are registered and removed."""
-
-
-def is_hook_unseen(header: Header, kind: ev.HookKind) -> bool:
-    """Whether a recording cannot have the registrations of a kind of hooks."""
-    return is_live(header) and kind not in SEEN_HOOKS
+UNSEEN_RUNNING: tuple[ev.HookKind, ...] = ("retains-grad hook",)
+"""Kinds of hooks of which a recording of an installed PyTorch is not told when they run."""
 
 
 def is_unseen(header: Header, kind: type[ev.Event]) -> bool:
