@@ -2,15 +2,17 @@
 
 C++ asks Python for a handle without saying for which Node (``callRegisterFn`` of ``python_cpp_function.cpp``), and
 PyTorch's classes of Nodes take no other methods. But it lets go of the answer when the Node has its hook: then the Node
-is found, among those that Python has an object of, as the one that has this dictionary. To be asked for its dictionary
-a Node is offered a hook, which is turned down.
+is found, among those that Python has an object of, as the one that has this dictionary; those that the calling function
+has in its variables are asked first. To be asked for its dictionary a Node is offered a hook, which is turned down.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
+from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
@@ -19,8 +21,8 @@ from dispatchviz.core.seam import recorder
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder
 
-Told = Callable[[Any, Any, Any], None]
-"""Gets the dictionary of hooks, the handle, the hook."""
+Told = Callable[[Any, Any, Any, Iterable[Any]], None]
+"""Gets the dictionary of hooks, the handle, the hook, and what the Node may be among."""
 
 
 @contextmanager
@@ -37,7 +39,8 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
         hooks, handle = answer(backward_hooks, hook)
         if recorder.active is not watch or not watch.thread.watched:
             return hooks, handle
-        return hooks, handle, _Afterwards(lambda: watch.guarded(lambda: told(hooks, handle, hook)))
+        near = _values(_getframe(1).f_locals)
+        return hooks, handle, _Afterwards(lambda: watch.guarded(lambda: told(hooks, handle, hook, near)))
 
     mixin._register_hook = staticmethod(_register_hook)
     try:
@@ -66,17 +69,28 @@ class _Offered:
     hooks: Any = None
 
 
-def node_with(hooks: Any) -> tuple[Any, ev.HookKind] | None:
+def _values(variables: Mapping[str, Any]) -> Iterable[Any]:
+    """What variables hold, and then what is in their lists, tuples and dictionaries."""
+    values = list(variables.values())
+    return chain(values, chain.from_iterable(map(_inside, values)))
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    kind = type(value)
+    return value if kind is list or kind is tuple else value.values() if kind is dict else ()
+
+
+def node_with(hooks: Any, near: Iterable[Any]) -> tuple[Any, ev.HookKind] | None:
     """The Node that keeps its own hooks in this dictionary, and their kind; None if Python has no object of it."""
     known: dict[int, Registering] = {}
-    for generation in range(3):  # the object was mostly made on the same line
-        for thing in gc.get_objects(generation):
-            key = id(type(thing))
-            if key not in known:
-                known[key] = _registering(type(thing))
-            for kind, register in known[key]:
-                if _dictionary(thing, register) is hooks:
-                    return thing, kind
+    # to look through all objects takes a tenth of a second; if it is in no variable, it was mostly made on this line
+    for thing in chain(near, chain.from_iterable(map(gc.get_objects, range(3)))):
+        key = id(type(thing))
+        if key not in known:
+            known[key] = _registering(type(thing))
+        for kind, register in known[key]:
+            if _dictionary(thing, register) is hooks:
+                return thing, kind
     return None
 
 

@@ -6,7 +6,7 @@ in ``retained_gradients.py``; hooks as they run are in ``running_hooks.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from itertools import count
@@ -94,13 +94,13 @@ class _RegisteredHooks:
         several = len(node._input_metadata) > 1
         return self._running.keep(hooks, kind, self._watch.nodes.known(node), several=several)
 
-    def registered_on_node(self, hooks: Any, handle: Any, hook: Any) -> None:
-        """A Node has got a hook of its own; nothing is told where the Node is not found."""
+    def registered_on_node(self, hooks: Any, handle: Any, hook: Any, near: Iterable[Any]) -> None:
+        """A Node has got a hook of its own; ``near`` is what it may be among. Nothing is told where it is not found."""
         watch = self._watch
         watch.arrives(1)
         kept = self._running.of(hooks)
         if kept is None:
-            if (found := node_with(hooks)) is None:
+            if (found := node_with(hooks, near)) is None:
                 return
             node, kind = found
             kept = self._running.keep(hooks, kind, watch.nodes.known(node))
