@@ -91,13 +91,13 @@ def test_repeats_are_folded_and_modules_framed_or_boxes_as_the_reader_wants(
 
 
 def test_modules_that_one_line_calls_have_frames_and_boxes_of_their_own(page: Page, folder: Path) -> None:
-    opened(page, folder, traced(ON_ONE_LINE), "one-line")
+    opened(page, folder, traced(ON_ONE_LINE.replace(f"range({BLOCKS})", "range(2)")), "one-line")
     page.keys("G", "6", "z")
     seen = {}
     for _ in range(6):
         seen[page.evaluate("layoutName()")] = page.evaluate(TITLES)
         page.keys("*")
-    blocks = {f"model.{block}" for block in range(BLOCKS)}
+    blocks = {"model.0", "model.1"}
     assert blocks < set(seen["modules"])
     assert {text.partition(":")[0] for text in seen["boxes"]} >= blocks
 
