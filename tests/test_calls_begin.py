@@ -104,18 +104,20 @@ PROGRAMS = {
 BEGIN = "import torch\nx = torch.ones(2, requires_grad=True)\n"
 
 
-def program(name: str) -> str:
+def source_of(name: str) -> str:
+    """The program."""
     return BEGIN + inspect.cleandoc(PROGRAMS[name]) + "\n"
 
 
 def called(source: str) -> list[str]:
-    """The functions of a program that Python calls, in order, by its own account."""
+    """The functions of a program that Python calls and that have a line that runs, in order, by its own account."""
     found: list[str] = []
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         is_function = bool(code.co_flags & inspect.CO_OPTIMIZED) and not code.co_flags & inspect.CO_GENERATOR
-        if event == "call" and code.co_filename == "p.py" and is_function and not code.co_name.startswith("<"):
+        is_seen = is_function and code.co_name != "nothing" and not code.co_name.startswith("<")
+        if event == "call" and code.co_filename == "p.py" and is_seen:
             found.append(code.co_qualname)
 
     code = compile(source.replace("import torch", "from dispatchviz import torch"), "p.py", "exec")
@@ -133,15 +135,15 @@ def lines(trace: Trace) -> list[ev.SourceLine]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_line_says_that_a_call_begins_as_often_as_python_calls(name: str) -> None:
-    source = program(name)
+    source = source_of(name)
     begun = [line.function for line in lines(traced(source)) if line.begins]
-    assert begun == [function for function in called(source) if function != "nothing"]  # it has no line that runs
+    assert begun == called(source)
     assert begun
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_call_begins_with_the_first_line_of_the_function(name: str) -> None:
-    source = program(name)
+    source = source_of(name)
     text, first = source.split("\n"), dict[str, int]()
     for line in lines(traced(source)):
         if line.begins:
@@ -153,12 +155,12 @@ def test_a_call_begins_with_the_first_line_of_the_function(name: str) -> None:
 
 
 def test_columns_have_it_too() -> None:
-    trace = traced(program("recursion"))
+    trace = traced(source_of("recursion"))
     places = trace.columns.line_places
     assert [places[at].begins for at in trace.columns.places] == [line.begins for line in lines(trace)]
 
 
 def test_of_what_may_wait_it_is_not_said() -> None:
     """Which generator goes on is not noted: two that begin on one line take turns."""
-    trace = traced(program("a generator"))
+    trace = traced(source_of("a generator"))
     assert {line.function for line in lines(trace) if not line.begins} == {"", "each"}
