@@ -59,7 +59,12 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
 def suspends(frame: FrameType) -> bool:
     """Whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended together."""
     code = frame.f_code
-    return bool(code.co_flags & _MAY_WAIT) and code.co_code[frame.f_lasti] == _SEND
+    return may_wait(code) and code.co_code[frame.f_lasti] == _SEND
+
+
+def may_wait(code: CodeType) -> bool:
+    """Whether a frame of the code may be suspended: a generator's, a coroutine's."""
+    return bool(code.co_flags & _MAY_WAIT)
 
 
 _MAY_WAIT = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

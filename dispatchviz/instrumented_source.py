@@ -19,13 +19,14 @@ from typing import Any, Protocol
 
 from dispatchviz.deep_trees import deep_recursion
 
-_LINE, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
-    f"\0dispatchviz {what}" for what in ("line", "name", "turn", "binds", "items", "here", "away", "within")
+_LINE, _BEGIN, _NAME, _TURN, _BINDS, _ITEMS, _HERE, _AWAY, _WITHIN = (
+    f"\0dispatchviz {what}" for what in ("line", "begin", "name", "turn", "binds", "items", "here", "away", "within")
 )
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
-_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = _FUNCTIONS | ast.ClassDef
 _INNER = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
 
@@ -34,6 +35,10 @@ class Watcher(Protocol):
 
     def line_reached(self, line: int) -> None:
         """A statement begins."""
+
+    def call_begins(self, line: int) -> None:
+        """The same of the first statement of a function, whose frame begins with it; without a line (0) if the
+        statement is about to report its line itself."""
 
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
@@ -76,6 +81,7 @@ def compile_instrumented(source: str, file: str, watcher: Watcher, changed: Chan
             code = _compiled(source, file, _Watched(blocks=False), changed)
     called: dict[str, Any] = {
         _LINE: watcher.line_reached,
+        _BEGIN: watcher.call_begins,
         _NAME: watcher.variable_bound,
         _TURN: watcher.bound_in_turn,
         _BINDS: watcher.binding,
@@ -139,7 +145,8 @@ class _Watched(ast.NodeTransformer):
                 entry = bound if field == "body" else []
                 inside = isinstance(node, _LOOPS) and field == "body"
                 self._loops += [node] if inside else []  # type: ignore[list-item]
-                setattr(node, field, entry + self._suite(suite, head, documented=isinstance(node, _SCOPES)))
+                begins = isinstance(node, _FUNCTIONS)
+                setattr(node, field, entry + self._suite(suite, head, isinstance(node, _SCOPES), begins))
                 if inside:
                     getattr(node, field).append(_call(self._loops.pop(), _HERE))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
@@ -163,15 +170,19 @@ class _Watched(ast.NodeTransformer):
             block = ast.Try(node.body[first:], [], [], [_call(node, what)])
             node.body[first:] = [ast.copy_location(block, node)]
 
-    def _suite(self, suite: list[ast.stmt], line: int, documented: bool) -> list[ast.stmt]:
-        """The statements with their calls; ``line`` is one that has been reported already."""
+    def _suite(self, suite: list[ast.stmt], line: int, documented: bool, begins: bool = False) -> list[ast.stmt]:
+        """The statements with their calls; ``line`` is one that has been reported already; ``begins``: they are all
+        of a function."""
         first = _first_real(suite, documented)
         result = suite[:first]
         for statement in suite[first:]:
             if _line_of(statement) != line:
                 line = _line_of(statement)
-                if not isinstance(statement, ast.While):  # its condition reports the line, each time
-                    result.append(_call(statement, _LINE, ast.Constant(line)))
+                reports_itself = isinstance(statement, ast.While)  # its condition does, each time
+                if begins or not reports_itself:
+                    announced = ast.Constant(0 if reports_itself else line)
+                    result.append(_call(statement, _BEGIN if begins else _LINE, announced))
+                begins = False
             if isinstance(statement, ast.Continue):
                 result.append(_call(self._loops[-1], _HERE))
             self.visit(statement)

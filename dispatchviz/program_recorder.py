@@ -22,6 +22,7 @@ from dispatchviz.call_sites import (
     Base,
     is_base,
     is_users,
+    may_wait,
     shown_file,
     suspends,
     user_frame,
@@ -110,6 +111,8 @@ class ProgramRecorder(Recorder):
         self._top = 0
         """``id`` of the frame in which, as noted, Python stands."""
         self._top_code: CodeType | None = None
+        self._beginning = 0
+        """``id`` of the frame of a function that is about to report its first statement."""
         self._found = 0, 0
         """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
         self._found_way: Way = ()
@@ -137,10 +140,33 @@ class ProgramRecorder(Recorder):
         if self._top == id(frame) and self._top_code is frame.f_code:
             self.note(("line_reached", frame.f_code, line))
         elif recorder.active is self:
-            self._top, self._top_code = id(frame), frame.f_code
-            self.note(("frame_entered", user_locations(frame, self.base), line))
+            self._statement_begins(frame, line, self._beginning == id(frame))
         if self.names.unsettled:
             self.names.settle()
+
+    def call_begins(self, line: int, /) -> None:
+        """The frame that calls begins its first statement; without a line, the statement reports that next.
+
+        NB: what may wait resumes later, and which of its frames does is not noted: then it counts as any other frame.
+        """
+        if len(self.notes) > self.many_notes:
+            self.hand_over()
+        self._last_error = None
+        frame = _getframe(_CALLER)
+        if recorder.active is self:
+            begins = not may_wait(frame.f_code)
+            if line:
+                self._statement_begins(frame, line, begins)
+            elif begins:
+                self._top, self._beginning = 0, id(frame)
+        if self.names.unsettled:
+            self.names.settle()
+
+    def _statement_begins(self, frame: FrameType, line: int, begins: bool) -> None:
+        """In another frame than before; ``begins``: its first one."""
+        self._top, self._top_code, self._beginning = id(frame), frame.f_code, 0
+        locations = user_locations(frame, self.base)
+        self.note(("call_begins", locations, line) if begins else ("frame_entered", locations, line))
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
         """The calling frame has bound a variable."""

@@ -79,11 +79,18 @@ class ProgramEventBuilder(EventBuilder):
         self._line_events(again=True)
 
     def frame_entered(self, locations: CodeLocations, line: int) -> None:
-        """A frame begins its first statement."""
+        """Another frame than before begins a statement."""
+        self._statement_begins(locations, line, begins=False)
+
+    def call_begins(self, locations: CodeLocations, line: int) -> None:
+        """The frame of a function that was called begins its first statement."""
+        self._statement_begins(locations, line, begins=True)
+
+    def _statement_begins(self, locations: CodeLocations, line: int, begins: bool) -> None:
         stack = self._stacks[self.thread] = self._read_locations(locations)
         stack[-1] = stack[-1]._replace(line=line)
         self._begun.add(stack[-1])
-        self._line_events(again=True)
+        self._line_events(again=True, begins=begins)
 
     def frame_resumed(self, locations: CodeLocations) -> None:
         """Another frame resumes, or another part of a statement; an event if anything happens there."""
@@ -126,14 +133,15 @@ class ProgramEventBuilder(EventBuilder):
         """Appends the line that the thread is on, unless it is the last one here."""
         self._line_events(again=False)
 
-    def _line_events(self, again: bool) -> None:
-        """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more."""
+    def _line_events(self, again: bool, begins: bool = False) -> None:
+        """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more;
+        ``begins``: a call begins with it."""
         self.moved = False
         stack, here = self._stack, self._line_here()
         self._shallowest[self.thread] = len(stack)
         if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # as nearly always
             if again:
-                seq = self._append_line(stack[-1], self._line(here).caller)
+                seq = self._append_line(stack[-1], self._line(here).caller, begins=begins)
                 self._last_lines = seq, self._last_lines[1]
             return
         there = self._lines_to(here)
@@ -148,8 +156,9 @@ class ProgramEventBuilder(EventBuilder):
         caller = there[first - 1].seq if first > 0 else None
         same = _common(stack, self._last_lines[1])
         for depth in range(max(first, 0) + 1, len(stack) + 1):
-            resumed = not (again and depth == len(stack)) and self._is_begun(stack[depth - 1], depth <= same)
-            caller = self._append_line(stack[depth - 1], caller, resumed)
+            reached = again and depth == len(stack)
+            resumed = not reached and self._is_begun(stack[depth - 1], depth <= same)
+            caller = self._append_line(stack[depth - 1], caller, resumed, begins and reached)
         self._last_lines = caller, stack.copy()
 
     def _is_begun(self, location: Location, same: bool) -> bool:
@@ -157,9 +166,9 @@ class ProgramEventBuilder(EventBuilder):
         if the frame and those that it was called from stood there when the last line was appended (``same``)."""
         return location in self._begun if location.file in self.announced.values() else same
 
-    def _append_line(self, location: Location, caller: int | None, resumed: bool = False) -> int:
+    def _append_line(self, location: Location, caller: int | None, resumed: bool = False, begins: bool = False) -> int:
         file, function, number = location
-        self.source_line(file, number, function, caller, resumed)
+        self.source_line(file, number, function, caller, resumed, begins)
         line = self.events[-1]
         if line.parent is not None:
             self._last_line[line.parent] = line.seq

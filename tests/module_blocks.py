@@ -1,4 +1,4 @@
-"""A program with modules within modules, whose blocks are alike."""
+"""Programs with modules within modules, whose blocks are alike."""
 
 from __future__ import annotations
 
@@ -25,3 +25,17 @@ for block in net:
     x = block(x)
 x.backward(one)
 """
+
+ON_ONE_LINE = f"""\
+import torch
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+        self.norm = torch.nn.LayerNorm(2)
+    def forward(self, x):
+        return self.norm(x + self.net(x))
+model = torch.nn.Sequential(*[Block() for _ in range({BLOCKS})], torch.nn.Linear(2, 1))
+model(torch.ones(3, 2)).sum().backward()
+"""
+"""The same function is called for each block, by one line of the program."""

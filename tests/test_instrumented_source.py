@@ -17,7 +17,13 @@ class _Watcher:
 
     def __init__(self, lines: list[int], names: list[tuple[str, str, Any]]) -> None:
         self.line_reached = lines.append
-        self._names = names
+        self.calls: list[int] = []
+        """With which line each call of a function began; 0: with one that reports itself."""
+        self._lines, self._names = lines, names
+
+    def call_begins(self, line: int) -> None:
+        self.calls.append(line)
+        self._lines.extend([line] if line else [])
 
     def variable_bound(self, scope: str, name: str, value: Any) -> None:
         self._names.append((scope, name, value))

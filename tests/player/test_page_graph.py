@@ -14,7 +14,7 @@ from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.explain.graph.node_groups import groups
 from dispatchviz.render.graph.dot import node_texts
 from tests.explain.programs import traced
-from tests.module_blocks import BLOCKS, PROGRAM
+from tests.module_blocks import BLOCKS, ON_ONE_LINE, PROGRAM
 from tests.player.browser import Page
 from tests.player.opened import IN_BROWSER, go, opened
 from tests.steps import step
@@ -68,6 +68,7 @@ def modules() -> Trace:
 
 NODES = "document.querySelectorAll('.picture g.node').length"
 FRAMES = "document.querySelectorAll('.picture g.cluster').length"
+TITLES = "[...document.querySelectorAll('.picture text')].map((text) => text.textContent)"
 
 
 def test_repeats_are_folded_and_modules_framed_or_boxes_as_the_reader_wants(
@@ -87,6 +88,18 @@ def test_repeats_are_folded_and_modules_framed_or_boxes_as_the_reader_wants(
     assert seen["folded modules"][1] >= seen["folded"][1] > 0  # a module that is a turn has the frame of the repeat
     assert seen["boxes"] == (BLOCKS, 0)
     assert seen["folded boxes"][0] < seen["folded modules"][0]
+
+
+def test_modules_that_one_line_calls_have_frames_and_boxes_of_their_own(page: Page, folder: Path) -> None:
+    opened(page, folder, traced(ON_ONE_LINE.replace(f"range({BLOCKS})", "range(2)")), "one-line")
+    page.keys("G", "6", "z")
+    seen = {}
+    for _ in range(6):
+        seen[page.evaluate("layoutName()")] = page.evaluate(TITLES)
+        page.keys("*")
+    blocks = {"model.0", "model.1"}
+    assert blocks < set(seen["modules"])
+    assert {text.partition(":")[0] for text in seen["boxes"]} >= blocks
 
 
 def test_a_folded_box_unfolds(page: Page, folder: Path, modules: Trace) -> None:

@@ -62,8 +62,8 @@ Leave = tuple[Literal["leave"]]
 
 # -- the program ------------------------------------------------------------------------------------------------------
 
-SourceLine = tuple[Literal["source_line"], str, int, str, int | None, bool]
-"""File, line, function, and the SourceLine that it was called from."""
+SourceLine = tuple[Literal["source_line"], str, int, str, int | None, bool, bool]
+"""File, line, function, the SourceLine that it was called from, whether it resumes, whether a call begins."""
 NameBound = tuple[Literal["name_bound"], str, int, int]
 """Variable, tensor, turn of the line that binds (0: it has none, or it is not known)."""
 NameUnbound = tuple[Literal["name_unbound"], str, int]
@@ -78,7 +78,9 @@ ProgramRaised = tuple[Literal["raised"], str, str, str, int, str]
 LineReached = tuple[Literal["line_reached"], CodeType, int]
 """The innermost frame of the user's begins a statement: its code, its line."""
 FrameEntered = tuple[Literal["frame_entered"], CodeLocations, int]
-"""A frame begins its first statement: all frames, its line."""
+"""Another frame than before begins a statement: all frames, its line."""
+CallBegins = tuple[Literal["call_begins"], CodeLocations, int]
+"""The same of the first statement of a function that was called."""
 FrameResumed = tuple[Literal["frame_resumed"], CodeLocations]
 """Another frame goes on, or another part of a statement."""
 CalledFromLine = tuple[Literal["called_from_line"], CodeType, int]
@@ -206,6 +208,7 @@ ProgramNote = (
     | ProgramRaised
     | LineReached
     | FrameEntered
+    | CallBegins
     | FrameResumed
     | CalledFromLine
     | CalledFromFrame

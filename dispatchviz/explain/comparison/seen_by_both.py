@@ -248,7 +248,7 @@ class _View:
         around = self._within(line)
         place = around, line.file, line.line, line.function
         if place != self._last[0]:
-            number = self._emit(replace(line, caller=None, resumed=False), around, line.seq)
+            number = self._emit(replace(line, caller=None, resumed=False, begins=False), around, line.seq)
             self._last = place, number
             self._outermost = number if around is None else self._outermost
         self._numbers[line.seq] = self._last[1]

@@ -7,10 +7,12 @@ parameters' paths have in common.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from dispatchviz.core.record import events as ev
@@ -32,8 +34,9 @@ DEEPEST = 64
 class Group:
     """What Nodes come from."""
 
-    key: tuple[str, int]
-    """Different for each call of a function."""
+    key: tuple[str, int, int]
+    """Different for each call of a function, as far as that is known: the function, whence it was called, where the
+    call begins."""
     title: str
 
 
@@ -87,10 +90,26 @@ class UserPlaces:
             own = self._columns.line_places[self._columns.places[place]]
             caller = self._columns.callers[place]
             if own.function:
-                found.append(Group((own.function, caller), own.function))
+                found.append(Group((own.function, caller, self._begins[place]), own.function))
             before = bisect_right(self._steps, caller) - 1
             place = before if 0 <= before < place and self._steps[before] == caller else None
         return tuple(found[::-1])
+
+    @cached_property
+    def _begins(self) -> Sequence[int]:
+        """Of each SourceLine the one with which the call of its function begins; ``NONE`` if that is not known.
+
+        Called from one line a function runs again once it has run: so that is the last one with which a call begins.
+        What nobody called may run on several threads at once: there it is not known.
+        """
+        columns, found, last = self._columns, array("q"), dict[tuple[str, str, int], int]()
+        for step, number, caller in zip(self._steps, columns.places, columns.callers, strict=False):
+            place = columns.line_places[number]
+            call = place.file, place.function, caller
+            if place.begins and caller != NONE:
+                last[call] = step
+            found.append(last.get(call, NONE))
+        return found
 
     def text(self, place: Place) -> str:
         """``line 6: z = torch.add(x, y)``."""
@@ -133,7 +152,7 @@ def _by_line(graph: BackwardGraph, nodes: list[int]) -> dict[int, Path]:
 
     def path(node: int) -> Path:
         place = places.line(node)
-        return () if place is None else (Group((place.file, place.line), places.text(place)),)
+        return () if place is None else (Group((place.file, place.line, NONE), places.text(place)),)
 
     return {node: path(node) for node in nodes}
 
@@ -149,7 +168,7 @@ def _by_module(graph: BackwardGraph, nodes: list[int]) -> dict[int, Path]:
     modules: dict[int, set[str]] = defaultdict(set)
     for node in nodes:
         modules[calls[node]].update(used_modules(graph, node))
-    around: dict[tuple[str, int], set[str]] = defaultdict(set)
+    around: dict[tuple[str, int, int], set[str]] = defaultdict(set)
     for node in nodes:
         for function in places.calls(node):
             around[function.key] |= modules[calls[node]]
@@ -159,7 +178,7 @@ def _by_module(graph: BackwardGraph, nodes: list[int]) -> dict[int, Path]:
         functions = [named.get(function.key, "") for function in places.calls(node)]
         own = modules[calls[node]]
         found = [*functions, next(iter(own)) if len(own) == 1 else ""]
-        return tuple(Group((one, 0), one) for one in dict.fromkeys(filter(None, found)))
+        return tuple(Group((one, NONE, NONE), one) for one in dict.fromkeys(filter(None, found)))
 
     return {node: path(node) for node in nodes}
 

@@ -104,7 +104,7 @@ def _lines_read(trace: Trace) -> Iterator[tuple[int, Place, int]]:
         event = trace[seq]
         if isinstance(event, SourceLine):  # of a damaged file it may be unknown
             caller = NONE if event.caller is None else event.caller
-            yield seq, Place(event.file, event.line, event.function, event.resumed), caller
+            yield seq, Place(event.file, event.line, event.function, event.resumed, event.begins), caller
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ class _Builder:
         if stack is None:
             stack = self._stacks[scope] = []
         base = _calling(stack, caller)
-        if base + 1 == len(stack) or not _same_function(stack[base + 1], place):
+        if base + 1 == len(stack) or not _same_function(stack[base + 1], place) or place.begins:
             if place.resumed and not stack:
                 return  # within an event the line goes on that the event is in
             self._close(stack, base + 1, seq)
@@ -270,7 +270,7 @@ def _begun(stack: list[_Open], first: int, line: int) -> int:
 
 def _is_condition(loop: Loop | None, turn: _Open) -> bool:
     """Whether the last turn of ``while`` is no more than its condition, which was false."""
-    return loop is not None and loop.first == loop.head and turn.statements == 1
+    return loop is not None and loop.asks and turn.statements == 1
 
 
 def _same_function(opened: _Open, place: Place) -> bool:

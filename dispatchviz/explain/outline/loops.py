@@ -21,6 +21,8 @@ class Loop(NamedTuple):
     first: int
     """The first line that a turn reaches: the head of ``while``, whose condition is asked each time."""
     last: int
+    asks: bool = False
+    """Whether its condition is asked each time: that of ``while``."""
 
     def has(self, line: int) -> bool:
         """Whether a line belongs to a turn."""
@@ -42,8 +44,9 @@ def _loops(text: str) -> Iterator[Loop]:
         return
     for node in ast.walk(tree):
         if isinstance(node, _LOOPS):
-            first = node.lineno if isinstance(node, ast.While) else _begin(node.body[0])
-            yield Loop(node.lineno, first, node.body[-1].end_lineno or first)
+            asks = isinstance(node, ast.While)
+            first = node.lineno if asks else _begin(node.body[0])
+            yield Loop(node.lineno, first, node.body[-1].end_lineno or first, asks)
 
 
 def _begin(statement: ast.stmt) -> int:

@@ -71,7 +71,9 @@ def line_starts(trace: Trace) -> Iterator[tuple[int, Place]]:
         placed: Iterable[tuple[int, Place]] = zip(steps, map(texts.__getitem__, columns.places), strict=True)
     else:  # a file that an earlier version wrote
         lines = (event for event in map(trace.__getitem__, steps) if isinstance(event, ev.SourceLine))
-        placed = ((event.seq, Place(event.file, event.line, event.function, event.resumed)) for event in lines)
+        placed = (
+            (event.seq, Place(event.file, event.line, event.function, event.resumed, event.begins)) for event in lines
+        )
     return ((step, place) for step, place in placed if not place.resumed)
 
 

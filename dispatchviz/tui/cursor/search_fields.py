@@ -164,7 +164,9 @@ def _lines(trace: Trace) -> tuple[tuple[Sequence[Place], Mask], Mask]:
     if len(columns.places) == len(columns.callers) == len(steps):
         return (columns.line_places, np.asarray(columns.places)), np.asarray(columns.callers)
     lines = [event if isinstance(event := trace[step], ev.SourceLine) else None for step in steps]  # an old file
-    places = [Place(each.file, each.line, each.function, each.resumed) if each else NOWHERE for each in lines]
+    places = [
+        Place(each.file, each.line, each.function, each.resumed, each.begins) if each else NOWHERE for each in lines
+    ]
     callers = [NONE if each is None or each.caller is None else each.caller for each in lines]
     return (places, np.arange(len(places))), np.array(callers, np.int64)
 

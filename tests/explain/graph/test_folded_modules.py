@@ -10,7 +10,7 @@ from dispatchviz.explain.graph.folding import fold_graph, fold_order
 from dispatchviz.explain.graph.graph_fold import repeats, sections, unfolded
 from dispatchviz.explain.graph.node_groups import groups
 from tests.explain.programs import traced
-from tests.module_blocks import BLOCKS, PROGRAM
+from tests.module_blocks import BLOCKS, ON_ONE_LINE, PROGRAM
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,16 @@ def test_a_module_that_is_a_turn_is_no_box_but_those_within_it_are(graph: Backwa
 def test_a_module_that_is_all_there_is_is_no_box() -> None:
     graph = backward_graph(traced(PROGRAM.replace(f"range({BLOCKS})", "range(1)")))
     assert boxed(graph).keys() == {"net[0].up", "net[0].down"}
+
+
+def test_modules_that_one_line_calls_are_boxes_of_their_own() -> None:
+    graph = backward_graph(traced(ON_ONE_LINE))
+    blocks = {f"model.{block}" for block in range(BLOCKS)}
+    found = boxed(graph)
+    assert found.keys() == {*blocks, f"model.{BLOCKS}"}
+    assert len({len(found[block]) for block in blocks}) == 1
+    inner = {"model.1.net.0", "model.1.net.2", "model.1.norm"}
+    assert boxed(graph, "model.1").keys() == found.keys() - {"model.1"} | inner
 
 
 def test_without_modules_nothing_is_boxed() -> None:

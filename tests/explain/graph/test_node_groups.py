@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 
 import pytest
 
@@ -10,6 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, backward_graph
 from dispatchviz.explain.graph.node_groups import Cluster, groups, module_of, shared_path
 from tests.explain.programs import traced
+from tests.module_blocks import BLOCKS, ON_ONE_LINE
 
 
 @functools.cache
@@ -59,6 +61,69 @@ def test_calls_of_one_function_are_different_groups() -> None:
     paths = groups(graph, "function")
     keys = [paths[node.number][-1].key for node in graph if node.name == "MulBackward0"]
     assert len(set(keys)) == 2
+
+
+def calls(program: str, node: str) -> list[list[int]]:
+    """Of each Node of a name the calls that it was made in, numbered in the order in which they are met."""
+    graph, numbers = backward_graph(traced(program)), dict[tuple[str, int, int], int]()
+    paths = groups(graph, "function")
+    made = sorted(number for number in graph.nodes if graph.outline(number).name == node)
+    return [[numbers.setdefault(group.key, len(numbers)) for group in paths[number]] for number in made]
+
+
+CALLS = {
+    "twice on a line": ("def f(x):\n    y = x * 2\n    return y * 3\nz = f(x) + f(x)", [[0], [0], [1], [1]]),
+    "one within the other": ("def f(x):\n    y = x * 2\n    return y * 3\nz = f(f(x))", [[0], [0], [1], [1]]),
+    "a loop": ("def f(x):\n    for _ in range(2): x = x * 2\n    return x\nz = f(x) + f(x)", [[0], [0], [1], [1]]),
+    "recursion": (
+        "def f(x, n):\n    if n: return f(x, n - 1) * f(x, n - 1)\n    return x * 2\nz = f(x, 1)",
+        [[0, 1], [0, 2], [0]],
+    ),
+    "a function that goes on": (
+        "def g(x): return x * 2\ndef f(x): return g(x) * g(x)\nz = f(x) + f(x)",
+        [[0, 1], [0, 2], [0], [3, 4], [3, 5], [3]],
+    ),
+    "an error": (
+        """def g(x):
+    x = x * 2
+    raise ValueError(x)
+def f(x):
+    try: return g(x)
+    except ValueError as error: return error.args[0] * 2
+z = f(x) + f(x)""",
+        [[0, 1], [0], [2, 3], [2]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_from_one_line_are_different_groups(name: str) -> None:
+    program, expected = CALLS[name]
+    begin = "import torch\nx = torch.ones(2, requires_grad=True)\n"
+    assert calls(f"{begin}{program}\nz.sum().backward()\n", "MulBackward0") == expected
+
+
+def test_generators_that_take_turns_are_not_taken_for_each_other() -> None:
+    """Which of them goes on is not noted: each time they go on from another line of the program, it is a group."""
+    program = """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        def each(x):
+            yield x * 2
+            yield x * 3
+        one, other = each(x), each(x)
+        a = next(one), next(other)
+        b = next(one)
+        (a[0] + a[1] + b).sum().backward()
+    """
+    assert calls(program, "MulBackward0") == [[0], [0], [1]]
+
+
+def test_modules_that_one_line_calls_are_different_groups() -> None:
+    graph = backward_graph(traced(ON_ONE_LINE))
+    found = Counter(path[0].title for path in groups(graph, "module").values() if path)
+    assert found.keys() == {f"model.{at}" for at in range(BLOCKS + 1)}
+    assert len({found[f"model.{block}"] for block in range(BLOCKS)}) == 1
 
 
 def test_modules_by_their_parameters() -> None:

@@ -304,6 +304,25 @@ def test_a_generator_that_goes_on_is_no_other_call(name: str) -> None:
         assert len([each for each in told if each == "items goes on"]) >= at_least
 
 
+LOOPS_ON_ONE_LINE = {
+    "while": ("    while x.sum() < 9:\n        x = x * 2", 3),
+    "for": ("    for _ in range(3): x.mul_(2)", 3),
+    "none": ("    while x.sum() < 0:\n        x = x * 2", 0),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS_ON_ONE_LINE)
+def test_a_function_that_begins_with_a_loop_is_called_again_not_gone_on_with(name: str) -> None:
+    body, turns_of_each = LOOPS_ON_ONE_LINE[name]
+    trace = traced(f"import torch\ndef f(x):\n{body}\nx, y = torch.ones(2), torch.ones(2)\nf(x), f(y)\n")
+    outline = Outline(trace, ALL)
+    check(outline)
+    calls = [row for row in range(len(outline.lines)) if outline.lines.kinds[row] == RowKind.CALL]
+    assert [outline.lines.numbers[row] for row in calls] == [1, 2]
+    assert all(outline.lines.shown[row] for row in calls)
+    assert sum(turns(trace).values()) == 2 * turns_of_each
+
+
 def test_statements_are_indented_as_in_the_function_or_the_turn_that_their_row_is_in() -> None:
     trace = traced("""
         import torch

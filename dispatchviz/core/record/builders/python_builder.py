@@ -68,7 +68,7 @@ class PythonBuilder(BuilderBase):
         self._over_with_call: set[int | None] = set()
         """Bindings that are over when the call within them is."""
 
-    def source_line(self, file: str, line: int, function: str, caller: int | None, resumed: bool) -> None:
+    def source_line(self, file: str, line: int, function: str, caller: int | None, resumed: bool, begins: bool) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self.moved = False
         if self._written:
@@ -76,7 +76,7 @@ class PythonBuilder(BuilderBase):
         parent, seq = self.open, len(self.events)
         if parent is None or type(self.events[parent]) is SourceLine:
             parent, self.open = None, seq
-        self.events.append(SourceLine(seq, parent, file, line, function, caller, resumed))
+        self.events.append(SourceLine(seq, parent, file, line, function, caller, resumed, begins))
 
     def name_bound(self, name: str, tensor: int, turn: int) -> None:
         """A variable names a tensor."""

@@ -26,6 +26,9 @@ class SourceLine(Event, frozen=True):
     resumed: bool = False
     """Whether the program comes back to the line: what was called from there has returned, or a generator that waits
     there goes on."""
+    begins: bool = False
+    """Whether a call of ``function`` is known to begin with the line: that of a function of the program's own file
+    that is no generator and no coroutine. False in traces of older versions."""
 
 
 class NameBound(Event, frozen=True):

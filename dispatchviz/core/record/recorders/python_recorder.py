@@ -19,7 +19,7 @@ class PythonRecorder(RecorderBase):
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self._last_error = None
-        self.note(("source_line", file, line, "", None, False))
+        self.note(("source_line", file, line, "", None, False, False))
 
     def name_bound(self, name: str, tensor: Tensor, turn: int = 0, /) -> None:
         """A variable of the program names a tensor."""

@@ -146,7 +146,7 @@ def _encodable(name: str) -> str:
 
 
 def _encodable_place(place: Place) -> Place:
-    return Place(_encodable(place.file), place.line, _encodable(place.function), place.resumed)
+    return Place(_encodable(place.file), place.line, _encodable(place.function), place.resumed, place.begins)
 
 
 def _columns_givenof(columns: Columns, blocks: Blocks) -> Iterator[tuple[str, str, Sequence[int]]]:

@@ -94,10 +94,10 @@ class _Places(_Subject):
 
     def __init__(self) -> None:
         super().__init__("file", SourceLine)
-        self._get = attrgetter("file", "line", "function", "resumed")
-        self._known: dict[tuple[str, int, str, bool], int] = {}
+        self._get = attrgetter("file", "line", "function", "resumed", "begins")
+        self._known: dict[tuple[str, int, str, bool, bool], int] = {}
 
-    def _numbers(self, values: Iterable[tuple[str, int, str, bool]]) -> Iterable[int]:
+    def _numbers(self, values: Iterable[tuple[str, int, str, bool, bool]]) -> Iterable[int]:
         known = self._known
         return [known.setdefault(value, len(known)) for value in values]
 

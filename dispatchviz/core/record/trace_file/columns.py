@@ -26,6 +26,7 @@ class Place(Struct, frozen=True, array_like=True):
     line: int
     function: str
     resumed: bool
+    begins: bool = False
 
 
 class Groups(Mapping[int, Sequence[int]]):
