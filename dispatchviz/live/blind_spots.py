@@ -37,6 +37,7 @@ BLIND_SPOTS = (
 LIFTED = (
     "What a kernel calls again at its own operator and key: releases before 2.9 do not hand out their kernels.",
     "Kernels while another thread of Python's runs, for the same reason.",
+    "What slow_conv_transpose2d and flash attention's backward call on the CPU where PyTorch uses several threads.",
 )
 """Of releases before 2.9, where ours leave their cells while the kernel runs."""
 

@@ -39,7 +39,7 @@ class LiftedKernels:
         by_python = self._by_python_dispatcher(operator, parsed)
         composite = self._c._dispatch_has_kernel_for_dispatch_key(operator, "CompositeImplicitAutograd")
 
-        parallel = _calls_in_parallel(operator, key)
+        parallel = calls_in_parallel(operator, key)
 
         def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
             put = self._put.get(operator, {})
@@ -120,7 +120,7 @@ class KernelObjects:
 
     def of(self, operator: str, key: str, parsed: Any) -> Call:
         """What calls the kernel that is in a cell now."""
-        if _calls_in_parallel(operator, key):
+        if calls_in_parallel(operator, key):
             return self._lifted.of(operator, key, parsed)
         call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
         return call
@@ -133,7 +133,7 @@ class KernelObjects:
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell, as long as the library lives, or until it is lifted."""
-        if _calls_in_parallel(operator, key):
+        if calls_in_parallel(operator, key):
             self._lifted.put(operator, key, step, library)
         else:
             library.impl(operator, key, step, True)
@@ -147,7 +147,8 @@ class KernelObjects:
         self._lifted.forget()
 
 
-def _calls_in_parallel(operator: str, key: str) -> bool:
+def calls_in_parallel(operator: str, key: str) -> bool:
+    """Whether a kernel is one of those."""
     return key == "CPU" and operator in CALLING_IN_PARALLEL
 
 

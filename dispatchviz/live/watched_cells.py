@@ -14,7 +14,7 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import kernel_calls, overriding
+from dispatchviz.live.kernel_calls import calls_in_parallel, hands_out_kernels, kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 from dispatchviz.live.registration import defined_operators
 
@@ -76,6 +76,7 @@ class WatchedCells:
     def __init__(self, torch: Any, make_step: MakeStep) -> None:
         c = self._c = torch._C
         self.python = PythonKernels(torch)
+        self._threads: Callable[[], int] = torch.get_num_threads
         self._make_step = make_step
         self._calls = kernel_calls(torch)
         self._autograd = c._dispatch_key_parse("Autograd")
@@ -220,11 +221,26 @@ class WatchedCells:
                 return
             self.python.put[operator, key] = found
             call = caller(found)
+        if calls_in_parallel(operator, key) and not hands_out_kernels(self._c):
+            call = self._without_us(call)
         if operator in GIVING_A_BIT:
             call = self._meeting(GIVING_A_BIT[operator], call)
         step = self._make_step(operator, key, call, is_python)
         under = WITHOUT_TENSORS[operator] if key == "Undefined" else key
         self._calls.put(operator, under, step, self._library(operator))
+
+    def _without_us(self, call: Step) -> Step:
+        """The same call; where its kernel calls others on several threads no kernel of ours is in a cell meanwhile. Of
+        releases in which ours leave their cells to call what was there: one thread may be about to call a kernel that
+        another one takes out."""
+
+        def calls(*args: Any, **kwargs: Any) -> Any:
+            if self._threads() == 1:
+                return call(*args, **kwargs)
+            with self.out():
+                return call(*args, **kwargs)
+
+        return calls
 
     def _meeting(self, bits: int, call: Step) -> Step:
         """The same call, and the keys of these bits are watched from then on."""
