@@ -19,11 +19,14 @@ from dispatchviz.core.python_side.tensor_subclass import new_with_class
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, empty_strided, strided
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.overrides import handle_torch_function, has_torch_function_unary
 from dispatchviz.torch.storage import storage_of
 
 
 def deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
     """With its storage; tensors that shared one share the copy. RuntimeError for a tensor with a history."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(deepcopy, (self,), self, memo)  # type: ignore[no-any-return]
     if not variable.is_leaf(self):
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
