@@ -14,6 +14,7 @@ from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.batched_tensor import BatchedTensorImpl
 from dispatchviz.core.layers.functorch.tensor_wrapper import TensorWrapperImpl
+from dispatchviz.core.python_side.py_interpreter import interpreter
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Storage, Tensor, expose
@@ -195,6 +196,7 @@ class TypedStorage:
         return _listed(self.tolist()) + kind
 
 
+interpreter.storage = UntypedStorage
 for _class in (UntypedStorage, TypedStorage):
     _class.__module__ = "torch.storage"
 
