@@ -1,7 +1,7 @@
 """``copy``, ``deepcopy`` and pickling of tensors (``torch/_tensor.py``, ``torch/_utils.py``).
 
-NB: in PyTorch, what comes out of a pickle, or of ``copy``, is made by ``empty`` and put on its storage by ``set_``; here
-no operator is called for these.
+NB: in PyTorch, what comes out of a pickle, or of ``copy``, is made by ``empty`` and put on its storage by ``set_``;
+here no operator is called for these.
 """
 
 from __future__ import annotations

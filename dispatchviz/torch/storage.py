@@ -94,7 +94,10 @@ class UntypedStorage:
         buffer = self._storage.buffer
         if buffer is None and self.device.type != "meta":
             raise RuntimeError("Attempted to call copy_() on an invalid python storage.")
-        made = UntypedStorage(Storage(None if buffer is None else array_module(self.device.type).empty(buffer.shape, buffer.dtype)), self.device)
+        made = UntypedStorage(
+            Storage(None if buffer is None else array_module(self.device.type).empty(buffer.shape, buffer.dtype)),
+            self.device,
+        )
         ops.copy_.call(made._as_tensor(), self._as_tensor(), False)
         return made
 
