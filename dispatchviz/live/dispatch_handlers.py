@@ -100,6 +100,8 @@ class _Handlers:
         """Of an argument."""
         if isinstance(value, self._watch.torch.Tensor):
             return f"t{self._watch._tensor(value)}"
+        if isinstance(value, self._watch.torch.UntypedStorage):  # of which str() calls operators, for each byte
+            return "<UntypedStorage>"
         if type(value) in (list, tuple):
             return "[" + ", ".join(map(self._text, value)) + "]"
         return repr(value) if isinstance(value, str) else str(value)

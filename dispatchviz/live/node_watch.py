@@ -91,10 +91,13 @@ class NodeWatch:
         watch = self._watch
         if type(tensor) is not watch.torch.Tensor or watch.live_tensors.has_node(tensor):
             return
-        if tensor.requires_grad and not tensor._is_view() and isinstance(node := tensor.grad_fn, self._c._FunctionBase):
+        with self._c.DisableTorchFunction():  # no function mode of the program's is to see what is asked here
+            node = tensor.grad_fn if tensor.requires_grad and not tensor._is_view() else None
+            output_nr = tensor.output_nr
+        if isinstance(node, self._c._FunctionBase):
             serial, number = watch.serial(tensor), self.known(node)
             watch.live_tensors.gets_node(tensor, number)
-            watch.note(("history_set", serial, number, tensor.output_nr))
+            watch.note(("history_set", serial, number, output_nr))
 
     def saves(self, context: Any, tensors: Sequence[Any]) -> None:
         """A custom Function saves these: its context is its Node, which is met later."""

@@ -1,6 +1,7 @@
 """``copy``, ``deepcopy`` and pickling of tensors (``torch/_tensor.py``, ``torch/_utils.py``).
 
-NB: in PyTorch, a new tensor is made by ``empty`` and put on its storage by ``set_``; here no operator is called.
+NB: in PyTorch, what comes out of a pickle, or of ``copy``, is made by ``empty`` and put on its storage by ``set_``;
+here no operator is called for these.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.autograd.variables import variable
-from dispatchviz.core.autograd.variables.grad_attribute import set_grad
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.python_side.tensor_subclass import new_with_class
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, empty_strided, strided
+from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.overrides import handle_torch_function, has_torch_function_unary
+from dispatchviz.torch.storage import storage_of
 
 
-def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+def deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
     """With its storage; tensors that shared one share the copy. RuntimeError for a tensor with a history."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(deepcopy, (self,), self, memo)  # type: ignore[no-any-return]
     if not variable.is_leaf(self):
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -30,27 +35,53 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    _check_makes_its_own(self)
-    key = id(self._storage)
-    if key not in memo:
-        buffer = self._storage.buffer
-        memo[key] = Storage(None if buffer is None else buffer.copy())
-    made = memo[id(self)] = _on(memo[key], self, type(self))
-    if self._grad is not None:
-        set_grad(made, deepcopy(self._grad, memo))
-    vars(made).update(copy.deepcopy(vars(self), memo))
+    with torch.no_grad():
+        made = _without_storage_copy(self) if _is_cloned(self) else _on_copied_storage(self, memo)
+        if self.requires_grad:
+            made.requires_grad_()
+        if self.grad is not None:
+            made.grad = self.grad.__deepcopy__(memo)
+        made.__dict__ = copy.deepcopy(vars(self), memo)
+        memo[id(self)] = made
+    return made  # type: ignore[no-any-return]
+
+
+def _is_cloned(self: Any) -> bool:
+    """Whether its storage is not copied: there is no memory."""
+    return self._device.type == "meta" or (type(self) is not Tensor and self.data_ptr() == 0)
+
+
+def _without_storage_copy(self: Any) -> Any:
+    """A clone. RuntimeError for a subclass whose ``clone`` makes plain tensors, as inside of ``__torch_function__``."""
+    made = self.clone()
+    if type(made) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
+            "implement clone() and for which cloning returns another instance of the same subclass. You should either "
+            "properly implement clone() for your subclass or override __deepcopy__() if it is intended behavior for "
+            "clone() to return an instance of a different type."
+        )
     return made
 
 
-def _check_makes_its_own(self: Any) -> None:
-    """RuntimeError for a subclass whose ``new_empty`` makes plain tensors, as inside of ``__torch_function__``."""
-    if type(self) is not Tensor and self._impl is None and type(self.new_empty([])) is not type(self):
+def _on_copied_storage(self: Any, memo: dict[int, Any]) -> Any:
+    """A tensor like it on a copy of its storage, conjugated and negated where it said so.
+
+    RuntimeError for a subclass whose ``new_empty`` makes plain tensors, NotImplementedError inside of a transform.
+    """
+    storage = copy.deepcopy(storage_of(self), memo)
+    made = self.new_empty([])
+    if type(made) is not type(self):
         raise RuntimeError(
             "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
             "that implement new_empty() and for which that function returns another instance of the same subclass. "
             "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
             "intended behavior for new_empty() to return an instance of a different type."
         )
+    made.set_(storage, self.storage_offset(), self.size(), self.stride())
+    if self.is_conj():
+        made = made.conj_physical()
+    return made.neg() if self.is_neg() else made
 
 
 def reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """``torch.storage``: the memory under a tensor, as bytes or as numbers (``torch/storage.py``).
 
-NB: storages are looked at, not worked with: nothing makes, resizes or fills one.
+NB: storages are looked at and copied, not worked with: nothing resizes or fills one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,12 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.layers.functorch.batched_tensor import BatchedTensorImpl
+from dispatchviz.core.layers.functorch.tensor_wrapper import TensorWrapperImpl
+from dispatchviz.core.python_side.py_interpreter import interpreter
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Storage, Tensor, expose
@@ -83,6 +88,31 @@ class UntypedStorage:
     def is_pinned(self, device: object = "cuda") -> bool:
         """Whether a GPU copies from it without waiting."""
         return self._storage.kind == "pinned"
+
+    def clone(self) -> UntypedStorage:
+        """A copy, written by ``copy_`` (``THPStorage_copy_``). RuntimeError for a storage without memory."""
+        buffer = self._storage.buffer
+        if buffer is None and self.device.type != "meta":
+            raise RuntimeError("Attempted to call copy_() on an invalid python storage.")
+        made = UntypedStorage(
+            Storage(None if buffer is None else array_module(self.device.type).empty(buffer.shape, buffer.dtype)),
+            self.device,
+        )
+        ops.copy_.call(made._as_tensor(), self._as_tensor(), False)
+        return made
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
+        copies = memo.setdefault("torch", {})
+        if self._cdata not in copies:
+            copies[self._cdata] = self.clone()
+        return copies[self._cdata]  # type: ignore[no-any-return]
+
+    def _as_tensor(self) -> Tensor:
+        """Its bytes, as ``at::storage_copy`` sees them."""
+        made = ops.empty_memory_format.call((0,), dtypes.uint8, None, self.device)
+        return ops.set__source_Storage.call(made, self._storage)
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
@@ -169,6 +199,7 @@ class TypedStorage:
         return _listed(self.tolist()) + kind
 
 
+interpreter.storage = UntypedStorage
 for _class in (UntypedStorage, TypedStorage):
     _class.__module__ = "torch.storage"
 
@@ -184,10 +215,19 @@ def legacy_class(dtype: DType) -> type:
     return LEGACY_CLASSES[f"{_LEGACY[dtype]}Storage"]
 
 
+def storage_of(self: Tensor) -> UntypedStorage:
+    """Its storage, for ourselves. NotImplementedError for a tensor of ``vmap`` or ``grad``, which has none."""
+    if isinstance(self._impl, (BatchedTensorImpl, TensorWrapperImpl)):
+        kind = "BatchedTensorImpl" if isinstance(self._impl, BatchedTensorImpl) else "TensorWrapper"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
+    return UntypedStorage(self._storage, self._device)
+
+
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """``Tensor.untyped_storage``"""
+    made = storage_of(self)
     expose(self)
-    return UntypedStorage(self._storage, self._device)
+    return made
 
 
 def storage(self: Tensor) -> TypedStorage:

@@ -147,7 +147,7 @@ def _make_overridable(cls: type[Tensor]) -> None:
 
 _OVERRIDABLE = {
     *("__repr__", "__format__", "__len__", "__contains__", "__reversed__", "__dir__", "__array__", "__array_wrap__"),
-    *("__bool__", "__float__", "__int__", "__complex__", "__index__", "__invert__", "__deepcopy__", "__reduce_ex__"),
+    *("__bool__", "__float__", "__int__", "__complex__", "__index__", "__invert__", "__reduce_ex__"),
     *("__rsub__", "__rdiv__", "__rtruediv__", "__rpow__", "__rmod__", "__floordiv__", "__rfloordiv__"),
     *("__rlshift__", "__rrshift__", "__rmatmul__"),
 }

@@ -223,6 +223,31 @@ for threads in (2, 1):
 """
 """Results that several threads write, tensors of several dtypes, and one that is left out."""
 
+COPIES = """
+import copy, torch
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1, bias=False))
+average = copy.deepcopy(net).requires_grad_(False)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+for step in range(2):
+    optimizer.zero_grad()
+    net(torch.ones(3, 2)).sum().backward()
+    optimizer.step()
+    with torch.no_grad():
+        for old, new in zip(average.parameters(), net.parameters()):
+            old.mul_(0.9).add_(new, alpha=0.1)
+state, parameters = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(net.state_dict())
+whole = torch.arange(6.0).reshape(2, 3)
+twins = copy.deepcopy({"row": whole[1], "column": whole[:, 1], "turned": whole.t()})
+twins["row"].add_(1)
+leaf = torch.ones(2, requires_grad=True)
+leaf.grad = torch.ones(2)
+own = copy.deepcopy(leaf)
+(own * 2).sum().backward()
+print(own.grad, twins, copy.deepcopy(torch.empty(2, 3, device="meta").t()).stride())
+copy.deepcopy(leaf * 2)
+"""
+"""Copies of modules, of states, of views of one storage, of a leaf with its gradient, on meta, of a result."""
+
 ZERO_TANGENT = """
 import torch
 torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
@@ -232,7 +257,8 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
-    "program", [IN_PARALLEL, BATCHES, JOINED, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS]
+    "program",
+    [IN_PARALLEL, BATCHES, JOINED, COPIES, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS],
 )
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())

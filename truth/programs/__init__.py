@@ -53,6 +53,7 @@ _FILES = (
     "torch_ops",
     "arguments",
     "setting_memory",
+    "copies",
     "errors",
     "more",
     "vmap",

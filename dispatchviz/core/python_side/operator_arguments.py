@@ -15,10 +15,12 @@ from typing import Any
 
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.python_side.ivalue import CastError, to_ivalue, to_object
+from dispatchviz.core.python_side.py_interpreter import interpreter
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
 from dispatchviz.core.schema.schema_types import LIST, OPTIONAL, SchemaType, schema_type
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Storage, Tensor
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide", "floor_divide", "copy")
 NUMBERS_AS_TENSORS = frozenset(
@@ -178,13 +180,20 @@ def python_arguments(schema: FunctionSchema, values: Sequence[Any]) -> tuple[lis
     positional = sum(not argument.kwarg_only for argument in schema.arguments)
     while positional and _is_default(schema.arguments[positional - 1], values[positional - 1]):
         positional -= 1
-    args = [to_object(a.type, v) for a, v in zip(schema.arguments[:positional], values[:positional], strict=True)]
+    args = [_object(a, v, values) for a, v in zip(schema.arguments[:positional], values[:positional], strict=True)]
     kwargs = {
-        argument.name: to_object(argument.type, value)
+        argument.name: _object(argument, value, values)
         for argument, value in zip(schema.arguments, values, strict=True)
         if argument.kwarg_only and not _is_default(argument, value)
     }
     return args, kwargs
+
+
+def _object(argument: Argument, value: Any, values: Sequence[Any]) -> Any:
+    """A storage, which does not know its device here, is on that of the tensor that it is meant for."""
+    if isinstance(value, Storage):
+        return interpreter.storage(value, next(one._device for one in values if isinstance(one, Tensor)))
+    return to_object(argument.type, value)
 
 
 def _is_default(argument: Argument, value: Any) -> bool:

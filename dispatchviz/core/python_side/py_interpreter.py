@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dispatchviz.core.device.device import Device
     from dispatchviz.core.keys.keys import DispatchKey
     from dispatchviz.core.table.operator_entry import OperatorEntry
+    from dispatchviz.core.tensor.tensor import Storage
 
 
 def _not_installed(*args: Any) -> Any:
@@ -26,6 +28,8 @@ class PyInterpreter:
     """What the Python dispatcher runs for an operator at a key: another key, or a function."""
     call_for_dispatch_key: Callable[[OperatorEntry, DispatchKey, list[Any]], None] = staticmethod(_not_installed)
     """``callBoxedForDispatchKey``."""
+    storage: Callable[[Storage, Device], Any] = staticmethod(_not_installed)
+    """What Python gets for a storage: ``torch.UntypedStorage``."""
 
 
 interpreter = PyInterpreter()

@@ -1,5 +1,7 @@
 """Subclasses and modes of torch functions and of the dispatcher."""
 
+import copy
+
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -72,12 +74,14 @@ print(
 )
 with Functions():
     print((x + 1).sum(), torch.ones(2).size())
+    named = copy.deepcopy(x)
 with Dispatches():
     y = (x.exp() * 2).sum()
     y.backward()
     z = torch.ones(2).add_(1).view(1, 2)
     print(x.grad.tolist(), z.tolist())
     q = torch.einsum("i,i->", x, x)
+    twin = copy.deepcopy(z)
     with torch.no_grad():
         x.mul_(2)
 from torch._subclasses.fake_tensor import FakeTensorMode
