@@ -28,11 +28,12 @@ def command(
     """Run SCRIPT on the model and on the installed PyTorch, and compare what each did.
 
     Compared is what can be seen of both: each call with its key sets, the cell and the kernel, where that is
-    registered and what it returns; guards; Nodes with their edges and what they saved; the engine's order; what .grad
-    gets; errors; what is printed, up to the last digits of numbers. Not seen in an installed PyTorch: Python's
-    bindings, meta and impl of structured kernels, the engine's counts and queues, version counters, hooks.
+    registered and what it returns; guards; Nodes with their edges and what they saved; the engine's order; hooks;
+    what .grad gets; errors; what is printed, up to the last digits of numbers. Not seen in an installed PyTorch:
+    Python's bindings, meta and impl of structured kernels, the engine's counts and queues, version counters.
 
-    Random numbers that the program does not seed are the same in both runs.
+    Random numbers that the program does not seed are the same in both runs. PyTorch runs on one thread, as the model
+    does, unless OMP_NUM_THREADS is set.
 
     What the program prints on PyTorch goes to stderr. --save keeps the model's trace, whose header then says with which
     PyTorch it was compared. In a terminal runs that differ open side by side; without one, or with --plain, text is

@@ -42,6 +42,10 @@ DIFFERENT = 1
 """The exit status if PyTorch did something else, as of ``diff``."""
 RUNNER = "dispatchviz.cli.checked_run"
 """The module that the processes run."""
+ALIKE = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
+"""What the environment says where the reader's does not: a set has one order in both, and PyTorch's kernels do not
+share their calls among threads, as the model's do not."""
+
 WHERES = "in the model", "in PyTorch"
 
 
@@ -111,7 +115,7 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
         stderr=told,
-        env={"PYTHONHASHSEED": "0", **os.environ},  # a set has one order in both
+        env={**ALIKE, **os.environ},
         check=False,
     )
     if not os.path.exists(request.save):
