@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -71,6 +72,7 @@ GENERATED_NATIVE = re.compile(
 of the operators that have an entry here."""
 
 
+@lru_cache(maxsize=4)
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame.
 
