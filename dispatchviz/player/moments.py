@@ -1,8 +1,8 @@
 """Between which steps nothing can change in what panes say of tensors, Nodes and the engine.
 
 Most steps are a call's way through the dispatcher. They tell nothing of a tensor or a Node: what a pane says of these
-is at such a step what it was at the one before. Every other kind of event may change it, where it begins and behind
-where it ends.
+is at such a step what it was at the one before. Every other kind of event may change it: at its own step, within it,
+and behind its end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
 CALLS = (ev.BindingEntered, ev.Dispatched)
-"""That a function was called, which counts as a use, and tells that a formula has begun."""
+"""That a function is called, which is a use of its arguments."""
 
 ON_THE_WAY = (
     ev.KeySetComputed,
@@ -48,7 +48,7 @@ def _begins(trace: Trace, quiet: tuple[type[ev.Event], ...]) -> Sequence[int]:
     """The steps that begin a stretch."""
     codes = {trace.columns.code(kind) for kind in quiet}
     telling = (step for step, kind in enumerate(trace.columns.kinds) if kind not in codes)
-    return sorted({begin for step in telling for begin in (step, trace.ends[step] + 1)})
+    return sorted({begin for step in telling for begin in (step, step + 1, trace.ends[step] + 1)})
 
 
 _moments: WeakKeyDictionary[Trace, dict[bool, Sequence[int]]] = WeakKeyDictionary()

@@ -124,8 +124,7 @@ def _told(module: str, about: Callable[[Trace, int], Hashable]) -> Callable[[Tra
 
 
 def _engine(trace: Trace, at: int, whole: bool) -> Made:
-    """A formula has begun with its first call: which of its edges it leaves out is known then."""
-    return moment(trace, at, calls=True), lambda: engine_pane.rows_as(trace, at, whole)
+    return moment(trace, at), lambda: engine_pane.rows_as(trace, at, whole)
 
 
 def _of_call(module: str) -> Callable[[Trace, int], Made]:
