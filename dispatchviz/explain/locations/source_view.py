@@ -99,12 +99,12 @@ def _lines(trace: Trace, file: str) -> tuple[str, ...]:
 def _running(trace: Trace, seq: int, code: Code) -> _Running:
     """The function that a step is in, with the line that the step comes from; no line for the function's own event."""
     whole = _Running(code.file, code.line, code.end_line, 0)
-    function = function_at(_lines(trace, code.file), code.line)
-    if seq == code.seq or function is None:
+    read = _read(trace, code.seq) if seq != code.seq else None
+    if read is None:
         return whole
+    function, events, numbers = read
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
         return whole._replace(line=_only_return(function))
-    events, numbers = _done_on_lines(trace, code, function)
     around = (seq, *takewhile(lambda step: step != code.seq, trace.columns.ancestors(seq)))
     line = _line_of(around, numbers)
     in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
@@ -116,13 +116,26 @@ def _running(trace: Trace, seq: int, code: Code) -> _Running:
     return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
 
 
+class _Read(NamedTuple):
+    """A function that has run."""
+
+    function: ast.FunctionDef
+    events: Sequence[ev.AnyEvent]
+    """What it does itself."""
+    lines: Mapping[int, int]
+    """The line of each of their steps."""
+
+
 @lru_cache(maxsize=16)
-def _done_on_lines(
-    trace: Trace, code: Code, function: ast.FunctionDef
-) -> tuple[Sequence[ev.AnyEvent], Mapping[int, int]]:
-    """What a function does itself, and the line of each step: the same at all steps in it."""
-    events = list(_done_by(trace, code.seq))
-    return events, _numbered(events, event_lines.lines_of(code.file, function, events, _skipped(trace, code)))
+def _read(trace: Trace, seq: int) -> _Read | None:
+    """The same at all steps in a function; None if its source cannot be read."""
+    code = trace[seq]
+    function = function_at(_lines(trace, code.file), code.line) if isinstance(code, Code) else None
+    if function is None or not isinstance(code, Code):
+        return None
+    events = list(_done_by(trace, seq))
+    lines = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+    return _Read(function, events, _numbered(events, lines))
 
 
 def _numbered(events: Sequence[ev.AnyEvent], lines: Sequence[int]) -> Mapping[int, int]:
