@@ -154,8 +154,9 @@ def _named(frames: Iterable[Frame]) -> tuple[tuple[str, str, int, str], ...]:
 def _whole_stack(how: ShownStack, trace: Trace, at: int) -> Made:
     """The short stack, the guards between its functions, and what the last one calls at the step that enters it."""
     frames = call_stack(trace, at)
-    guards = tuple(event.seq for event in trace.ancestors(at) if isinstance(event, ev.GuardEntered))
-    enters = bool(frames) and frames[-1].seq == at
+    last = frames[-1].seq if frames else -1
+    guards = tuple(each.seq for each in trace.ancestors(at) if isinstance(each, ev.GuardEntered) and each.seq < last)
+    enters = last == at
     return (_named(frames), guards, enters), lambda: calls_pane.rows_as(how, trace, at, WIDTH)
 
 

@@ -74,7 +74,7 @@ class _Things:
         return [row for thing in things_of(trace, at) for row in self._rows(trace, thing, at)]
 
     def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
-        now = moment(trace, at, calls=True)
+        now = moment(trace, at, calls=isinstance(thing, TensorThing))
         if thing not in self._known or self._known[thing][0] != now:
             self._known[thing] = now, _asked(trace, thing, at)
         return self._known[thing][1]

@@ -50,11 +50,11 @@ def as_recent(numbers: Iterable[int]) -> Iterator[int]:
     seen: list[int] = []
     largest = -1
     for number in numbers:
-        if number in seen:
+        try:
             place = seen.index(number)
             yield place
             del seen[place]
-        else:
+        except ValueError:
             ahead = number - largest - 1
             yield -2 * ahead - 1 if ahead >= 0 else 2 * ahead
             largest = max(largest, number)
