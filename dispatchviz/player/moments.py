@@ -2,7 +2,7 @@
 
 Most steps are a call's way through the dispatcher. They tell nothing of a tensor or a Node: what a pane says of these
 is at such a step what it was at the one before. Every other kind of event may change it: at its own step, within it,
-and behind its end.
+and behind its end. So may a new kind, until it is named here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from weakref import WeakKeyDictionary
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 
-CALLS = (ev.BindingEntered, ev.Dispatched)
-"""That a function is called, which is a use of its arguments."""
+Kinds = tuple[type[ev.Event], ...]
 
-ON_THE_WAY = (
+WAY: Kinds = (
     ev.KeySetComputed,
     ev.FallthroughSkipped,
     ev.KernelSelected,
@@ -31,24 +30,32 @@ ON_THE_WAY = (
     ev.OutputAllocated,
     ev.ImplEntered,
     ev.ProxyCopied,
+    ev.NoNodeMade,
+    ev.InplaceChecked,
     ev.Printed,
 )
-"""What else tells nothing of tensors and Nodes that another event does not tell."""
+"""What tells nothing of tensors and Nodes that another event does not tell."""
+
+NO_TENSOR: Kinds = (*WAY, ev.BindingEntered, ev.Dispatched)
+"""What changes nothing of a tensor but that a call has got it."""
+
+NO_NODE: Kinds = (*NO_TENSOR, ev.TensorCreated, ev.ViewMade)
+"""What changes nothing of a Node: it is told with events of its own what it has of a tensor that is made."""
 
 
-def moment(trace: Trace, at: int, calls: bool = False) -> int:
-    """The number of the stretch of steps that a step is in; ``calls`` begin and end one, too."""
-    known = _moments.setdefault(trace, {})
-    if calls not in known:
-        known[calls] = _begins(trace, ON_THE_WAY if calls else (*ON_THE_WAY, *CALLS))
-    return bisect_right(known[calls], at)
+def moment(trace: Trace, at: int, quiet: Kinds) -> int:
+    """The number of the stretch of steps that a step is in, where kinds in ``quiet`` begin and end none."""
+    known = _begins.setdefault(trace, {})
+    if quiet not in known:
+        known[quiet] = _found(trace, quiet)
+    return bisect_right(known[quiet], at)
 
 
-def _begins(trace: Trace, quiet: tuple[type[ev.Event], ...]) -> Sequence[int]:
-    """The steps that begin a stretch."""
+def _found(trace: Trace, quiet: Kinds) -> Sequence[int]:
     codes = {trace.columns.code(kind) for kind in quiet}
     telling = (step for step, kind in enumerate(trace.columns.kinds) if kind not in codes)
     return sorted({begin for step in telling for begin in (step, step + 1, trace.ends[step] + 1)})
 
 
-_moments: WeakKeyDictionary[Trace, dict[bool, Sequence[int]]] = WeakKeyDictionary()
+_begins: WeakKeyDictionary[Trace, dict[Kinds, Sequence[int]]] = WeakKeyDictionary()
+"""The steps that begin a stretch."""

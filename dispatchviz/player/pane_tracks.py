@@ -20,7 +20,7 @@ from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.player.interned_lines import Lines
-from dispatchviz.player.moments import moment
+from dispatchviz.player.moments import NO_NODE, NO_TENSOR, Kinds, moment
 from dispatchviz.player.tracks import Track
 from dispatchviz.tui.cursor.cursor import ShownStack
 from dispatchviz.tui.layout.pane_layout import (
@@ -117,14 +117,14 @@ def _always(module: str) -> Callable[[Trace, int], Made]:
     return lambda trace, at: (at, lambda: rows(trace, at, WIDTH))
 
 
-def _told(module: str, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
-    """What is told of tensors and Nodes, and which of them a step is about."""
+def _told(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
+    """What is told of tensors or Nodes, and which of them a step is about."""
     rows = rows_of(module)
-    return lambda trace, at: ((moment(trace, at), about(trace, at)), lambda: rows(trace, at, WIDTH))
+    return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
 
 
 def _engine(trace: Trace, at: int, whole: bool) -> Made:
-    return moment(trace, at), lambda: engine_pane.rows_as(trace, at, whole)
+    return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
 
 
 def _of_call(module: str) -> Callable[[Trace, int], Made]:
@@ -190,9 +190,9 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,
-    GRAPH: _told("graph_pane", lambda trace, at: None),
-    NODE: _told("node_pane", node_of_step),
-    TENSORS: _told("tensors_pane", lambda trace, at: tuple(tensors_of(trace, at))),
+    GRAPH: _told("graph_pane", NO_NODE, lambda trace, at: None),
+    NODE: _told("node_pane", NO_NODE, node_of_step),
+    TENSORS: _told("tensors_pane", NO_TENSOR, lambda trace, at: tuple(tensors_of(trace, at))),
     ENGINE: partial(_engine, whole=False),
 }
 """Panes whose rows are the same at many steps."""

@@ -13,14 +13,16 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.registration.program_registrations import operator_here, program_registrations
 from dispatchviz.explain.errors.traceback_text import traceback_at
+from dispatchviz.explain.things.answer import MOST
 from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import used_by
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.player.interned_lines import Lines
-from dispatchviz.player.moments import moment
+from dispatchviz.player.moments import NO_TENSOR, WAY, moment
 from dispatchviz.player.pane_tracks import WIDTH
 from dispatchviz.player.tracks import Track
 from dispatchviz.shown_text import shown
@@ -68,16 +70,24 @@ class _Things:
 
     def __init__(self) -> None:
         self._known: dict[TensorThing | NodeThing, tuple[int, list[Line]]] = {}
+        self._many: dict[TensorThing | NodeThing, bool] = {}
 
     def rows(self, trace: Trace, at: int) -> list[Line]:
         """One thing below the other."""
         return [row for thing in things_of(trace, at) for row in self._rows(trace, thing, at)]
 
     def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
-        now = moment(trace, at, calls=isinstance(thing, TensorThing))
+        now = moment(trace, at, WAY if self._has_many_uses(trace, thing) else NO_TENSOR)
         if thing not in self._known or self._known[thing][0] != now:
             self._known[thing] = now, _asked(trace, thing, at)
         return self._known[thing][1]
+
+    def _has_many_uses(self, trace: Trace, thing: TensorThing | NodeThing) -> bool:
+        """So many that those near a step are told."""
+        if thing not in self._many:
+            used = used_by(trace, thing.number, uses(trace)) if isinstance(thing, TensorThing) else []
+            self._many[thing] = len(used) > MOST
+        return self._many[thing]
 
 
 def _asked(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
