@@ -44,7 +44,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 FORUM = str(EXAMPLES / "forum.py")
 
-PROGRAMS = ("forum.py", "inplace_error.py", "custom_operator.py")
+PROGRAMS = ("forum.py", "inplace_error.py", "custom_operator.py", "hooks.py")
 
 
 @cache

@@ -91,11 +91,18 @@ def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:
 def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
     """What an event puts on the stack of a step within it, with roles; none for guards, lines and facts."""
     hook = hook_caller(trace, event, seq) if isinstance(event, ev.NodeStarted) else None
-    for frame in _frames(event):
+    for frame in _with_roles(trace, event.seq):
         if hook is None or hook.in_apply or frame.role != NODES_OWN:
-            yield replace(frame, role=frame.role or role_of(trace, event))
+            yield frame
     if hook is not None:
         yield Frame(hook.function, PYTHON_HOOK, event.seq, CALLS_PYTHON)
+
+
+@lru_cache(maxsize=64)
+def _with_roles(trace: Trace, seq: int) -> tuple[Frame, ...]:
+    """The same at all steps within an event."""
+    event = trace[seq]
+    return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(event))
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:
