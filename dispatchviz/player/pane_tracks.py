@@ -1,7 +1,8 @@
 """The panes at every step, as tracks of lines.
 
 Rows are made anew where what they depend on is another: a call's key set and cell once, an operator's table once, the
-text of a source once for each line that is lit.
+text of a source once for each line that is lit, what is said of tensors, Nodes and the engine once for each stretch of
+steps in which nothing is told of them (``moments.py``).
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from functools import partial
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.call_stack import Frame, call_stack
 from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
+from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
+from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.player.interned_lines import Lines
+from dispatchviz.player.moments import NO_NODE, NO_TENSOR, Kinds, moment
 from dispatchviz.player.tracks import Track
 from dispatchviz.tui.cursor.cursor import ShownStack
 from dispatchviz.tui.layout.pane_layout import (
@@ -54,21 +58,20 @@ class Pane:
 
     def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
         self._number, self._trace, self._lines = number, trace, lines
-        self._usual = USUAL.get(number) or rows_of(PANES[number][1])
-        self._on = ON.get(number)
+        self._usual = ON.get(number) or _always(PANES[number][1])
         self._known: dict[Hashable, tuple[int, ...]] = {}
         self.rows, self.empty = Track(), Track()
-        self._others = [(title, rows, Track()) for title, rows in OTHERS.get(number, ())]
+        self._others = [(title, made, Track()) for title, made in OTHERS.get(number, ())]
 
     def show(self, at: int, is_kept: bool) -> None:
         """Notes what it shows at a step, or that this is not kept."""
         said = nothing(self._number, self._trace, at)
         self.empty.show(at, () if said is None else (self._lines.number(said),))
-        for _, rows, track in self._others:
+        for how, made, track in self._others:
             if said is not None:
                 track.show(at, ())
             elif is_kept:
-                track.show(at, self._lines.numbers(rows(self._trace, at)))
+                track.show(at, self._shown(at, made, how))
             else:
                 track.leave_out(at)
         if said is not None:
@@ -76,15 +79,13 @@ class Pane:
         elif not is_kept and self._number in COSTLY:
             self.rows.leave_out(at)
         else:
-            self.rows.show(at, self._shown(at))
+            self.rows.show(at, self._shown(at, self._usual))
 
-    def _shown(self, at: int) -> tuple[int, ...]:
-        if self._on is None:
-            return self._lines.numbers(self._usual(self._trace, at, WIDTH))
-        on, made = self._on(self._trace, at)
-        if on not in self._known:
-            self._known[on] = self._lines.numbers(made())
-        return self._known[on]
+    def _shown(self, at: int, usual: Callable[[Trace, int], Made], how: str | None = None) -> tuple[int, ...]:
+        on, made = usual(self._trace, at)
+        if (how, on) not in self._known:
+            self._known[how, on] = self._lines.numbers(made())
+        return self._known[how, on]
 
     def data(self) -> dict[str, object]:
         """The pane as it stands in the file."""
@@ -111,6 +112,21 @@ def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[
 # -- what rows depend on -----------------------------------------------------------------------------------------------
 
 
+def _always(module: str) -> Callable[[Trace, int], Made]:
+    rows = rows_of(module)
+    return lambda trace, at: (at, lambda: rows(trace, at, WIDTH))
+
+
+def _told(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
+    """What is told of tensors or Nodes, and which of them a step is about."""
+    rows = rows_of(module)
+    return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
+
+
+def _engine(trace: Trace, at: int, whole: bool) -> Made:
+    return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
+
+
 def _of_call(module: str) -> Callable[[Trace, int], Made]:
     rows = rows_of(module)
 
@@ -128,12 +144,20 @@ def _key_set(trace: Trace, at: int) -> Made:
 
 def _stack(trace: Trace, at: int) -> Made:
     frames = call_stack(trace, at)
-    on = tuple((frame.title, frame.file, frame.seq, frame.role) for frame in frames)
-    return on, lambda: frame_rows(frames, WIDTH)
+    return _named(frames), lambda: frame_rows(frames, WIDTH)
 
 
-def _stack_as(how: ShownStack, trace: Trace, at: int) -> list[Line]:
-    return calls_pane.rows_as(how, trace, at, WIDTH)
+def _named(frames: Iterable[Frame]) -> tuple[tuple[str, str, int, str], ...]:
+    return tuple((frame.title, frame.file, frame.seq, frame.role) for frame in frames)
+
+
+def _whole_stack(how: ShownStack, trace: Trace, at: int) -> Made:
+    """The short stack, the guards between its functions, and what the last one calls at the step that enters it."""
+    frames = call_stack(trace, at)
+    last = frames[-1].seq if frames else -1
+    guards = tuple(each.seq for each in trace.ancestors(at) if isinstance(each, ev.GuardEntered) and each.seq < last)
+    enters = last == at
+    return (_named(frames), guards, enters), lambda: calls_pane.rows_as(how, trace, at, WIDTH)
 
 
 def _source(trace: Trace, at: int) -> Made:
@@ -154,9 +178,9 @@ USUAL: dict[int, Callable[[Trace, int, int], Iterable[Line]]] = {
 }
 """Panes that show less until the reader asks for all."""
 
-OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Iterable[Line]]]]] = {
-    CALLS: [(title, partial(_stack_as, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
-    ENGINE: [("", partial(engine_pane.rows_as, whole=True))],
+OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
+    CALLS: [(title, partial(_whole_stack, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
+    ENGINE: [("", partial(_engine, whole=True))],
 }
 """What else a pane shows if the reader wants it, in the order in which a key goes through them: its title and rows."""
 
@@ -166,5 +190,9 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,
+    GRAPH: _told("graph_pane", NO_NODE, lambda trace, at: None),
+    NODE: _told("node_pane", NO_NODE, node_of_step),
+    TENSORS: _told("tensors_pane", NO_TENSOR, lambda trace, at: tuple(tensors_of(trace, at))),
+    ENGINE: partial(_engine, whole=False),
 }
 """Panes whose rows are the same at many steps."""

@@ -13,12 +13,16 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.registration.program_registrations import operator_here, program_registrations
 from dispatchviz.explain.errors.traceback_text import traceback_at
+from dispatchviz.explain.things.answer import MOST
 from dispatchviz.explain.things.crossing import crossing
 from dispatchviz.explain.things.questions import description, questions, title
 from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.tensor_questions import used_by
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.player.interned_lines import Lines
+from dispatchviz.player.moments import NO_TENSOR, WAY, moment
 from dispatchviz.player.pane_tracks import WIDTH
 from dispatchviz.player.tracks import Track
 from dispatchviz.shown_text import shown
@@ -39,7 +43,7 @@ def step_texts(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, o
     none = no_traceback(bool(trace.steps_of(ev.ErrorRaised)))
     return {
         "cross": _text("", "", _crossed, trace, lines, kept),
-        "app.ask_thing": _text("Tensors and Nodes of this step", NO_THING, _things, trace, lines, kept),
+        "app.ask_thing": _text("Tensors and Nodes of this step", NO_THING, _Things().rows, trace, lines, kept),
         "traceback": _text("Python's traceback", none, _traceback, trace, lines, kept),
         "registration": _text("How its table was filled", "", _Histories(trace).rows, trace, lines, kept),
     }
@@ -61,13 +65,38 @@ def _crossed(trace: Trace, at: int) -> list[Line]:
     return [line((f" {found.said}", "hint"), goto=found.seq)]
 
 
-def _things(trace: Trace, at: int) -> list[Line]:
-    """What can be asked of each thing of a step, one below the other."""
-    return [row for thing in things_of(trace, at) for row in (
+class _Things:
+    """What can be asked of each thing of a step; made once for as long as nothing is told of tensors and Nodes."""
+
+    def __init__(self) -> None:
+        self._known: dict[TensorThing | NodeThing, tuple[int, list[Line]]] = {}
+        self._many: dict[TensorThing | NodeThing, bool] = {}
+
+    def rows(self, trace: Trace, at: int) -> list[Line]:
+        """One thing below the other."""
+        return [row for thing in things_of(trace, at) for row in self._rows(trace, thing, at)]
+
+    def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
+        now = moment(trace, at, WAY if self._has_many_uses(trace, thing) else NO_TENSOR)
+        if thing not in self._known or self._known[thing][0] != now:
+            self._known[thing] = now, _asked(trace, thing, at)
+        return self._known[thing][1]
+
+    def _has_many_uses(self, trace: Trace, thing: TensorThing | NodeThing) -> bool:
+        """So many that those near a step are told."""
+        if thing not in self._many:
+            used = used_by(trace, thing.number, uses(trace)) if isinstance(thing, TensorThing) else []
+            self._many[thing] = len(used) > MOST
+        return self._many[thing]
+
+
+def _asked(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
+    """What can be asked of a thing, and the answers."""
+    return [
         line((title(trace, thing, at), "bold"), (f"  {description(trace, thing, at)}", "dim")),
         *question_rows(trace, questions(trace, thing, at), WIDTH),
         line(),
-    )]  # fmt: skip
+    ]
 
 
 def _traceback(trace: Trace, at: int) -> list[Line]:

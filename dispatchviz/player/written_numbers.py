@@ -6,6 +6,7 @@ A number is written in digits of two kinds, as many leading ones as it needs and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 DIGITS = "".join(char for char in map(chr, range(ord(" "), ord("~") + 1)) if char not in '"\\')
 """Characters that JSON writes as themselves."""
@@ -22,6 +23,7 @@ def written(numbers: Iterable[int]) -> str:
     return "".join(map(_digits, numbers))
 
 
+@lru_cache(maxsize=4096)
 def _digits(number: int) -> str:
     rest, last = divmod(-2 * number - 1 if number < 0 else 2 * number, ENDING)
     leading = ""
@@ -48,11 +50,11 @@ def as_recent(numbers: Iterable[int]) -> Iterator[int]:
     seen: list[int] = []
     largest = -1
     for number in numbers:
-        if number in seen:
+        try:
             place = seen.index(number)
             yield place
             del seen[place]
-        else:
+        except ValueError:
             ahead = number - largest - 1
             yield -2 * ahead - 1 if ahead >= 0 else 2 * ahead
             largest = max(largest, number)

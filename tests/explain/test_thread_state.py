@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,6 +11,7 @@ import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.explain.moment.thread_state import thread_state
+from dispatchviz.program import run
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.model_runs import model
@@ -17,6 +19,8 @@ from tests.steps import step
 from tests.watching_recorder import WatchingRecorder
 from truth import programs
 from truth.observers.runs import Run, in_new_thread
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Stood(NamedTuple):
@@ -121,3 +125,10 @@ def test_what_a_state_names() -> None:
     assert not state.is_plain
     assert thread_state(trace, 0).is_plain
     assert thread_state(trace, len(trace) - 1).is_plain
+
+
+@pytest.mark.parametrize("name", ["autocast.py", "hooks.py", "forum.py"])
+def test_asked_of_all_steps_in_order_the_answers_are_those_of_each_alone(name: str) -> None:
+    trace = run(str(EXAMPLES / name)).trace
+    in_order = [thread_state(trace, at) for at in range(len(trace))]
+    assert in_order[::-1] == [thread_state(trace, at) for at in reversed(range(len(trace)))]

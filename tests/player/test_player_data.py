@@ -44,7 +44,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 FORUM = str(EXAMPLES / "forum.py")
 
-PROGRAMS = ("forum.py", "inplace_error.py", "custom_operator.py")
+PROGRAMS = ("forum.py", "inplace_error.py", "custom_operator.py", "hooks.py")
 
 
 @cache
@@ -82,11 +82,11 @@ def test_what_a_pane_shows_besides_is_the_steppers(pane: int) -> None:
     trace, page = traced("hooks.py"), decoded("hooks.py")
     kept = next(each for each in page.data["panes"] if each["number"] == pane)
     assert len(kept["others"]) == len(OTHERS[pane])
-    for other, (title, rows) in zip(kept["others"], OTHERS[pane], strict=True):
+    for other, (title, made) in zip(kept["others"], OTHERS[pane], strict=True):
         assert other["title"] == title
         for at in range(len(trace)):
             said = nothing(pane, trace, at)
-            expected = [] if said is not None else [as_row(row) for row in rows(trace, at)]
+            expected = [] if said is not None else [as_row(row) for row in made(trace, at)[1]()]
             assert page.rows(other["rows"], at) == expected, at
 
 

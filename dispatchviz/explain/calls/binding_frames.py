@@ -7,7 +7,7 @@ back and calls the C++ API; ``torchgen/api/python.py``, ``cpp_dispatch_target``,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.schema.function_schema import FunctionSchema
@@ -149,6 +149,7 @@ def takes_options(schema: FunctionSchema) -> bool:
     return {argument.name for argument in schema.arguments} >= OPTIONS
 
 
+@lru_cache(maxsize=512)
 def pytorch_signature(operator: str) -> FunctionSchema | None:
     """PyTorch's schema of an operator; None of one that a program, or a trace that is damaged, has alone."""
     from dispatchviz.core.table.pytorch_registrations import pytorch_schema  # brings all of the table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -71,6 +72,7 @@ GENERATED_NATIVE = re.compile(
 of the operators that have an entry here."""
 
 
+@lru_cache(maxsize=4)
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame.
 
@@ -89,11 +91,18 @@ def programs_frames(trace: Trace, seq: int) -> Iterator[Frame]:
 def frames_of(trace: Trace, event: ev.AnyEvent, seq: int) -> Iterator[Frame]:
     """What an event puts on the stack of a step within it, with roles; none for guards, lines and facts."""
     hook = hook_caller(trace, event, seq) if isinstance(event, ev.NodeStarted) else None
-    for frame in _frames(event):
+    for frame in _with_roles(trace, event.seq):
         if hook is None or hook.in_apply or frame.role != NODES_OWN:
-            yield replace(frame, role=frame.role or role_of(trace, event))
+            yield frame
     if hook is not None:
         yield Frame(hook.function, PYTHON_HOOK, event.seq, CALLS_PYTHON)
+
+
+@lru_cache(maxsize=64)
+def _with_roles(trace: Trace, seq: int) -> tuple[Frame, ...]:
+    """The same at all steps within an event."""
+    event = trace[seq]
+    return tuple(replace(frame, role=frame.role or role_of(trace, event)) for frame in _frames(event))
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:

@@ -7,6 +7,7 @@ set or the mask mention are left out, since they change nothing. Rows follow the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from dispatchviz.core.keys.key_set import highest_backend, raw
@@ -78,9 +79,15 @@ class KeySetCard:
 def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
     """The card of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
     call = at_or_around(trace, seq, ev.Dispatched)
-    if call is None:
-        return None
-    computed = within(trace, call.seq, ev.KeySetComputed)
+    return None if call is None else _card(trace, call.seq)
+
+
+@lru_cache(maxsize=4)
+def _card(trace: Trace, seq: int) -> KeySetCard | None:
+    """The same at all steps in a dispatch."""
+    call = trace[seq]
+    assert isinstance(call, ev.Dispatched)
+    computed = within(trace, seq, ev.KeySetComputed)
     return _given(trace, call) if computed is None else _computed(trace, call, computed)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row
 from dispatchviz.explain.keys.key_text import BACKENDS, backends, functionalities, key_names, runtime_name
@@ -56,6 +57,7 @@ class CardAt:
     """Empty until the last sub-step."""
 
 
+@lru_cache(maxsize=4)
 def lanes(card: KeySetCard) -> tuple[Lane, ...]:
     """From top to bottom."""
     rows = {row.title: row for row in card.rows}
@@ -72,6 +74,7 @@ def card_at(card: KeySetCard, stage: int) -> CardAt:
     return CardAt(stage, lanes(card), names_of(so_far(card, stage)), card.winner if stage == WINNER else "")
 
 
+@lru_cache(maxsize=1024)
 def names_of(raw: int) -> tuple[str, ...]:
     """The keys of a set, highest first; without a backend bit there are no runtime keys but the functionalities."""
     if raw & BACKENDS:

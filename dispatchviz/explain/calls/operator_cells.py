@@ -36,7 +36,13 @@ class OperatorCells:
 def operator_cells(trace: Trace, at: int) -> OperatorCells | None:
     """Of the dispatch that a step is or is within; None outside any."""
     call = at_or_around(trace, at, ev.Dispatched)
-    chosen = within(trace, call.seq, ev.KernelSelected) if call is not None else None
+    return None if call is None else _cells_of_call(trace, call.seq)
+
+
+@lru_cache(maxsize=4)
+def _cells_of_call(trace: Trace, seq: int) -> OperatorCells | None:
+    """The same at all steps in a dispatch."""
+    chosen = within(trace, seq, ev.KernelSelected)
     if chosen is None:
         return None
     kept = kept_rows(trace.header, chosen.operator)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -110,6 +111,7 @@ FALLBACKS = {
 """Kernels that have another function do their work."""
 
 
+@lru_cache(maxsize=4)
 def whole_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """All frames around step ``seq``, outermost first: the short stack's and those between."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]

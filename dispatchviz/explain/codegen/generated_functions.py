@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dispatchviz.core.generated.operators import home
 from dispatchviz.core.keys.keys import DispatchKey
@@ -157,6 +158,7 @@ def node_of(name: str) -> str:
     return found[1] if found else ""
 
 
+@lru_cache(maxsize=512)
 def operator_of_node(text: str) -> str:
     """The operator whose autograd kernel makes a Node; empty if a text is no name of a Node that we generate."""
     node = text.strip().rpartition("::")[2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TypeVar
 
@@ -80,6 +81,7 @@ class EngineState:
     more_pruned: int
 
 
+@lru_cache(maxsize=4)
 def engine_state(trace: Trace, at: int) -> EngineState | None:
     """None outside a run of the engine."""
     backward = backward_around(trace, at)

@@ -133,7 +133,8 @@ def lines_of(
     """
     steps = _steps(file, function, skipped)
     told: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
-    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(told, _best(steps, told), strict=True)}
+    best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in told))
+    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(told, best, strict=True)}
     found: list[int] = []
     for event in reversed(events):
         found.append(lines.get(event.seq, found[-1] if found else lines[told[-1].seq]))
@@ -378,17 +379,25 @@ def _guard(entered: ast.expr) -> str:
 # -- events beside steps -----------------------------------------------------------------------------------------------
 
 
-def _best(steps: list[Step], events: Sequence[ev.AnyEvent]) -> list[int]:
-    """The index of the step that explains each event, on the best way through the steps; -1 if there are no steps."""
+@functools.lru_cache(maxsize=256)
+def _best(
+    file: str, function: ast.FunctionDef, skipped: frozenset[int], explained: tuple[tuple[int, ...], ...]
+) -> list[int]:
+    """The index of the step that explains each event, on the best way through the steps; -1 if there are no steps.
+
+    ``explained``: for each event what each step costs as its explanation. It is the same each time that a function runs
+    alike.
+    """
+    steps = _steps(file, function, skipped)
     costs, beginning = [float(_NEVER)] * len(steps), 0.0
     ways: list[list[int]] = []
-    for event in events:
+    for own_costs in explained:
         reached = _reached(steps, costs, beginning)
         beginning = float(_NEVER)
-        costs = [cost + step.cost(event) for step, (cost, _) in zip(steps, reached, strict=True)]
+        costs = [cost + own for own, (cost, _) in zip(own_costs, reached, strict=True)]
         ways.append([before for _, before in reached])
     if not steps:
-        return [-1] * len(events)
+        return [-1] * len(explained)
     left = min((cost + _ASTRAY / 2, index) for index, cost in enumerate(costs))  # by an exception, from anywhere
     at = min(left, _reached(steps, costs, beginning)[-1])[1]
     found = []

@@ -7,7 +7,7 @@ relative to the package; names that would lead out of it are not read.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -99,33 +99,52 @@ def _lines(trace: Trace, file: str) -> tuple[str, ...]:
 def _running(trace: Trace, seq: int, code: Code) -> _Running:
     """The function that a step is in, with the line that the step comes from; no line for the function's own event."""
     whole = _Running(code.file, code.line, code.end_line, 0)
-    function = function_at(_lines(trace, code.file), code.line)
-    if seq == code.seq or function is None:
+    read = _read(trace, code.seq) if seq != code.seq else None
+    if read is None:
         return whole
+    function, events, numbers = read
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
         return whole._replace(line=_only_return(function))
-    events, numbers = _done_on_lines(trace, code, function)
-    around = {seq, *(event.seq for event in takewhile(lambda e: e.seq != code.seq, trace.ancestors(seq)))}
-    line = _line_of(around, events, numbers)
+    around = (seq, *takewhile(lambda step: step != code.seq, trace.columns.ancestors(seq)))
+    line = _line_of(around, numbers)
     in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
     found = _forward_mode_function(code.file, function, line) if in_formula else None
     if found is None:
         return whole._replace(line=line)
-    within = [event for event, number in zip(events, numbers, strict=True) if number == line]
-    line = _line_of(around, within, event_lines.lines_of(found.file, found.function, within))
+    within = [event for event in events if numbers[event.seq] == line]
+    line = _line_of(around, _numbered(within, event_lines.lines_of(found.file, found.function, within)))
     return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
 
 
+class _Read(NamedTuple):
+    """A function that has run."""
+
+    function: ast.FunctionDef
+    events: Sequence[ev.AnyEvent]
+    """What it does itself."""
+    lines: Mapping[int, int]
+    """The line of each of their steps."""
+
+
 @lru_cache(maxsize=16)
-def _done_on_lines(trace: Trace, code: Code, function: ast.FunctionDef) -> tuple[Sequence[ev.AnyEvent], Sequence[int]]:
-    """What a function does itself, and the line of each: the same at all steps in it."""
-    events = list(_done_by(trace, code.seq))
-    return events, event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+def _read(trace: Trace, seq: int) -> _Read | None:
+    """The same at all steps in a function; None if its source cannot be read."""
+    code = trace[seq]
+    function = function_at(_lines(trace, code.file), code.line) if isinstance(code, Code) else None
+    if function is None or not isinstance(code, Code):
+        return None
+    events = list(_done_by(trace, seq))
+    lines = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+    return _Read(function, events, _numbered(events, lines))
 
 
-def _line_of(around: set[int], events: Sequence[ev.AnyEvent], numbers: Sequence[int]) -> int:
-    """The line of the innermost of the events that are around a step; 0 if there is none."""
-    return next((line for event, line in reversed([*zip(events, numbers, strict=True)]) if event.seq in around), 0)
+def _numbered(events: Sequence[ev.AnyEvent], lines: Sequence[int]) -> Mapping[int, int]:
+    return {event.seq: line for event, line in zip(events, lines, strict=True)}
+
+
+def _line_of(around: Iterable[int], numbers: Mapping[int, int]) -> int:
+    """The line of the innermost of the steps around one, which come first; 0 if none has a line."""
+    return next((numbers[step] for step in around if step in numbers), 0)
 
 
 def _forward_mode_function(file: str, function: ast.FunctionDef, line: int) -> Found | None:

@@ -101,6 +101,12 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
     )
 
 
+def storage_of(trace: Trace, made: ev.TensorCreated, at: int) -> int:
+    """The storage of a tensor as of a step, or as it was made if that is still to come; -1 if it has none."""
+    taken = _taken_over(trace, made.tensor, max(at, made.seq))
+    return made.storage if taken is None else taken.storage
+
+
 def _taken_over(trace: Trace, tensor: int, at: int) -> ev.GeometryChanged | None:
     """The last ``x.data = y`` or ``x.set_(y)`` of a tensor."""
     steps = index(trace).steps_about(tensor, ev.GeometryChanged)

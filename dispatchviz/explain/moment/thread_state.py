@@ -92,16 +92,48 @@ class ThreadState:
         return self.grad.on and not (self.guards or self.inference.on or casting or self.transforms or self.modes)
 
 
-_states: WeakKeyDictionary[Trace, tuple[int, ThreadState]] = WeakKeyDictionary()
-"""The last answer of each trace: the header, the layout and the pane ask one after the other."""
+TELLING = (
+    ev.GuardEntered,
+    ev.GuardLeft,
+    ev.GradModeChanged,
+    ev.InferenceModeChanged,
+    ev.AutocastChanged,
+    ev.KeySetComputed,
+    ev.DynamicLayerPushed,
+    ev.DynamicLayerPopped,
+)
+"""The kinds of events that tell of the thread."""
+
+
+@dataclass(slots=True)
+class _Last:
+    """The last answer of a trace: the header, the layout and the pane ask one after the other, a page of all steps."""
+
+    at: int
+    state: ThreadState
+    telling: frozenset[int]
+    """The numbers of ``TELLING`` in the trace."""
+
+    def holds(self, trace: Trace, at: int) -> bool:
+        """Whether a step is the next one, within the same guards, and neither tells of the thread."""
+        kinds, parents, before = trace.columns.kinds, trace.columns.parents, self.at
+        is_next = at == before + 1 and (parents[at] == before or parents[at] == parents[before])
+        return is_next and kinds[at] not in self.telling and kinds[before] not in self.telling
+
+
+_states: WeakKeyDictionary[Trace, _Last] = WeakKeyDictionary()
 
 
 def thread_state(trace: Trace, at: int) -> ThreadState:
     """The state after what a step tells has happened."""
     known = _states.get(trace)
-    if known is None or known[0] != at:
-        known = _states[trace] = at, _found(trace, at)
-    return known[1]
+    if known is None:
+        codes = frozenset(map(trace.columns.code, TELLING))
+        known = _states[trace] = _Last(at, _found(trace, at), codes)
+    elif known.at != at:
+        known.state = known.state if known.holds(trace, at) else _found(trace, at)
+        known.at = at
+    return known.state
 
 
 def _found(trace: Trace, at: int) -> ThreadState:

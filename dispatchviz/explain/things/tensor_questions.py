@@ -13,7 +13,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.moment.tensor_card import tensor_card
+from dispatchviz.explain.moment.tensor_card import storage_of
 from dispatchviz.explain.sentences.english import listed
 from dispatchviz.explain.sentences.rules.knowledge import is_unseen
 from dispatchviz.explain.things.answer import MOST, Answer, Question, nearest
@@ -173,8 +173,7 @@ def _gradient(trace: Trace, step: int, at: int) -> Answer:
 
 def _shares(trace: Trace, tensor: int, at: int) -> Question:
     made = index(trace).tensors.get(tensor)
-    card = None if made is None else tensor_card(trace, tensor, max(at, made.seq))
-    storage = -1 if card is None else card.storage
+    storage = -1 if made is None else storage_of(trace, made, at)
     came = _came(trace, tensor, storage, ev.TensorCreated, ev.GeometryChanged)
     told = nearest(came, at)
     none = "it has no memory of its own" if storage < 0 else "no other tensor was met on it"

@@ -17,7 +17,9 @@ E = TypeVar("E", bound=ev.Event)
 
 def around(trace: Trace, seq: int, kind: type[E]) -> E | None:
     """The innermost event of a kind that a step is within; the step itself does not count."""
-    return next((event for event in trace.ancestors(seq) if isinstance(event, kind)), None)
+    kinds, code = trace.columns.kinds, trace.columns.code(kind)
+    events = (trace[step] for step in trace.columns.ancestors(seq) if kinds[step] == code)
+    return next((event for event in events if isinstance(event, kind)), None)  # it is not where the file is damaged
 
 
 def at_or_around(trace: Trace, seq: int, kind: type[E]) -> E | None:

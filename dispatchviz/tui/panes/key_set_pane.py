@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
@@ -42,7 +44,9 @@ def rows_at(trace: Trace, at: int, width: int, stage: int) -> list[Line]:
     ]
 
 
+@lru_cache(maxsize=4)
 def _reasons_and_table(card: KeySetCard, width: int) -> list[Line]:
+    """The same at all sub-steps."""
     reasons = sorted(card.reasons, key=lambda reason: reason[0] != card.winner)
     return [
         *(_reason(name, text, name == card.winner) for name, text in reasons),

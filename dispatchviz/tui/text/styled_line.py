@@ -72,6 +72,11 @@ def line(
     about: Thing | None = None,
 ) -> Line:
     """A row made of plain strings and (string, role) pairs."""
+    return Line(_spans(parts), key, shown(value) if value else "", goto, indent, here, cut, shaded, about)
+
+
+@lru_cache(maxsize=8192)
+def _spans(parts: tuple[str | Span, ...]) -> tuple[Span, ...]:
+    """Few rows of a step are others than at the step before."""
     spans = ((part, "") if isinstance(part, str) else part for part in parts)
-    shown_spans = tuple((shown(text), role) for text, role in spans if text)
-    return Line(shown_spans, key, shown(value), goto, indent, here, cut, shaded, about)
+    return tuple((shown(text), role) for text, role in spans if text)

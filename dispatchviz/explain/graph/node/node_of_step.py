@@ -5,6 +5,7 @@ made; else the grad_fn of a tensor of the step.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 from dispatchviz.core.record import events as ev
@@ -18,6 +19,7 @@ LOOKED_AT = 50
 """So many Nodes made within a kernel are looked at for one that it made itself: it comes first or not at all."""
 
 
+@lru_cache(maxsize=4)
 def node_of_step(trace: Trace, at: int) -> int | None:
     """None if the step is about no Node that exists by then."""
     own = trace.columns.nodes[at]
