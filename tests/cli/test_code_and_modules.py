@@ -123,7 +123,8 @@ def test_lines_of_a_module_and_its_package_are_in_the_trace(folder: Path) -> Non
     trace = Trace.load(folder / "m.jsonl")
     assert trace.header.program == "package/__main__.py"
     lines = [trace[step] for step in trace.steps_of(SourceLine)]
-    assert {line.file for line in lines if isinstance(line, SourceLine)} == {"package/__main__.py"}
+    printing = {"package/__init__.py", "package/part.py", "package/__main__.py"}
+    assert {line.file for line in lines if isinstance(line, SourceLine)} == printing
     assert trace[-1].message == "division by zero"  # type: ignore[union-attr]
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.program import run
 from tests.cli.command import FORUM
-from tests.player.browser import Page, browser
+
+if TYPE_CHECKING:
+    from tests.player.browser import Page
 
 LOOP = """\
 import torch
@@ -27,6 +30,8 @@ y.sum().backward()
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Page]:
+    from tests.player.browser import browser  # not where PyTorch alone is tested
+
     with browser() as page:
         yield page
 

@@ -15,6 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import check_export, export
 from dispatchviz.program import run
+from dispatchviz.render.perfetto.profiler_slices import LASTS
 from dispatchviz.render.perfetto.trace_json import CLOCK, perfetto_chunks
 from dispatchviz.trace import Trace
 from tests.cli.command import FORUM
@@ -74,11 +75,18 @@ def test_sizes_are_those_at_the_call(tmp_path: Path) -> None:
     assert found["aten::cat"]["Input Dims"] == [[[6], [2]], []]
 
 
+def test_an_arrow_to_the_function_in_a_copy_slices_ends_in_it(tmp_path: Path) -> None:
+    """It begins between the clone of the gradient and its own first call."""
+    source = "import torch\nx = torch.ones(3, requires_grad=True)\ny = x * 1\ny[:2].mul_(3)\ny.sum().backward()\n"
+    events = events_of(recorded(source, tmp_path))
+    assert (("aten::mul_", 2), ("MulBackward0", 2)) in arrows(events)
+
+
 def test_a_step_is_a_microsecond_and_nothing_is_without_length() -> None:
     read = content(forum())
     assert read["dispatchviz_trace_events"]["clock"] == CLOCK
     slices = [event for event in read["traceEvents"] if event["ph"] == "X"]
-    assert min(event["dur"] for event in slices) == 1
+    assert min(event["dur"] for event in slices) == LASTS
     assert all(event["args"]["step"] == event["ts"] for event in slices)
     calls = {event["ts"] for event in slices if event["cat"] == "dispatch"}
     assert calls == set(forum().steps_of(ev.Dispatched, ev.KernelEntered))

@@ -60,15 +60,26 @@ class Slice(NamedTuple):
     row: int
     name: str
     args: dict[str, Any]
+    is_between: bool = False
+    """It begins between the step before and the first one: no event tells of its beginning."""
+
+    @property
+    def starts(self) -> float:
+        """When it begins: at a step, or in the gap before it (``LASTS``)."""
+        return self.begin - (1 - LASTS) / 2 if self.is_between else self.begin
+
+
+LASTS = 0.5
+"""So much of a step its slices last: a gap is left to the next one."""
 
 
 class Arrow(NamedTuple):
-    """From the slice that begins at one step to the one that begins at another."""
+    """From the beginning of one slice to that of another."""
 
     number: int
-    begin: int
+    begin: float
     begin_row: int
-    end: int
+    end: float
     end_row: int
 
 
@@ -177,7 +188,8 @@ class ProfilerSlices:
         if span is not None:
             begin, end, gradient = span
             args = self._number_of(node, made.sequence_nr) | self._sizes.of_tensors([gradient])
-            yield from self._from(started.seq, self._slice(begin, made.name, args, end))
+            formula = self._slice(begin, made.name, args, end)._replace(is_between=True)  # behind the clone
+            yield from self._from(started.seq, formula)
 
     def _number_of(self, node: int, sequence_nr: int) -> dict[str, Any]:
         made = self._nodes.made.get(node)
@@ -205,7 +217,7 @@ class ProfilerSlices:
         call = self._forward.pop(key, None)
         if call is not None:
             self._arrows += 1
-            yield Arrow(self._arrows, call.begin, call.row, formula.begin, formula.row)
+            yield Arrow(self._arrows, call.starts, call.row, formula.starts, formula.row)
 
 
 NO_NUMBER = -1

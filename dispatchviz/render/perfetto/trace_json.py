@@ -1,7 +1,7 @@
 """The file: Chrome's trace events as JSON, an event a line, written while the trace is read.
 
-The model has no clock: a step takes a microsecond, so the place in the picture is the step's number, and a slice is as
-long as there are steps within it. The shortest is one step: Perfetto shows nothing of a slice without length.
+The model has no clock: a step takes a microsecond, so the place in the picture is the step's number, and a slice
+ends in the middle of its last step. The shortest is half a step: Perfetto shows nothing of a slice without length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.rules.knowledge import engine_text
 from dispatchviz.render.perfetto.own_tracks import TRACKS, Length, OwnSlice, OwnTracks, Waits
-from dispatchviz.render.perfetto.profiler_slices import Arrow, ProfilerSlices, Slice
+from dispatchviz.render.perfetto.profiler_slices import LASTS, Arrow, ProfilerSlices, Slice
 from dispatchviz.render.perfetto.threads import Threads
 from dispatchviz.shown_text import shown
 
@@ -114,13 +114,13 @@ def _slice(made: Slice, category: str, thread: int, args: dict[str, Any]) -> dic
         "name": shown(made.name),
         "pid": PROCESS,
         "tid": thread,
-        "ts": made.begin,
-        "dur": made.end - made.begin + 1,
+        "ts": made.starts,
+        "dur": made.end + LASTS - made.starts,
         "args": args,
     }
 
 
-INSIDE = 0.5
+INSIDE = 0.125
 """How far behind its beginning an arrow is tied to a slice. Where one slice begins another one has ended, and Chrome's
 viewer takes either of them."""
 

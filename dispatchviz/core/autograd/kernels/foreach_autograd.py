@@ -27,17 +27,32 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Tensor]:
 
 def _redispatch(name: str) -> Callable[..., Any]:
     operator: Any = getattr(ops, name.replace(".", "_"))
-    inplace = name.partition(".")[0].endswith("_")
-    guard: Any = AutoDispatchBelowAutograd if inplace else AutoDispatchBelowADInplaceOrView
-
-    def kernel(ks: int, *args: Any) -> Any:
-        if compute_requires_grad(*_tensors(args)):
-            raise NotImplementedError(f"gradients through {name} are not in dispatchviz's model of PyTorch")
-        with guard():
-            return operator.redispatch(ks & after_autograd_keyset, *args)
-
+    kernel = _in_place(name, operator) if name.partition(".")[0].endswith("_") else _functional(name, operator)
     kernel.__name__ = kernel.__qualname__ = operator.__name__
     return kernel
+
+
+def _in_place(name: str, operator: Any) -> Callable[..., Any]:
+    def kernel(ks: int, *args: Any) -> Any:
+        _check_no_gradient(name, args)
+        with AutoDispatchBelowAutograd():
+            return operator.redispatch(ks & after_autograd_keyset, *args)
+
+    return kernel
+
+
+def _functional(name: str, operator: Any) -> Callable[..., Any]:
+    def kernel(ks: int, *args: Any) -> Any:
+        _check_no_gradient(name, args)
+        with AutoDispatchBelowADInplaceOrView():
+            return operator.redispatch(ks & after_autograd_keyset, *args)
+
+    return kernel
+
+
+def _check_no_gradient(name: str, args: tuple[Any, ...]) -> None:
+    if compute_requires_grad(*_tensors(args)):
+        raise NotImplementedError(f"gradients through {name} are not in dispatchviz's model of PyTorch")
 
 
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
