@@ -17,12 +17,15 @@ PINNED = 3
 """Of the tests marked ``pinned`` the gate takes one in so many."""
 
 TURNS: Mapping[str, int] = {
-    "tests/cli/": 2,
+    "tests/cli/": 3,
     "tests/conformance/test_opinfo_live.py": 2,
+    "tests/explain/": 2,
     "tests/model/test_programs.py": 2,
-    "tests/player/": 2,
+    "tests/player/": 3,
     "tests/programs/": 2,
-    "tests/serving/": 2,
+    "tests/render/": 2,
+    "tests/serving/": 3,
+    "tests/tui/": 2,
 }
 """Of the tests in these folders and files, many and alike or each with processes of its own, the gate takes one in so
 many."""

@@ -82,7 +82,7 @@ REASONS = {
         dual_losses_zero_target dual_batch_norm_plain_input norm_twice layer_norm_tangent_partly
         softmax_backward_tangent tangent_of_view_as_real tangent_of_conj tangent_of_view_as_complex
         write_to_conj_tangent complex_g_mul_ complex_g_double complex_g_muls dual_level_as_decorator
-        fft_forward_mode copying_tensors set_says_no pinned_and_shared averaged_model_ema saving_and_loading
+        fft_forward_mode copying_tensors set_says_no pinned_and_shared saving_and_loading
         torch_function_subclass_is_not_copied_deeply asserting_closeness limits_of_dtypes refused_constructions
         embedding_bag_module module_reprs resized_bytes_at_edges gradcheck_of_exp gradgradcheck_of_product
         gradcheck_fast gradcheck_forward encoder_takes_padding_out distribution_parameter_mistakes

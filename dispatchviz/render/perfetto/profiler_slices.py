@@ -52,6 +52,10 @@ RECORDING_KERNELS = {"VariableType::detach": "detach", "VariableType::detach_": 
 """Kernels that tell it themselves, and as what."""
 
 
+PYTHON_FALLBACK = {"mode": "PythonDispatchMode", "subclass": "PythonSubclass"}
+"""As what the Python key's fallback tells it of a ``__torch_dispatch__`` (``PythonFallbackKernel.cpp``)."""
+
+
 class Slice(NamedTuple):
     """What happened in a thread from a step up to another one, that one included."""
 
@@ -111,6 +115,8 @@ class ProfilerSlices:
                 yield from self._call(event)
             case ev.KernelEntered() if event.kernel in RECORDING_KERNELS:
                 yield self._kernel(event)
+            case ev.TorchDispatchEntered() if not self._is_next_handler(event):
+                yield self._slice(event.seq, PYTHON_FALLBACK[event.kind], {})
             case ev.NodeStarted():
                 yield from self._node(event)
             case ev.NodeSkipped() if event.node in self._nodes.made:
@@ -124,6 +130,11 @@ class ProfilerSlices:
 
     def _slice(self, begin: int, name: str, args: dict[str, Any], end: int | None = None) -> Slice:
         return Slice(begin, self._trace.ends[begin] if end is None else end, self._rows[begin], name, args)
+
+    def _is_next_handler(self, entered: ev.TorchDispatchEntered) -> bool:
+        """Whether another one of the same call returned NotImplemented."""
+        around = [] if entered.parent is None else self._trace.children(entered.parent)
+        return any(one.seq < entered.seq for one in around if isinstance(one, ev.TorchDispatchEntered))
 
     # -- forward ------------------------------------------------------------------------------------------------------
 
