@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.autograd.hooks.hooks import recorded_name
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events.hook_events import BEHIND_NODE
 from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from dispatchviz.live.live_recorder import LiveRecorder
-
-BEHIND: tuple[ev.HookKind, ...] = ("post hook", "post-accumulate hook")
-"""Kinds of hooks that run when their Node has computed."""
 
 
 class KeptHooks(weakref.ref[Any]):
@@ -114,7 +112,7 @@ class RunningHooks:
         if recorder.active is not watch or not watch.thread.watched or not watch.engine.calls(caller):
             return hook(*args)
         thread = watch.thread
-        paused = watch.guarded(lambda: watch.engine.hook_begins(thread, kept.kind in BEHIND))
+        paused = watch.guarded(lambda: watch.engine.hook_begins(thread, kept.kind in BEHIND_NODE))
         try:
             result = hook(*args)
         finally:

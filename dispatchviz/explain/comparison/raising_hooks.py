@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
 from dispatchviz.explain.sentences.rules.knowledge import is_live
-
-BEFORE = ("tensor pre hook", "retains-grad hook", "pre hook")
-"""Kinds of hooks that run before a Node."""
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:
@@ -28,6 +26,6 @@ def _of_kind(trace: Trace, kind: type[ev.Event]) -> list[ev.AnyEvent]:
 
 def _raised(trace: Trace, started: ev.NodeStarted, leaf: int | None) -> bool:
     """Whether more hooks were there than have returned what the engine takes."""
-    there = [hook for hook in hooks_of(trace, started.node, leaf, started.seq) if hook.kind in BEFORE]
-    ran = [e for e in trace.children(started.seq) if isinstance(e, ev.HookRan) and e.kind in BEFORE]
+    there = [hook for hook in hooks_of(trace, started.node, leaf, started.seq) if hook.kind in BEFORE_NODE]
+    ran = [e for e in trace.children(started.seq) if isinstance(e, ev.HookRan) and e.kind in BEFORE_NODE]
     return len(ran) < len(there)

@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events.hook_events import BEHIND_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.thread.guard_names import guard_name
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
@@ -346,16 +347,13 @@ def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
     for event in events:
         if isinstance(event, ev.NodeStarted):
             started.add(event.seq)
-        elif isinstance(event, ev.HookRan) and event.parent in started and event.kind not in BEHIND:
+        elif isinstance(event, ev.HookRan) and event.parent in started and event.kind not in BEHIND_NODE:
             last[event.parent] = event.seq
     return last
 
 
 IN_CPP = "warn_autograd_not_implemented_hook"
 """The name here of PyTorch's own hook, which is C++ (``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``)."""
-
-BEHIND = ("post hook", "post-accumulate hook")
-"""Kinds of hooks that run behind a Node."""
 
 
 def _of(known: dict[int, Any], seq: int | None) -> Any:

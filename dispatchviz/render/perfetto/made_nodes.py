@@ -4,7 +4,7 @@ CopySlices has inside it."""
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.render.perfetto.node_spans import BEFORE
+from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 
 COPY_SLICES = "torch::autograd::CopySlices"
 LARGEST = (1 << 64) - 1
@@ -36,7 +36,7 @@ class MadeNodes:
                 self.functions.add(event.node)
             case ev.AccumulatorMade():
                 self._leaves[event.node] = event.tensor
-            case ev.HookRegistered() if event.kind in BEFORE:
+            case ev.HookRegistered() if event.kind in BEFORE_NODE:
                 self._hooks.setdefault(_owner(event), []).append(event.hook)
             case ev.HookRemoved():
                 for hooks in self._hooks.values():

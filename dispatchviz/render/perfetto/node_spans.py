@@ -8,11 +8,9 @@
 from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events.hook_events import BEFORE_NODE
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.enclosing_steps import within
-
-BEFORE = ("tensor pre hook", "retains-grad hook", "pre hook")
-"""Hooks that run before the formula."""
 
 NEXT = (
     ev.NodeStarted, ev.NodeSkipped, ev.BackwardFinished, ev.FinalCallbackCalled, ev.GradModeChanged, ev.StreamChanged,
@@ -104,7 +102,7 @@ def _finish(trace: Trace, started: ev.NodeStarted) -> int:
 
 
 def _is_before(event: ev.AnyEvent) -> bool:
-    return isinstance(event, ev.HookRan) and event.kind in BEFORE
+    return isinstance(event, ev.HookRan) and event.kind in BEFORE_NODE
 
 
 def _after(trace: Trace, parts: list[ev.AnyEvent], first: int) -> int:

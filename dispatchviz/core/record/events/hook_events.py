@@ -12,6 +12,11 @@ HookKind = Literal["tensor pre hook", "retains-grad hook", "pre hook", "post hoo
 ``Tensor.retain_grad``, ``Node.register_prehook``, ``Node.register_hook``,
 ``Tensor.register_post_accumulate_grad_hook``."""
 
+BEFORE_NODE: tuple[HookKind, ...] = ("tensor pre hook", "retains-grad hook", "pre hook")
+"""Kinds of hooks that run before their Node."""
+BEHIND_NODE: tuple[HookKind, ...] = ("post hook", "post-accumulate hook")
+"""Kinds of hooks that run when their Node has computed."""
+
 SavedTensorHookKind = Literal["pack hook", "unpack hook"]
 """The two hooks of ``torch.autograd.graph.saved_tensors_hooks``."""
 
