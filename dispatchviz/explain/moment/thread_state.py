@@ -111,14 +111,14 @@ class _Last:
 
     at: int
     state: ThreadState
-    telling: frozenset[int]
-    """The numbers of ``TELLING`` in the trace."""
 
     def holds(self, trace: Trace, at: int) -> bool:
         """Whether a step is the next one, within the same guards, and neither tells of the thread."""
-        kinds, parents, before = trace.columns.kinds, trace.columns.parents, self.at
-        is_next = at == before + 1 and (parents[at] == before or parents[at] == parents[before])
-        return is_next and kinds[at] not in self.telling and kinds[before] not in self.telling
+        columns, before = trace.columns, self.at
+        kinds, parents = columns.kinds, columns.parents
+        if at != before + 1 or parents[at] not in (before, parents[before]):
+            return False
+        return {kinds[before], kinds[at]}.isdisjoint(map(columns.code, TELLING))
 
 
 _states: WeakKeyDictionary[Trace, _Last] = WeakKeyDictionary()
@@ -128,8 +128,7 @@ def thread_state(trace: Trace, at: int) -> ThreadState:
     """The state after what a step tells has happened."""
     known = _states.get(trace)
     if known is None:
-        codes = frozenset(map(trace.columns.code, TELLING))
-        known = _states[trace] = _Last(at, _found(trace, at), codes)
+        known = _states[trace] = _Last(at, _found(trace, at))
     elif known.at != at:
         known.state = known.state if known.holds(trace, at) else _found(trace, at)
         known.at = at
