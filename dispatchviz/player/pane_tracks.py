@@ -173,11 +173,6 @@ def _table(trace: Trace, at: int) -> Made:
     return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
 
 
-USUAL: dict[int, Callable[[Trace, int, int], Iterable[Line]]] = {
-    ENGINE: lambda trace, at, width: engine_pane.rows_as(trace, at, whole=False)
-}
-"""Panes that show less until the reader asks for all."""
-
 OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
     CALLS: [(title, partial(_whole_stack, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
     ENGINE: [("", partial(_engine, whole=True))],

@@ -24,7 +24,7 @@ from dispatchviz.player.graph_data import graph_data
 from dispatchviz.player.graph_scenes import scenes
 from dispatchviz.player.interned_lines import Lines
 from dispatchviz.player.kept_steps import MOST, kept_steps
-from dispatchviz.player.pane_tracks import COSTLY, OTHERS, USUAL, WIDTH, pane_tracks
+from dispatchviz.player.pane_tracks import COSTLY, OTHERS, WIDTH, pane_tracks
 from dispatchviz.player.places_data import places_data
 from dispatchviz.player.player_data import player_data
 from dispatchviz.player.step_texts import step_texts
@@ -32,8 +32,9 @@ from dispatchviz.program import run
 from dispatchviz.render.graph.dot import node_texts
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.targets import TARGETS
+from dispatchviz.tui.panes import engine_pane
 from dispatchviz.tui.panes.nothing_said import nothing
-from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.panes.pane_list import ENGINE, PANES, rows_of
 from dispatchviz.tui.screens.then_and_now_rows import block_rows, blocks_at
 from dispatchviz.tui.screens.traceback_screen import traceback_rows
 from dispatchviz.tui.text.styled_line import Line
@@ -61,13 +62,18 @@ def as_row(row: Line) -> Row:
     return row.spans, row.key, row.value, row.goto, row.indent
 
 
+def _first_rows(trace: Trace, at: int, width: int) -> list[Line]:
+    """Of the engine: it shows less until the reader asks for all."""
+    return engine_pane.rows_as(trace, at, whole=False)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pane", PANES)
 def test_every_pane_at_every_step_is_the_steppers(name: str, pane: int) -> None:
     trace, page = traced(name), decoded(name)
     kept = next(each for each in page.data["panes"] if each["number"] == pane)
-    rows = USUAL.get(pane) or rows_of(PANES[pane][1])
+    rows = _first_rows if pane == ENGINE else rows_of(PANES[pane][1])
     for at in range(len(trace)):
         said = nothing(pane, trace, at)
         if said is not None:
