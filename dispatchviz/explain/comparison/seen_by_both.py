@@ -6,10 +6,9 @@ leads to it, a guard around the call that a kernel makes with other thread-local
 and Nodes are counted anew, in the order in which these events name them.
 
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
-engine's counts and queues, version counters, calls without a tensor, the Node before several roots; of hooks when
-those of ``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's
-meta functions in Python call, which the model computes otherwise, and how long the workspaces of LAPACK are
-(``docs/differences.md``).
+engine's counts and queues, version counters, calls without a tensor, the Node before several roots, when hooks of
+``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's meta functions in Python call,
+which the model computes otherwise, and how long the workspaces of LAPACK are (``docs/differences.md``).
 """
 
 from __future__ import annotations

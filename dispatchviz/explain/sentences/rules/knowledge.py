@@ -148,7 +148,7 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ev.StackStored: _unseen(MEMBERS),
     ev.ParentAssigned: _unseen(MEMBERS),
     ev.HookRegistered: Known("observed", "a handle is made, or a tensor retains its gradient from then on"),
-    ev.HookRemoved: Known("observed", "remove of the handle that one of these made"),
+    ev.HookRemoved: Known("observed", "remove() of the handle that was made with the hook"),
     ev.BackwardStarted: Known("observed", "Python enters the engine"),
     ev.DependenciesCounted: _unseen(QUEUE),
     ev.ExecInfoPopulated: _unseen(QUEUE),
