@@ -332,3 +332,22 @@ def test_the_stepper_opens_the_whole_run_at_the_step_that_is_compared() -> None:
             found = whole[there]
             assert isinstance(found, ev.SourceLine)
             assert (found.file, found.line) == (event.file, event.line)
+
+
+@pytest.mark.torch
+def test_pytorch_runs_on_one_thread_as_the_model_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On several, a kernel of ``conv_transpose2d`` shares the calls for its batch among them."""
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    found = two_runs(Code(ON_ONE_THREAD), ())
+    assert found.same, said(found)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert not two_runs(Code(ON_ONE_THREAD), ()).same
+
+
+ON_ONE_THREAD = """
+import torch
+print(torch.get_num_threads())
+image = torch.ones(6, 3, 12, 12, dtype=torch.float64, requires_grad=True)
+weight = torch.ones(3, 4, 3, 3, dtype=torch.float64)
+torch.nn.functional.conv_transpose2d(image, weight).sum().backward()
+"""
