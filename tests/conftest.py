@@ -40,6 +40,16 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("XDG_STATE_HOME", str(Path(tmp_path_factory.getbasetemp()) / f"state-{next(TESTS)}"))
 
 
+@pytest.fixture(autouse=True)
+def as_in_a_new_process() -> None:
+    """Random numbers and warnings do not depend on which tests ran before in this process."""
+    from dispatchviz.core.native.random.generator import DEFAULT_SEED, manual_seed
+    from dispatchviz.core.thread import warning
+
+    manual_seed(DEFAULT_SEED)
+    warning.set_warn_always(False)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--sample``, for ``make quick``; ``--turns``, for the gate."""
     parser.addoption("--sample", type=int, metavar="N", help="of the cases of one test run N at most, evenly spread")

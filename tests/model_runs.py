@@ -32,7 +32,8 @@ def model_record(source: str) -> Record:
     graphs = Graphs(stepped)
     with watched_engine(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))
-    assert str(stepped.end) == str(run.end), "a recorded run must end like an unrecorded one"
+    assert str(stepped.end) == str(run.end), f"a recorded run must end like an unrecorded one\n{run.end}\n{stepped.end}"
+    assert not model.is_warn_always_enabled(), "a program leaves its switches to the next one"
     return {"log": log, "sequence_numbers": numbers, "facts": facts, "graphs": graphs.noted, **run.end}
 
 
