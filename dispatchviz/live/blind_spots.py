@@ -25,6 +25,7 @@ BLIND_SPOTS = (
     "Whether a kernel was called boxed or unboxed.",
     "Calls that are given no tensor (torch.atleast_1d()); the Node that the engine puts before several roots.",
     "__torch_dispatch__ that returns NotImplemented, and which is called next; sizes that PyTorch asks a class for.",
+    "What torch.compile does while it compiles, and backwards that compiled autograd runs.",
     "torch.jit.trace: what it writes down, and the key Tracer meanwhile.",
     "Function.apply of custom Functions: their lines are seen, their Node when a result gets a name or is used.",
     "In inference mode a view of a number that PyTorch wraps has the keys of an ordinary tensor here.",

@@ -1,5 +1,5 @@
 """``torch.compile``: it is given the program's code as written, without the calls that tell the recorder, and while it
-compiles no cell is watched: what it then runs is not told.
+compiles no cell is watched: what it then runs is not told. Nor is a backward that compiled autograd runs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Apart = Callable[[], AbstractContextManager[None]]
 
 
 @contextmanager
-def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[None]:
-    """Inside the block, also if its modules are imported there."""
+def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[Apart]:
+    """Inside the block, also if its modules are imported there. Gives what else the compiler may run in unwatched."""
     changes = _Changes(watch, apart)
     finder = _Finder(changes)
     sys.meta_path.insert(0, finder)
@@ -37,7 +37,7 @@ def compiler_unwatched(watch: LiveRecorder, apart: Apart) -> Iterator[None]:
         if name in sys.modules:
             changes.change(sys.modules[name])
     try:
-        yield
+        yield changes.unwatched
     finally:
         sys.meta_path.remove(finder)
         changes.undo()
@@ -89,15 +89,21 @@ class _Changes:
 
     def _quiet(self, original: Function) -> Function:
         def compiles(code: CodeType, *args: Any, **kwargs: Any) -> Any:
-            thread = self._watch.thread
-            before, thread.watched = thread.watched, False
-            try:
-                with self._apart(), self._watch.cells.out():
-                    return original(self._written(code), *args, **kwargs)
-            finally:
-                thread.watched = before
+            with self.unwatched():
+                return original(self._written(code), *args, **kwargs)
 
         return compiles
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Inside the block the thread tells nothing, and PyTorch's cells and functions are its own."""
+        thread = self._watch.thread
+        before, thread.watched = thread.watched, False
+        try:
+            with self._apart(), self._watch.cells.out():
+                yield
+        finally:
+            thread.watched = before
 
 
 class _Finder:
@@ -147,3 +153,8 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _inner(constant)
+
+
+def backwards_are_compiled() -> bool:
+    """Whether compiled autograd is on (``torch/_dynamo/compiled_autograd.py``)."""
+    return bool(getattr(sys.modules.get("torch._dynamo.compiled_autograd"), "compiled_autograd_enabled", False))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.retained_gradients import retained_from_now_on
 from dispatchviz.live.running_hooks import RunningHooks
 from dispatchviz.live.tensor_numbers import ACCUMULATE
@@ -87,8 +88,8 @@ class EngineWatch:
         """Of all threads."""
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """While open, every backward of the process is seen."""
+    def watching(self, unwatched: Apart) -> Iterator[None]:
+        """While open, every backward of the process is seen, but for those that compiled autograd runs."""
         module: Any = self._torch.autograd
         original = module._engine_run_backward
         self._entry = original.__code__
@@ -96,6 +97,9 @@ class EngineWatch:
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.active is not self._watch or not self._watch.thread.watched:
                 return original(roots, *args, **kwargs)
+            if backwards_are_compiled():  # the hooks that Nodes would get would be compiled too
+                with unwatched():
+                    return original(roots, *args, **kwargs)
             return self._run(original, roots, args, kwargs)
 
         module._engine_run_backward = run_backward

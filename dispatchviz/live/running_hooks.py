@@ -79,10 +79,7 @@ class RunningHooks:
         with self._lock:
             self._passes += 1
             for kept in list(self._kept.values()):
-                if _is_compiled():
-                    _unwrap(kept)
-                else:
-                    self._wrap(kept)
+                self._wrap(kept)
 
     def take_out(self) -> None:
         """The engine has returned."""
@@ -101,7 +98,7 @@ class RunningHooks:
 
     def _wrap_fresh(self) -> None:
         with self._lock:
-            while self._fresh and not _is_compiled():
+            while self._fresh:
                 self._wrap(self._fresh.pop())
 
     # -- as one runs --------------------------------------------------------------------------------------------------
@@ -191,11 +188,6 @@ class WatchedHook:
 
 hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__[1:])
 """What such a thing has of its own."""
-
-
-def _is_compiled() -> bool:
-    """Whether backwards are (``torch/_dynamo/compiled_autograd.py``)."""
-    return bool(getattr(sys.modules.get("torch._dynamo.compiled_autograd"), "compiled_autograd_enabled", False))
 
 
 def _items(hooks: Any) -> Sequence[tuple[Any, Any]]:
