@@ -52,6 +52,7 @@ LEFT = {
         torch.set_default_dtype(torch.float64)
         torch.set_default_device("meta")
         torch.use_deterministic_algorithms(True)
+        torch.utils.deterministic.fill_uninitialized_memory = False
         torch.set_warn_always(True)
         torch.backends.mha.set_fastpath_enabled(False)
         torch._C._set_autograd_fallback_mode("nothing")

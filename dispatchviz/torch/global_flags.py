@@ -43,7 +43,8 @@ def _check_threads(kind: str, name: str, num: int) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Requests deterministic kernels, which ours are anyway."""
+    """Requests deterministic kernels, which ours are anyway, and that memory is not left uninitialised
+    (``core/call/deterministic_algorithms.py``)."""
     context.deterministic = (1 if warn_only else 2) if mode else 0
 
 

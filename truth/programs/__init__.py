@@ -74,6 +74,7 @@ _FILES = (
     "structured",
     "nn",
     "inference",
+    "deterministic",
     "recurrent",
     "lessons",
     "lessons_of_learners",

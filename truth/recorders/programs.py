@@ -70,13 +70,18 @@ def watched(source: str, found: Record) -> Record:
     return {**found, "log": log, "sequence_numbers": numbers}
 
 
-def record_programs(programs: dict[str, str]) -> dict[str, Record]:
-    """The records of some programs, by name."""
-    torch.set_num_threads(1)
+def load_what_is_lazy() -> None:
+    """What PyTorch would load within the program that first needs it, by calls that must not be watched."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
-        torch.ones(1, device="meta").mul(1)  # the first such call loads modules that must not be watched
+        torch.ones(1, device="meta").mul(1)  # the first such call loads modules
+
+
+def record_programs(programs: dict[str, str]) -> dict[str, Record]:
+    """The records of some programs, by name."""
+    torch.set_num_threads(1)
+    load_what_is_lazy()
     found = {name: unwatched(source) for name, source in programs.items()}
     with watched_dispatcher():
         return {name: watched(source, found[name]) for name, source in programs.items()}

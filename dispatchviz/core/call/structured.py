@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec import Struct, field
 
+from dispatchviz.core.call.deterministic_algorithms import fill_grown_storage
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
@@ -332,6 +333,7 @@ def _channels_last(size: Size) -> Size | None:
 def resize(tensor: Tensor, size: Size, stride: Size) -> None:
     """Gives a tensor another geometry, with more memory if its storage is too small."""
     buffer = tensor._storage.buffer
+    old_nbytes = 0 if buffer is None else buffer.nbytes
     if buffer is not None and buffer.size < tensor._offset + numel(size):
         try:
             fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
@@ -345,6 +347,7 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
         tensor._array = strided(buffer, size, stride, tensor._offset)
     if recorder.active is not None and before != (size, stride):
         recorder.active.geometry_changed(tensor)
+    fill_grown_storage(tensor, old_nbytes)
 
 
 @lru_cache(maxsize=4096)

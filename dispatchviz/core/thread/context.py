@@ -20,6 +20,8 @@ class Context:
     user_enabled_mkldnn: bool = True
     deterministic: int = 0
     """0: whatever is fastest, 1: warn of what is not deterministic, 2: refuse it."""
+    fill_uninitialized_memory: bool = True
+    """If deterministic kernels are requested."""
     float32_matmul_precision: str = "highest"
     flash_sdp: bool = True
     mem_efficient_sdp: bool = True

@@ -8,6 +8,7 @@ from dispatchviz.torch.utils import _pytree as _pytree
 from dispatchviz.torch.utils import benchmark as benchmark
 from dispatchviz.torch.utils import checkpoint as checkpoint
 from dispatchviz.torch.utils import data as data
+from dispatchviz.torch.utils import deterministic as deterministic
 from dispatchviz.torch.utils import hooks as hooks
 from dispatchviz.torch.utils import weak as weak
 from dispatchviz.torch.utils.swapping import swap_tensors as swap_tensors

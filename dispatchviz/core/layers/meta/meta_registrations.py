@@ -1,4 +1,4 @@
-"""Python meta kernels of layers, ``masked_fill``, ``index_select``, ``var``, ``arange``: output shapes only
+"""Python meta kernels of layers, ``masked_fill``, ``index_select``, ``var``, ``arange``, ``isin``: output shapes only
 (``torch/_meta_registrations.py``, ``torch/_refs``).
 
 Mirrors ``torch/_meta_registrations.py`` and what ``torch/_refs`` and ``torch/_decomp`` come to there.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.core.call.structured import resize_in_order
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.arithmetic.where import where_self_out
@@ -23,7 +24,7 @@ from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, new_output
 from dispatchviz.core.native.iterator.wrap_dim import reduced_mask, wrap_dim
 from dispatchviz.core.native.reductions.sum_mean import reduced_size
-from dispatchviz.core.tensor.dtype import DType, int64
+from dispatchviz.core.tensor.dtype import DType, bool_, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 Optional = Tensor | None
@@ -202,6 +203,17 @@ def arange(
     )
 
 
+def isin(ks: int, element: Scalar, test_elements: Tensor, *args: Any) -> Tensor:
+    """0-dim; the C++ rule says a vector of no elements."""
+    return _blank(test_elements, (), bool_)
+
+
+def isin_out(ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor) -> Tensor:
+    """The same."""
+    resize_in_order(out, ())
+    return out
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "where.self_out": where_out,
     "masked_fill.Scalar": masked_fill,
@@ -216,6 +228,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "native_group_norm_backward": native_group_norm_backward,
     "native_layer_norm_backward": native_layer_norm_backward,
     "index_select": index_select,
+    "isin.Scalar_Tensor": isin,
+    "isin.Scalar_Tensor_out": isin_out,
     "embedding_dense_backward": embedding_dense_backward,
     "std.correction": std_var,
     "var.correction": std_var,

@@ -73,7 +73,8 @@ def mish_out(self: Tensor, out: Tensor) -> None:
 
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """grad times the derivative"""
-    grad_input = ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None)
+    grad_input = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    out_elementwise(grad_input, grad_output, self)
     xp: Any = array_module(self._device.type)
 
     def gradient(grad: Any, x: Any) -> Any:

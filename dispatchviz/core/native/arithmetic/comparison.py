@@ -191,10 +191,7 @@ def logical_and(self: Tensor, other: Tensor) -> Tensor:
 
 def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """Both are true, into out."""
-    out_elementwise(out, self, other)
-    if out._array is not None:
-        _compare("logical_and", self, other, out)
-    return out
+    return _logical_out("logical_and", self, other, out)
 
 
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
@@ -215,10 +212,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
 
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """One of them is true, into out."""
-    out_elementwise(out, self, other)
-    if out._array is not None:
-        _compare("logical_or", self, other, out)
-    return out
+    return _logical_out("logical_or", self, other, out)
 
 
 def logical_xor(self: Tensor, other: Tensor) -> Tensor:
@@ -234,9 +228,14 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 
 def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """Just one of them is true, into out."""
-    out_elementwise(out, self, other)
+    return _logical_out("logical_xor", self, other, out)
+
+
+def _logical_out(function: str, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """Operands are cast before the output is resized."""
+    self, other = out_elementwise(out, self, other, dtype=result_type(self, other))
     if out._array is not None:
-        _compare("logical_xor", self, other, out)
+        _compare(function, self, other, out)
     return out
 
 

@@ -10,14 +10,21 @@ accepted where they ask for nothing and ignored.
 
 from __future__ import annotations
 
+from dispatchviz.core.call.deterministic_algorithms import filled_if_deterministic, fills_memory
 from dispatchviz.core.device.device import CPU, Device, concrete
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.native.iterator.memory_formats import check_rank
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.strides import channels_last_strides, dense_strides_like
 from dispatchviz.core.tensor.dtype import DType, bool_, default_complex_dtype, default_dtype, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 from dispatchviz.core.tensor.tensor import empty_strided as allocate
+from dispatchviz.core.thread.guards import AutoDispatchBelowAutograd, ExcludeDispatchKeyGuard
+
+_TRACER = raw(DispatchKey.Tracer)
+
 
 # -- empty -------------------------------------------------------------------------------------------------------------
 
@@ -31,9 +38,7 @@ def empty(
     memory_format: str | None,
 ) -> Tensor:
     """Uninitialised memory."""
-    size = tuple(size)
-    check_size(size)
-    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype(), concrete(device or CPU))
+    return filled_if_deterministic(empty_meta(size, dtype, layout, device, pin_memory, memory_format))
 
 
 def empty_meta(
@@ -44,8 +49,10 @@ def empty_meta(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """A tensor without memory."""
-    return empty(size, dtype, layout, device, pin_memory, memory_format)
+    """A tensor without memory, if the device has none."""
+    size = tuple(size)
+    check_size(size)
+    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype(), concrete(device or CPU))
 
 
 def empty_out(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
@@ -62,15 +69,7 @@ def empty_strided(
     pin_memory: bool | None,
 ) -> Tensor:
     """Uninitialised memory with given strides."""
-    size, stride = tuple(size), tuple(stride)
-    if len(size) != len(stride):
-        raise RuntimeError(
-            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
-        )
-    check_size(size)
-    if stride and min(stride) < 0:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    return allocate(size, stride, dtype or default_dtype(), concrete(device or CPU))
+    return filled_if_deterministic(empty_strided_meta(size, stride, dtype, layout, device, pin_memory))
 
 
 def empty_strided_meta(
@@ -81,8 +80,16 @@ def empty_strided_meta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """A tensor without memory, with given strides."""
-    return empty_strided(size, stride, dtype, layout, device, pin_memory)
+    """A tensor with given strides, without memory if the device has none."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    check_size(size)
+    if stride and min(stride) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    return allocate(size, stride, dtype or default_dtype(), concrete(device or CPU))
 
 
 def empty_like(
@@ -271,9 +278,12 @@ def new_full(
 def scalar_tensor(
     s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """A 0-dim tensor. On the CPU it is made without calling another operator."""
+    """A 0-dim tensor. On the CPU it is made without calling another operator, unless memory is filled."""
     if (device or CPU).type == "cpu":
         tensor = allocate((), (), dtype or default_dtype(), CPU)
+        if fills_memory():
+            with ExcludeDispatchKeyGuard(_TRACER), AutoDispatchBelowAutograd():
+                filled_if_deterministic(tensor)
         tensor._array[...] = convert(s, tensor._dtype)
         return tensor
     return ops.fill__Scalar.call(ops.empty_memory_format.call((), dtype, layout, device, pin_memory, None), s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.core.call.deterministic_algorithms import alert_not_deterministic
 from dispatchviz.core.call.structured import Structured, broadcast_sizes, check_no_internal_overlap, resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
@@ -286,6 +287,8 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor
 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     """In place, or added."""
+    if not accumulate:
+        alert_not_deterministic("put_")
     _check_put(self, index, source)
     if not numel(index._size):
         return self

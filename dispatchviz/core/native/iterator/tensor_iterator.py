@@ -11,7 +11,7 @@ Rule 3: a loop is one call into the device's array library, in ``quiet``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
 
@@ -227,21 +227,23 @@ def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype:
         op.use_temporary(size, stride)
 
 
-def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
+def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False, dtype: DType | None = None) -> Sequence[Tensor]:
     """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
 
-    ``same``: there are no casts.
+    ``same``: there are no casts. The operands; with ``dtype`` as ``cast_operands`` gives them.
     """
     check_written(out, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
     if same:
         check_same_dtype(out, operands[0]._dtype)
+    cast = operands if dtype is None else cast_operands(dtype, *operands)
     if out._size != size:
         if any(operand is out for operand in operands):
             raise _wrong_shape(out, size)
         resize_output(out, size, contiguous_strides(size))
         if stride != out._stride:
             ops.as_strided_.call(out, size, stride, None)
+    return cast
 
 
 def cast_operands(dtype: DType, *operands: Tensor) -> list[Tensor]:

@@ -32,9 +32,10 @@ def nll_loss2d_forward(
     _check(self, target, weight)
     check_classes(target)
     ops.resize_.call(total_weight, (), None)
+    check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
+    _, _, weight = side_by_side(self, target, weight, False)
     size = target._size if reduction == NONE else ()
     resize_output(output, size, contiguous_strides(size))
-    check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
     self, target, weight = side_by_side(self, target, weight, reduction != NONE and numel(target._size) > 0)
     indices, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array[indices] * weights

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from dispatchviz.core.autograd.variables.variable import requires_grad
+from dispatchviz.core.call.deterministic_algorithms import alert_not_deterministic
 from dispatchviz.core.call.structured import Structured, resize
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
@@ -253,6 +254,7 @@ def empty_of(self: Tensor) -> Tensor:
 def max_unpooling2d_forward(self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
     """Zeros with each element at its index."""
     output = empty_of(self)
+    alert_not_deterministic("max_unpooling2d_forward_out")
     if len(output_size) != 2:
         raise RuntimeError(
             f"There should be exactly two elements (height, width) in output_size, but got {len(output_size)} elements."
@@ -269,6 +271,7 @@ def max_unpooling2d_forward(self: Tensor, indices: Tensor, output_size: Size) ->
 def max_unpooling3d_forward(self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size) -> Tensor:
     """Zeros with each element at its index."""
     output = empty_of(self)
+    alert_not_deterministic("max_unpooling3d_forward_out")
     if len(output_size) != 3:
         raise RuntimeError(
             "There should be exactly three elements (depth, height, width) in output_size, but got "

@@ -190,10 +190,11 @@ def _std_var_mean_out(
 ) -> Pair:
     mask = reduced_mask(dim, len(self._size))
     size = reduced_size(self._size, mask, keepdim)
+    viewed = []
     for out in (result, mean):
         if out._size != size:
             resize_output(out, size, contiguous_strides(size))
-    viewed = [with_reduced_dims(out, self, mask, keepdim) for out in (result, mean)]
+        viewed.append(with_reduced_dims(out, self, mask, keepdim))
     less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
     _warn_if_undefined(name, self, mask, less)
     if not numel(self._size):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from dispatchviz.core.call.deterministic_algorithms import filled_if_deterministic
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
@@ -177,6 +178,6 @@ def _triangle(part: str, row: int, col: int, offset: int, dtype: DType | None, d
     inside = columns - rows <= offset if part == "tril" else columns - rows >= offset
     found = xp.stack(xp.nonzero(inside))
     size: Size = (2, int(found.shape[1]))
-    result = empty_strided(size, contiguous_strides(size), dtype or int64, device)
+    result = filled_if_deterministic(empty_strided(size, contiguous_strides(size), dtype or int64, device))
     result._array[...] = found
     return result

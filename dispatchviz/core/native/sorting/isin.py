@@ -35,10 +35,10 @@ def isin_Tensor_Scalar_meta(
 def isin_Scalar_Tensor_meta(
     op: Structured, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> None:
-    """bool, 0-dim. RuntimeError for bool and complex."""
+    """bool, of no elements: that of tensors makes it 0-dim. RuntimeError for bool and complex."""
     _check(wrapped_scalar_tensor(element)._dtype)
     _check(test_elements._dtype)
-    op.set_output_raw_strided((), (), bool_, test_elements._device)
+    op.set_output_raw_strided((0,), (1,), bool_, test_elements._device)
 
 
 def _check(dtype: DType) -> None:

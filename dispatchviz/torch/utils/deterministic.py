@@ -1,0 +1,24 @@
+"""``torch.utils.deterministic``: whether memory is filled, where deterministic kernels are requested."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from dispatchviz.core.thread.context import context
+
+
+class _Module(ModuleType):
+    @property
+    def fill_uninitialized_memory(self) -> bool:
+        """True by default. RuntimeError for what is no bool."""
+        return context.fill_uninitialized_memory
+
+    @fill_uninitialized_memory.setter
+    def fill_uninitialized_memory(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
+        context.fill_uninitialized_memory = mode
+
+
+sys.modules[__name__].__class__ = _Module
