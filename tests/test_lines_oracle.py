@@ -255,18 +255,22 @@ def test_after_every_return_to_a_line_it_is_the_line_that_is_recorded(
     assert events > 50
 
 
+SHARES = 20
+"""Of the stored programs, for tests side by side."""
+
+
 NOT_FOUND = (ev.TensorCreated, ev.NodeCreated, ev.NodeFinished)
 """Of ``record()``: the state of a generator as a tensor, a Function's Node made by hand, the end of a Function's Node.
 They are noted in passing, without a look at the frames, and told under the line before. So is each Node that is freed.
 """
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", some(range(SHARES), SHARES // 2))
 def test_every_event_of_a_recording_is_recorded_under_the_line_that_python_runs(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sources = [*(dedent(source).lstrip("\n") for source in EVERY_WAY_BACK.values()), *PROGRAMS.values()][part::40]
+    sources = [*(dedent(source).lstrip("\n") for source in EVERY_WAY_BACK.values()), *PROGRAMS.values()][part::SHARES]
     events, late = 0, []
     with _asked():
         for number, source in enumerate(sources):

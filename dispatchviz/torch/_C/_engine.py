@@ -12,6 +12,7 @@ from dispatchviz.core.autograd.engine import anomaly_mode, graph_task
 from dispatchviz.core.autograd.engine.backward_grad import run_backward
 from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.autograd.variables.variable import increment_version, is_inference
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
 
@@ -56,6 +57,8 @@ def _will_engine_execute_node(node: Any) -> bool:
 
 def _increment_version(tensors: Iterable[Tensor]) -> None:
     """Bumps the version of a tensor written to without an operator. RuntimeError for anything but tensors."""
+    if recorder.active is not None:
+        recorder.active.entered_from_python()
     if not hasattr(type(tensors), "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for tensor in tensors:

@@ -198,6 +198,8 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
     from dispatchviz.core.autograd.graph.saved_variable import keep  # saved variables need this module,
     from dispatchviz.core.generated.nodes import AsStridedBackward0  # generated Nodes too
 
+    if recorder.active is not None:
+        recorder.active.entered_from_python()
     old = tensor._grad_fn
     if view.creation_meta != creation_meta.DEFAULT:
         name = None if old is None else old.forward_op_name()
