@@ -5,8 +5,6 @@ from __future__ import annotations
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.levels import DEFAULT
-from dispatchviz.explain.sentences.rules.knowledge import is_live
-from dispatchviz.explain.trace_index.used_cuda import uses_cuda
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.plain_views import why_lines
 from dispatchviz.player.graph_data import graph_data
@@ -44,7 +42,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     data = {
         "format": FORMAT,
         "program": trace.header.program,
-        "engine": lines.number(_engine(trace)),
+        "engine": lines.number(line(*engine_spans(trace))),
         "notice": trace.notice,
         "first_notes": lines.numbers(_first_notes(trace, first)),
         "count": len(trace),
@@ -69,12 +67,6 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "elsewhere": () if guide is None else _elsewhere(trace, guide, lines),
     }
     return {**data, "lines": lines.data()}
-
-
-def _engine(trace: Trace) -> Line:
-    """Which PyTorch was observed; of the model what ``cuda`` is, if the program uses it."""
-    is_told = is_live(trace.header) or uses_cuda(trace)
-    return line(*engine_spans(trace.header)) if is_told else line()
 
 
 def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:

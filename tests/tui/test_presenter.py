@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.program import run
+from dispatchviz.program_source import Code
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import autoplay
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -65,6 +67,14 @@ def test_what_cuda_is_stays_on_the_screen() -> None:
     for size in SIZES:
         plan = Scene(Cursor(forum(), 3), opened_at=0, choice=PRESENTING).plan(*size)
         assert "cuda: emulated on NumPy" in plan.bars["header"][0].plain
+
+
+@pytest.mark.parametrize("choice", [PaneChoice(), PRESENTING])
+def test_a_program_without_cuda_is_not_told_what_that_is(choice: PaneChoice) -> None:
+    trace = run(Code("import torch\nx = torch.ones(2) * 2\n")).trace
+    head = Scene(Cursor(trace, 3), opened_at=0, choice=choice).plan(120, 40).bars["header"]
+    assert [row.plain for row in head if "cuda" in row.plain] == []
+    assert f"3/{len(trace) - 1}" in head[0].plain
 
 
 def test_the_second_pane_is_the_one_that_has_most_to_say() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
-from dispatchviz.core.record.trace_file import Header
-from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.layout.pane_layout import STACKED_BELOW, STEPS, Box
+from dispatchviz.tui.panes.bars.header_bar import engine_spans
 from dispatchviz.tui.text.line_fitting import fit, path_end
 from dispatchviz.tui.text.styled_line import Line, line
 
@@ -31,11 +31,11 @@ def second_pane(order: Sequence[int], says_nothing: Callable[[int], bool]) -> in
     return next((pane for pane in order if not says_nothing(pane)), order[0])
 
 
-def presenter_header(header: Header, position: str, width: int) -> Line:
-    """Which program, what cuda is, which step."""
-    engine = (("on ", "dim"), engine_text(header)) if is_live(header) else (("cuda: ", "dim"), header.cuda)
-    end = line(*engine, f"   {position}")
-    name = path_end(PurePath(header.program).name, max(width - 2 * MARGIN - end.width - 3, 8))
+def presenter_header(trace: Trace, position: str, width: int) -> Line:
+    """Which program, on what it runs, which step."""
+    engine = engine_spans(trace)
+    end = line(*engine, "  " if engine else "", f" {position}")
+    name = path_end(PurePath(trace.header.program).name, max(width - 2 * MARGIN - end.width - 3, 8))
     return fit(line(" " * MARGIN, (name, "bold"), "   ", *end.spans), width)
 
 

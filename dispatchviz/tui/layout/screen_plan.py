@@ -100,7 +100,7 @@ class Scene:
     def _presenting(self, width: int, height: int) -> ScreenPlan:
         """The sentence and two panes, for an audience."""
         cursor = self.cursor
-        header = [presenter_header(cursor.trace.header, position(cursor), width)]
+        header = [presenter_header(cursor.trace, position(cursor), width)]
         room = text_width(width)
         notes = [*self.lesson.rows, *([] if self.note is None else [self.note])]
         sentence = needed_rows(cursor, notes, room, self.lesson.alone)[: max(height // 3, 1)]

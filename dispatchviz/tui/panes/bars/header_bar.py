@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dispatchviz.core.record.events import BackwardStarted
-from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
+from dispatchviz.explain.trace_index.used_cuda import uses_cuda
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.panes.bars.thread_state_text import short
@@ -24,7 +25,7 @@ LONGEST_STATE = 40
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
     """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
     header, notice = cursor.trace.header, cut_text(cursor.trace.notice)
-    name, cuda = header.program[-LONGEST:], engine_spans(header)
+    name, cuda = header.program[-LONGEST:], engine_spans(cursor.trace)
     position, filtered = _position(cursor), _filter(cursor)
     joined = line(" ", (name, "bold"), *position, " ", *filtered, *cuda)
     if joined.width < width:
@@ -35,11 +36,11 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
     return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
 
 
-def engine_spans(header: Header) -> tuple[Span, ...]:
-    """What ``cuda`` is in the model; which PyTorch was observed."""
-    if is_live(header):
-        return (" on ", "dim"), (cut_text(engine_text(header)), "")
-    return (" cuda: ", "dim"), (cut_text(header.cuda), "")
+def engine_spans(trace: Trace) -> tuple[Span, ...]:
+    """Which PyTorch was observed; of the model what ``cuda`` is, if the program uses it."""
+    if is_live(trace.header):
+        return (" on ", "dim"), (cut_text(engine_text(trace.header)), "")
+    return ((" cuda: ", "dim"), (cut_text(trace.header.cuda), "")) if uses_cuda(trace) else ()
 
 
 def _position(cursor: Cursor) -> tuple[Span, ...]:
