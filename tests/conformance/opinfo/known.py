@@ -44,9 +44,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "matmul": (SUM_ORDER,),
     "matrix_exp": (Known(ANY, r"numbers of torch\.(float32|complex64)", "products are added up in another order"),),
-    "native_layer_norm": (
-        Known("double gradient float64", "proper Tensor but got None", "PyTorch fails without a weight"),
-    ),
     "nn.functional.conv2d": (SUM_ORDER,),
     "nn.functional.conv_transpose1d": (HALF,),
     "nn.functional.conv_transpose2d": (HALF,),
