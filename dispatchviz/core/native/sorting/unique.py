@@ -33,23 +33,34 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
         raise not_implemented("unique", self._dtype)
     if self._dtype is bool_:
         order, groups = _in_order(self)
-    elif not numel(self._size):
-        if return_inverse:
-            ops.resize_.call(inverse, self._size, None)
-        return output, inverse, counts
-    else:
+        _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
+        _put_counts(counts, groups, return_counts)
+        _put_inverse(inverse, self, order, groups, return_inverse)
+    elif numel(self._size):
         firsts = _empty(self, int64)
         ordered, indices = ops.sort.call(ops.flatten_using_ints.call(self, 0, -1), -1, False)
         order, groups = indices._array, _groups(ordered._array)
+        _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
+        _put_inverse(inverse, self, order, groups, return_inverse)
+        _put_counts(counts, groups, return_counts)
         if return_counts:
             _put(firsts, _firsts(groups))
-    _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
-    if return_inverse:
+    elif return_inverse:
         ops.resize_.call(inverse, self._size, None)
-        inverse._array.reshape(-1)[order] = groups
-    if return_counts:
-        _put(counts, array_module(self._device.type).bincount(groups))
     return output, inverse, counts
+
+
+def _put_inverse(out: Tensor, self: Tensor, order: Any, groups: Any, wanted: bool) -> None:
+    """To which group each element belongs."""
+    if wanted:
+        ops.resize_.call(out, self._size, None)
+        out._array.reshape(-1)[order] = groups
+
+
+def _put_counts(out: Tensor, groups: Any, wanted: bool) -> None:
+    """How many elements each group has."""
+    if wanted:
+        _put(out, array_module(out._device.type).bincount(groups))
 
 
 def _in_order(self: Tensor) -> tuple[Any, Any]:
