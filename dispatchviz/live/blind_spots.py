@@ -22,6 +22,7 @@ BLIND_SPOTS = (
     "Why no Node was made; grad mode, inference mode and autocast as switches: their keys are seen.",
     "requires_grad that is set on an existing tensor, and .grad that is assigned.",
     "What a kernel calls on threads of OpenMP (at::parallel_for): what it calls on the thread that called it is seen.",
+    "The Identity for an input of torch.autograd.grad that no edge leads to: AccumulateGrad is told in its place.",
     "Whether a kernel was called boxed or unboxed.",
     "Calls that are given no tensor (torch.atleast_1d()); the Node that the engine puts before several roots.",
     "__torch_dispatch__ that returns NotImplemented, and which is called next; sizes that PyTorch asks a class for.",
