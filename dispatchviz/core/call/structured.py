@@ -333,8 +333,9 @@ def _channels_last(size: Size) -> Size | None:
 def resize(tensor: Tensor, size: Size, stride: Size) -> None:
     """Gives a tensor another geometry, with more memory if its storage is too small."""
     buffer = tensor._storage.buffer
-    old_nbytes = 0 if buffer is None else buffer.nbytes
+    grown_from = None
     if buffer is not None and buffer.size < tensor._offset + numel(size):
+        grown_from = buffer.nbytes
         try:
             fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
         except (ValueError, MemoryError):
@@ -347,7 +348,8 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
         tensor._array = strided(buffer, size, stride, tensor._offset)
     if recorder.active is not None and before != (size, stride):
         recorder.active.geometry_changed(tensor)
-    fill_grown_storage(tensor, old_nbytes)
+    if grown_from is not None:
+        fill_grown_storage(tensor, grown_from)
 
 
 @lru_cache(maxsize=4096)

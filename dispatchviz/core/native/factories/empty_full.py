@@ -38,7 +38,7 @@ def empty(
     memory_format: str | None,
 ) -> Tensor:
     """Uninitialised memory."""
-    return filled_if_deterministic(empty_meta(size, dtype, layout, device, pin_memory, memory_format))
+    return filled_if_deterministic(_new(size, dtype, device, memory_format))
 
 
 def empty_meta(
@@ -49,7 +49,11 @@ def empty_meta(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """A tensor without memory, if the device has none."""
+    """A tensor without memory."""
+    return _new(size, dtype, device, memory_format)
+
+
+def _new(size: Size, dtype: DType | None, device: Device | None, memory_format: str | None) -> Tensor:
     size = tuple(size)
     check_size(size)
     return allocate(size, _format_strides(size, memory_format), dtype or default_dtype(), concrete(device or CPU))
@@ -69,7 +73,7 @@ def empty_strided(
     pin_memory: bool | None,
 ) -> Tensor:
     """Uninitialised memory with given strides."""
-    return filled_if_deterministic(empty_strided_meta(size, stride, dtype, layout, device, pin_memory))
+    return filled_if_deterministic(_new_strided(size, stride, dtype, device))
 
 
 def empty_strided_meta(
@@ -80,7 +84,11 @@ def empty_strided_meta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    """A tensor with given strides, without memory if the device has none."""
+    """A tensor without memory, with given strides."""
+    return _new_strided(size, stride, dtype, device)
+
+
+def _new_strided(size: Size, stride: Size, dtype: DType | None, device: Device | None) -> Tensor:
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
         raise RuntimeError(
