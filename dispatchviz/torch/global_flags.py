@@ -1,6 +1,8 @@
-"""Global flags of ``torch`` that change nothing here but their own value, and ``torch.compile``.
+"""Global flags of ``torch``, and ``torch.compile``.
 
-NB: operators are computed one by one, on one thread, deterministically and in full precision, whatever is chosen.
+NB: operators are computed one by one, on one thread, by the same algorithms and in full precision, whatever is chosen.
+Deterministic algorithms fill memory and refuse (``core/call/deterministic_algorithms.py``); the number of threads
+chooses convolutions.
 """
 
 from __future__ import annotations
@@ -43,8 +45,7 @@ def _check_threads(kind: str, name: str, num: int) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Requests deterministic kernels, which ours are anyway, and that memory is not left uninitialised
-    (``core/call/deterministic_algorithms.py``)."""
+    """Requests deterministic kernels, which ours are anyway, and that memory is not left uninitialised."""
     context.deterministic = (1 if warn_only else 2) if mode else 0
 
 
