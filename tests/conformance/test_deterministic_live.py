@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 
 import pytest
 
@@ -24,9 +23,8 @@ REQUEST = "torch.use_deterministic_algorithms(True)\n"
 @pytest.fixture(autouse=True)
 def requested_no_more() -> Iterator[None]:
     yield
-    for either in (torch, model):
-        assert isinstance(either, ModuleType)
-        either.use_deterministic_algorithms(False)
+    torch.use_deterministic_algorithms(False)
+    model.use_deterministic_algorithms(False)
 
 
 def watched(name: str) -> bool:
