@@ -46,14 +46,16 @@ def call_text(chain: Chain | None, alone: bool) -> str:
     if chain is None:
         return "?"
     keys = chain.keys if alone or len(chain.keys) <= SHORT else (chain.keys[0], "…")
-    return " → ".join((plain_operator(chain.operator), *keys)) + (_composite(chain) if chain.composite else "")
+    return " → ".join((plain_operator(chain.operator), *keys)) + _parts(chain)
 
 
-def _composite(chain: Chain) -> str:
-    """What a composite kernel calls: ``(composite: t, addmm)``."""
-    names = [plain_operator(part) for part in chain.parts[:NAMED]]
-    more = ["…"] if len(chain.parts) > NAMED else []
-    return f" (composite: {', '.join(names + more)})" if names else " (composite)"
+def _parts(chain: Chain) -> str:
+    """What the last kernel calls in its place: `` (composite: t, addmm)``, `` (calls alias)``."""
+    names = [plain_operator(part) for part in chain.parts[:NAMED]] + ["…"] * (len(chain.parts) > NAMED)
+    listed = ", ".join(names)
+    if chain.composite:
+        return f" (composite: {listed})" if names else " (composite)"
+    return f" (calls {listed})" if names else ""
 
 
 def plain_operator(operator: str) -> str:

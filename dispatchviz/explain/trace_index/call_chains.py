@@ -26,7 +26,7 @@ class Chain(NamedTuple):
     composite: bool
     """A composite kernel ends the chain."""
     parts: tuple[str, ...]
-    """The operators that this kernel calls, each once."""
+    """The operators that the last kernel calls, each once; none of a backend's kernel, which does the work itself."""
 
 
 def call_chain(trace: Trace, step: int) -> Chain | None:
@@ -37,8 +37,9 @@ def call_chain(trace: Trace, step: int) -> Chain | None:
     links = list(_links(trace, call))
     last = links[-1]
     composite = _is_composite(trace, last)
-    parts = tuple(dict.fromkeys(each.operator for each in inner_calls(trace, last.seq))) if composite else ()
-    return Chain(call.operator, tuple(link.key for link in links), composite, parts)
+    parts = inner_calls(trace, last.seq) if composite or not is_backend(last.key) else ()
+    names = tuple(dict.fromkeys(part.operator for part in parts))
+    return Chain(call.operator, tuple(link.key for link in links), composite, names)
 
 
 def _links(trace: Trace, call: ev.Dispatched) -> Iterator[ev.Dispatched]:
