@@ -100,7 +100,7 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "a dispatch mode is on, and every call must reach it"
     kernel = around(trace, guard.seq, ev.KernelEntered)
     if kernel is not None and key_of_kernel(trace, kernel) == "Python":
-        return "all keys above Python have already been handled"
+        return "the keys above Python have already been handled"
     if transform := functorch_sentences.guard_reason(trace, guard):
         return transform
     if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
@@ -117,7 +117,7 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     if key == "Functionalize":
         return "this runs on meta tensors, for their shapes alone"
     if kernel is not None:
-        return f"{kernel.kernel} excludes them for the operators that it calls"
+        return f"{kernel.kernel} asks for that in the operators that it calls"
     return _of_new_numbers(trace, guard) or "the program itself entered it"
 
 
