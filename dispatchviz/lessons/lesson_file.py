@@ -140,7 +140,9 @@ def _comments(text: str) -> Comments:
     """The comments at the margin."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = ((token.start, token.string) for token in tokens if token.type == tokenize.COMMENT)
-    return {row: comment[1:].removeprefix(" ") for (row, column), comment in found if not column and comment[1:2] != "!"}
+    return {
+        row: comment[1:].removeprefix(" ") for (row, column), comment in found if not column and comment[1:2] != "!"
+    }
 
 
 def _blocks(comments: Comments) -> Iterator[tuple[int, list[str]]]:

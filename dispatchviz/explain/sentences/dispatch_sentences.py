@@ -33,7 +33,7 @@ def why(trace: Trace, event: DispatchEvent) -> Statements:
         case ev.Dispatched():
             return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
         case ev.KeySetComputed():
-            return _key_set(trace, event)
+            return key_set(trace, event)
         case ev.FallthroughSkipped():
             return _skipped(trace, event)
         case ev.KernelSelected():
@@ -177,7 +177,8 @@ def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
     )
 
 
-def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
+def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
+    """Which key wins a call, and why."""
     winner = next(functionalities(event.effective), None)
     if winner is None:
         return Statement(

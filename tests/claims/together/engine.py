@@ -198,7 +198,9 @@ def not_run_again(step: Step, found: re.Match[str]) -> Problems:
 # -- printing ---------------------------------------------------------------------------------------------------------
 
 
-@reads(r"(\w+ calls?), none of which is recorded for backward|(\w+ calls?) in all", "tensor printed", "tensor formatted")
+@reads(
+    r"(\w+ calls?), none of which is recorded for backward|(\w+ calls?) in all", "tensor printed", "tensor formatted"
+)
 def calls_of_printing(step: Step, found: re.Match[str]) -> Problems:
     inside = range(step.seq, step.trace.ends[step.seq] + 1)
     calls = [each for each in step.trace.steps_of(ev.Dispatched) if each in inside]

@@ -34,7 +34,9 @@ WORDS = re.compile(
 )
 """Words that a value can contradict."""
 
-CODE = re.compile(r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*")
+CODE = re.compile(
+    r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
+)
 """Names and texts of programs and operators, in which such words mean nothing."""
 
 

@@ -7,7 +7,14 @@ from tests.claims.together.reading import VERBATIM, always
 VERBATIM |= {
     *("binding", "signature", "line reached", "printed", "program ended", "warning", "warning on stderr"),
     *("error", "error: message", "anomaly", "stack stored", "stack contents", "called by a binding", "attribute saved"),
-    *("operator defined", "operator defined, cells unknown", "result hashed", "numbers recorded", "edges in Python", "error: rule"),
+    *(
+        "operator defined",
+        "operator defined, cells unknown",
+        "result hashed",
+        "numbers recorded",
+        "edges in Python",
+        "error: rule",
+    ),
 }
 
 # A claim asks PyTorch: sentence_claims.py has them, tests/claims/check_*.py asks.
