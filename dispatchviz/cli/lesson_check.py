@@ -60,6 +60,9 @@ def problems(lesson: Lesson) -> Iterator[Problem]:
     latest = -1
     for passage in lesson.stops:
         latest = yield from _stop(outcome.trace, passage, latest)
+    for line, word, meant in lesson.misspelled:
+        written = f"{word}:" if word != meant else f"{word}: with nothing behind it"
+        yield Problem(line, f"{written} is no directive, so the line is read as prose; did you mean # {meant}: ...?")
     if not lesson.stops:
         yield Problem(1, "there is no stop: a line such as # stop: z's Node")
     yield from _assertions(lesson, outcome.trace)

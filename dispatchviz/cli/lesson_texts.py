@@ -123,8 +123,8 @@ def _word(lesson: Lesson) -> str:
 
 
 def _program(source: str) -> Iterator[str]:
-    """The program without its prose, blank lines at most one by one; lines have the numbers that the screen has."""
-    lines = [(number, line) for number, line in enumerate(source.split("\n"), 1) if not line.startswith("#")]
+    """The program, blank lines at most one by one; lines have the numbers that the screen has."""
+    lines = list(enumerate(source.split("\n"), 1))
     while lines and not lines[-1][1]:
         lines.pop()
     width = len(str(lines[-1][0])) if lines else 0

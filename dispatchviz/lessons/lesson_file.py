@@ -18,9 +18,13 @@ stop is named: ``stops.py``.
 from __future__ import annotations
 
 import ast
+import difflib
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from dispatchviz.errors import DispatchvizError
@@ -31,7 +35,10 @@ PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
 ASSERTIONS = re.compile(r"check|facts(_\w+)?")
 """Names of functions of a lesson that are no part of its program."""
 
-_DIRECTIVE = re.compile(r"(stop|predict|raises):\s*(.*\S)\s*")
+DIRECTIVES = ("stop", "predict", "raises")
+
+_DIRECTIVE = re.compile(rf"({'|'.join(DIRECTIVES)}):\s*(.*\S)\s*")
+_LIKE_A_DIRECTIVE = re.compile(r"(\w+)\s*:.*")
 _HEADING = re.compile(r"(#+)\s+(.*\S)\s*")
 
 
@@ -64,12 +71,15 @@ class Lesson:
     title: str
     passages: tuple[Passage, ...]
     program: str = field(repr=False)
-    """The source of the program; lines have the numbers that they have in the file."""
+    """The source of the program; lines have the numbers that they have in the file, and where the file has prose they
+    are blank: a pane that shows the program must not show the answers."""
     assertions: str = field(repr=False)
     """The source of ``check``, ``facts`` and its parts, with such line numbers, too."""
     raises: str = ""
     """The name of the error that the program ends with; empty if it ends well."""
     path: Path = Path()
+    misspelled: tuple[tuple[int, str, str], ...] = ()
+    """Lines of prose that look like a directive: number, first word, the directive that was probably meant."""
 
     @property
     def summary(self) -> str:
@@ -94,15 +104,17 @@ def read_lesson(path: Path) -> Lesson:
 
 def parse_lesson(source: str, path: Path) -> Lesson:
     """The lesson that a text is. LessonError, with file and line, if it is none."""
-    program, assertions = _parts(source, path)
+    text, assertions = _parts(source, path)
+    comments = _comments(text)
     title, passages, raises = "", [], ""
-    for passage, heading, error in _passages(program, path):
+    for passage, heading, error in _passages(comments, path):
         title, raises = title or heading, raises or error
         if passage is not None:
             passages.append(passage)
     if not title:
         raise LessonError(f"{path}: a lesson begins with a title, a comment such as: # # Why AutogradCUDA runs first")
-    return Lesson(path.stem, title, tuple(passages), program, assertions, raises, path)
+    program = _without(text, comments)
+    return Lesson(path.stem, title, tuple(passages), program, assertions, raises, path, tuple(_misspelled(comments)))
 
 
 def _parts(source: str, path: Path) -> tuple[str, str]:
@@ -120,25 +132,48 @@ def _parts(source: str, path: Path) -> tuple[str, str]:
     return "\n".join(program).rstrip() + "\n", "\n".join(assertions).rstrip() + "\n"
 
 
-def _comments(program: str) -> Iterator[tuple[int, list[str]]]:
-    """The blocks of comments at the margin, each with the number of its first line."""
-    block: list[str] = []
-    for number, line in enumerate([*program.split("\n"), ""], 1):
-        if line.startswith("#") and not line.startswith("#!"):
-            block.append(line[1:].removeprefix(" "))
-        elif block:
-            yield number - len(block), block
-            block = []
+Comments = dict[int, str]
+"""By the number of the line, without the mark."""
+
+
+def _comments(text: str) -> Comments:
+    """The comments at the margin."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found = ((token.start, token.string) for token in tokens if token.type == tokenize.COMMENT)
+    return {
+        row: comment[1:].removeprefix(" ") for (row, column), comment in found if not column and comment[1:2] != "!"
+    }
+
+
+def _blocks(comments: Comments) -> Iterator[tuple[int, list[str]]]:
+    """Comments of adjacent lines, with the number of the first one."""
+    for first in (number for number in comments if number - 1 not in comments):
+        last = next(number for number in count(first) if number not in comments)
+        yield first, [comments[number] for number in range(first, last)]
+
+
+def _without(text: str, comments: Comments) -> str:
+    """The program with blank lines in place of its prose."""
+    lines = ["" if number in comments else line for number, line in enumerate(text.split("\n"), 1)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _misspelled(comments: Comments) -> Iterator[tuple[int, str, str]]:
+    for number, line in comments.items():
+        begin = _LIKE_A_DIRECTIVE.fullmatch(line)
+        if begin is not None and _DIRECTIVE.fullmatch(line) is None:
+            near = difflib.get_close_matches(begin[1].lower(), DIRECTIVES, 1, 0.7)
+            yield from ((number, begin[1], meant) for meant in near)
 
 
 Found = tuple[Passage | None, str, str]
 """A passage; the title, if it is told there; the error that the program ends with, if it is told there."""
 
 
-def _passages(program: str, path: Path) -> Iterator[Found]:
+def _passages(comments: Comments, path: Path) -> Iterator[Found]:
     """The prose in order, cut at headings and directives."""
     phase = ""
-    for first, block in _comments(program):
+    for first, block in _blocks(comments):
         stop, asks, begin = "", False, first
         text: list[str] = []
         for number, line in enumerate(block, first):

@@ -279,13 +279,13 @@ def test_sentences() -> None:
     assert on.startswith("Autocast for cpu is on: the thread no longer excludes AutocastCPU.")
     assert off.startswith("Autocast for cpu is off: the thread excludes AutocastCPU again")
     kept, cast, again = sentences(events.AutocastCast)
-    assert "is a leaf that requires grad, a weight: the cast is cached" in kept
+    assert "is a float32 leaf that requires grad, and no view: autocast's cache keeps the cast until" in kept
     assert "replaces it among the arguments, from float32." in cast
     assert "is used again" in again
     (cleared,) = sentences(events.AutocastCacheCleared)
     assert "one cached cast is dropped" in cleared
     assert any(
-        "Its cast policy is lower_precision_fp: every floating argument is cast" in text
+        "Its cast policy is lower_precision_fp: every floating-point argument on the device, except float64, is" in text
         for text in sentences(events.KernelEntered)
     )
     assert any(

@@ -60,7 +60,7 @@ def test_who_is_hidden_from_whom() -> None:
 def test_calls_say_which_way_they_go() -> None:
     said = [text.split(". The highest key")[0] for text in sentences(recorded(torch.sin), ev.Dispatched)]
     assert said[0] == "torch.sin(t0) calls the operator aten::sin"
-    assert said[1] == "The transform on top calls aten::sin again, with all keys but its own excluded"
+    assert said[1] == "The transform on top calls aten::sin again, without the keys that it excludes for that"
     assert said[2] == ("sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a full dispatch")
     assert said[3] == "aten::sin is called again, as if that transform were not there"
 
@@ -81,7 +81,10 @@ def test_the_loop_and_decompositions_are_told_from_batch_rules() -> None:
 
 def test_guards_give_their_reasons() -> None:
     guards = sentences(recorded(torch.sin), ev.GuardEntered)
-    assert guards[0].endswith("all keys but its own are excluded.")
+    assert guards[0].endswith(
+        "from FuncTorchDynamicLayerFrontMode down to FuncTorchDynamicLayerBackMode only FuncTorchVmapMode, "
+        "BatchedNestedTensor, FuncTorchBatched and FuncTorchDynamicLayerBackMode remain."
+    )
     assert guards[1].endswith("the tensors are unwrapped, and this vmap has already been handled.")
     assert guards[2].endswith("the call leaves the transform with the sets that it entered with.")
 

@@ -60,12 +60,47 @@ def test_parts_of_the_facts_are_cut_out_with_them_and_no_other_function_is() -> 
     program = "# # A title\ndef factor():\n    return 2\n\n\n"
     source = f"{program}def facts():\n    facts_of_a()\n\n\ndef facts_of_a():\n    assert 1\n"
     lesson = parse_lesson(source + "def checks():\n    pass\n", HERE)
-    assert lesson.program.split("\n")[:3] == source.split("\n")[:3]
+    assert lesson.program.split("\n")[:3] == ["", *source.split("\n")[1:3]]
     assert "fact_" not in lesson.program
     assert "facts" not in lesson.program
     assert "def checks" in lesson.program
     assert lesson.assertions.split("\n")[5:11] == source.split("\n")[5:11]
     assert "factor" not in lesson.assertions
+
+
+def test_the_program_has_no_prose_so_that_the_source_pane_tells_no_answers() -> None:
+    lesson = parse_lesson(SOURCE, HERE)
+    assert "What is read after the answer." in SOURCE
+    lines = lesson.program.split("\n")
+    assert [line for line in lines if line.startswith("#")] == []
+    assert lines[7:10] == ["import torch  # no prose", "", "x = torch.ones(2)  # neither"]
+
+
+def test_a_line_of_a_string_is_no_comment() -> None:
+    source = '# # A title\ntext = """\n# stop: call add\n# predcit: call add\n"""\n'
+    lesson = parse_lesson(source, HERE)
+    assert lesson.stops == ()
+    assert lesson.misspelled == ()
+    assert lesson.program == source.replace("# # A title", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("predcit: call add", ["predict"]),
+        ("Predict: call add", ["predict"]),
+        ("stop : call add", ["stop"]),
+        ("stops: call add", ["stop"]),
+        ("raise: ValueError", ["raises"]),
+        ("predict:", ["predict"]),
+        ("predict: call add", []),
+        ("Three things decide: the map, the numbers, each Node.", []),
+        ("note: what comes next", []),
+    ],
+)
+def test_a_directive_that_is_misspelled_is_told(line: str, meant: list[str]) -> None:
+    lesson = parse_lesson(f"# # A title\n# {line}\n", HERE)
+    assert lesson.misspelled == tuple((2, line.split(":")[0].strip(), each) for each in meant)
 
 
 @pytest.mark.parametrize(

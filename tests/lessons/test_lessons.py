@@ -75,6 +75,16 @@ def _text(of: Session) -> str:
 
 
 @pytest.mark.parametrize("path", LESSONS)
+def test_the_source_that_panes_show_has_no_answers(path: Path) -> None:
+    """The stepper, the page and what-if take it from the trace."""
+    lesson, trace = read(path)
+    shown = {line.strip("# ") for source in trace.header.sources.values() for line in source.split("\n") if line}
+    told = {line.strip("# ") for passage in lesson.passages for line in passage.text.split("\n")}
+    assert told & shown == set()
+    assert "def facts" not in "".join(trace.header.sources.values())
+
+
+@pytest.mark.parametrize("path", LESSONS)
 def test_a_lesson_holds(path: Path) -> None:
     assert checked(path)[1], checked(path)[0]
 

@@ -28,7 +28,7 @@ def guard_name(old_included: int, included: int, old_excluded: int, excluded: in
     """PyTorch's name of the guard between two states of the thread."""
     more = excluded & ~old_excluded & ~BACKEND_MASK
     if more & _FRONT and more & ~_FRONT:
-        return "SaveLocalDispatchKeySet"  # a transform gets the call: all keys but its own are excluded
+        return "SaveLocalDispatchKeySet"  # a transform gets the call, without the keys of others
     if more and included == old_included:
         return _NAMES.get(more) or _NAMES.get(more & _AUTOGRAD) or "ExcludeDispatchKeyGuard"
     if more or excluded != old_excluded:

@@ -28,10 +28,17 @@ def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
     """Where a key of a call comes from: its arguments, the thread, or both."""
     bit = raw(key)
     carried = _carried(trace, computed, key) if any(ks & bit for _, _, ks in computed.arguments) else ""
+    if not carried and undefined_keys(computed) & bit:
+        carried = "an undefined tensor among the arguments (None in Python) has it"
     if not computed.included & bit:
         return carried
     included = _included(trace, computed, key)
     return f"{carried}; {included} too" if carried else included
+
+
+def undefined_keys(computed: ev.KeySetComputed) -> int:
+    """The keys that undefined tensors bring, which are no arguments of the event: AutogradOther."""
+    return computed.effective & ~computed.with_included
 
 
 def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
@@ -100,7 +107,7 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "a dispatch mode is on, and every call must reach it"
     kernel = around(trace, guard.seq, ev.KernelEntered)
     if kernel is not None and key_of_kernel(trace, kernel) == "Python":
-        return "all keys above Python have already been handled"
+        return "the keys above Python have already been handled"
     if transform := functorch_sentences.guard_reason(trace, guard):
         return transform
     if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
@@ -117,7 +124,7 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     if key == "Functionalize":
         return "this runs on meta tensors, for their shapes alone"
     if kernel is not None:
-        return f"{kernel.kernel} excludes them for the operators that it calls"
+        return f"{kernel.kernel} asks for that in the operators that it calls"
     return _of_new_numbers(trace, guard) or "the program itself entered it"
 
 
@@ -161,13 +168,13 @@ def _names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
 
 def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
     bit = raw(key)
+    if next(functionalities(computed.effective), None) == key:
+        return "the highest key left, so it wins"
+    if computed.effective & bit:
+        return f"in the set, but not the highest: {call.key} is higher"
     if not computed.without_excluded & bit:
         return f"not in the set: {exclusion(trace, computed.seq, key)}"
-    if not computed.effective & bit:
-        return f"not in the set: its cell of {call.operator} holds a fallthrough, so the operator's mask takes it out"
-    if next(functionalities(computed.effective)) == key:
-        return "the highest key left, so it wins"
-    return f"in the set, but not the highest: {call.key} is higher"
+    return f"not in the set: its cell of {call.operator} holds a fallthrough, so the operator's mask takes it out"
 
 
 def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:

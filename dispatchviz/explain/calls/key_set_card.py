@@ -14,7 +14,7 @@ from dispatchviz.core.keys.key_set import highest_backend, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.key_reasons import reasons
+from dispatchviz.explain.calls.key_reasons import reasons, undefined_keys
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.keys.key_text import (
     BACKENDS,
@@ -99,9 +99,12 @@ def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) ->
     ]
     if computed.generator:
         rows.append(Row("generator", computed.generator, _lit(columns, computed.generator)))
+    if undefined := undefined_keys(computed):
+        rows.append(Row("undefined tensor", undefined, _lit(columns, undefined)))
+    united = computed.united | undefined
     lost = computed.with_included & ~computed.effective
     rows += [
-        Row("united", computed.united, _lit(columns, computed.united)),
+        Row("united", united, _lit(columns, united)),
         Row("included", computed.included, _lit(columns, computed.included)),
         Row("excluded", computed.excluded, _taking(columns, computed.excluded & ~BACKENDS)),
         Row("mask", computed.mask, _mask(columns, computed.mask)),

@@ -13,7 +13,9 @@ from dispatchviz.explain.calls.key_set_lanes import ARGUMENTS, EXCLUDED, INCLUDE
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.predictions.outer_calls import is_outer
 from dispatchviz.explain.predictions.prediction import MOST, Kind, Prediction, prediction
+from dispatchviz.explain.sentences import dispatch_sentences
 from dispatchviz.explain.sentences.kernel_sentences import named, subject
+from dispatchviz.explain.sentences.statement import text_of
 from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, within
 
 SHOWN = 3
@@ -30,16 +32,29 @@ def which_key(trace: Trace, call: ev.Dispatched) -> Prediction | None:
         return None
     computed = within(trace, call.seq, ev.KeySetComputed)
     reasons = _with_absent(card) if computed is not None and not computed.arguments else list(card.reasons)
+    choices = [*_tempting(reasons, card.winner), _no_key(trace, card, computed)]
     return prediction(
         Kind.KEY,
         _key_question(trace, call, computed is not None),
-        _tempting(reasons, card.winner),
-        card.winner,
+        choices,
+        NO_KEY if card.winner == DispatchKey.Undefined.name else card.winner,
         call.seq,
         _key_topic(trace, call, computed),
         _known(card),
         is_outer(trace, call.seq),
     )
+
+
+NO_KEY = "Undefined: no key is left"
+"""The choice of who doubts that any key wins."""
+
+
+def _no_key(trace: Trace, card: KeySetCard, computed: ev.KeySetComputed | None) -> tuple[str, str]:
+    if card.winner != DispatchKey.Undefined.name:
+        return NO_KEY, f"A call goes to Undefined only if no key is left, and {card.winner} is."
+    if computed is None:
+        return NO_KEY, "The set that was given is empty."
+    return NO_KEY, text_of([dispatch_sentences.key_set(trace, computed)])
 
 
 def _key_question(trace: Trace, call: ev.Dispatched, is_call: bool) -> str:
@@ -65,7 +80,7 @@ def _tempting(reasons: list[tuple[str, str]], winner: str) -> list[tuple[str, st
     """The winner, and of the others the nearest ones: keys of autocast are in every set and seldom matter."""
     others = [pair for pair in reasons if pair[0] != winner]
     others.sort(key=lambda pair: pair[0].startswith("Autocast"))
-    return [pair for pair in reasons if pair[0] == winner or pair in others[: MOST - 1]]
+    return [pair for pair in reasons if pair[0] == winner or pair in others[: MOST - 2]]
 
 
 def _key_topic(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed | None) -> tuple[object, ...]:

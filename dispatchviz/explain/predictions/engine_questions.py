@@ -11,7 +11,7 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.engine_state import Waiting, engine_state, left_of
 from dispatchviz.explain.graph.graph_history import backward_around, history
 from dispatchviz.explain.graph.queued_nodes import QueuedNode, queue_at, queue_device
-from dispatchviz.explain.predictions.prediction import LONGEST, Kind, Prediction, prediction
+from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Kind, Prediction, prediction
 from dispatchviz.explain.sentences import ready_queue_sentences
 from dispatchviz.explain.sentences.english import capital, counted, listed, shortened
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
@@ -21,6 +21,9 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 FEW = 6
 """A graph of so many Nodes is told edge by edge."""
+
+PRUNED = "none: this pass does not need it, it is pruned"
+"""The choice of who doubts that the Node runs at all."""
 
 READY, WAITING = 3, 2
 """So many of those that are ready, or that wait, are choices."""
@@ -41,15 +44,19 @@ def what_count(trace: Trace, event: ev.DependenciesCounted) -> Prediction | None
     lead = f"{capital(counted(count, 'edge'))} {'leads' if count == 1 else 'lead'} to {title}"
     if len(by) != count:
         return None  # some edges are not counted: nobody can tell from the graph
-    why = f"{lead}: {_leading(by)}."
-    first = max(1, count - 1)
+    why, first = f"{lead}: {_leading(by)}.", max(1, count - 1)
+    awaited = backward.needs(node) or bool(backward.captures(node))
+    if not awaited:
+        counts = "It is counted" if count == 1 else "They are counted"
+        why += f" {counts} all the same, but this pass does not need the Node: it is never queued."
+    choices = [(counted(number, "gradient"), why) for number in range(first, first + 3)]
     return prediction(
         Kind.COUNT,
         f"The engine counts edges: how many gradients will {title} wait for?",
-        [(counted(number, "gradient"), why) for number in range(first, first + 3)],
-        counted(count, "gradient"),
+        [(PRUNED, f"This pass needs it. {why}" if awaited else why), *choices],
+        counted(count, "gradient") if awaited else PRUNED,
         event.seq,
-        (count,),
+        (count, awaited),
         [f"{name} leads to {listed(ends) or 'nothing'}" for name, ends in edges.items()],
     )
 
@@ -75,21 +82,27 @@ def is_ready(trace: Trace, event: ev.DependencyMet) -> Prediction | None:
     """Asked before a gradient arrives at a Node that waits for several."""
     backward = backward_around(trace, event.seq)
     edges = 0 if backward is None else backward.counts.get(event.node, 0)
-    if backward is None or edges < 2 or event.skipped or not backward.needs(event.node):
+    if backward is None or edges < 2 or not (event.skipped or backward.needs(event.node)):
         return None
-    before = left_of(trace, backward, event.node, event.seq - 1)
+    before = edges - 1 - event.left if event.skipped else edges - left_of(trace, backward, event.node, event.seq - 1)
     title, why = node_title(trace, event.node, event.seq), ready_queue_sentences.why(trace, event).text
     choices = [("yes: it goes into the ready queue", why)]
     choices += [(f"no: it waits for {counted(left, 'more gradient')}", why) for left in range(1, min(edges, 4))]
+    choices.append((NEVER, why if event.skipped else f"This pass needs it. {why}"))
+    right = NEVER if event.skipped else choices[event.left][0] if event.left < len(choices) - 1 else ""
     return prediction(
         Kind.READY,
         f"One more of its edges is followed: is {title} ready then?",
         choices,
-        choices[event.left][0] if event.left < len(choices) else "",
+        right,
         event.seq,
-        (event.left == 0,),
-        [f"{counted(edges, 'edge')} lead to it, {_so_far(edges - before)} followed so far"],
+        (event.left == 0, event.skipped),
+        [f"{counted(edges, 'edge')} lead to it, {_so_far(before)} followed so far"],
     )
+
+
+NEVER = "no: this pass does not need it, so it is never queued"
+"""The choice of who doubts that the Node waits at all."""
 
 
 def _so_far(number: int) -> str:
@@ -118,14 +131,20 @@ def which_node(trace: Trace, event: ev.NodeStarted) -> Prediction | None:
     reasons |= {each.node: _waits(trace, each, event.seq) for each in waiting if each.node not in reasons}
     reasons |= {node: _behind(trace, node, event) for node in behind if node not in reasons and backward.needs(node)}
     reasons |= {node: _has_run(trace, node, event.seq) for node in ran if node not in reasons}
+    named = list(islice(reasons, MOST - 1))
+    choices = [(_title(trace, node, event.seq), reasons[node]) for node in _by_age(trace, named)]
     return prediction(
         Kind.NEXT,
         "Which Node does the engine run next?",
-        [(_title(trace, node, event.seq), reasons[node]) for node in _by_age(trace, reasons)],
+        [*choices, (OVER, f"A pass is over when no Node is ready or runs. {said.text}")],
         _title(trace, event.node, event.seq),
         event.seq,
         (said.kind,),
     )
+
+
+OVER = "none: the pass is over"
+"""The choice of who doubts that any Node is left."""
 
 
 def _by_age(trace: Trace, nodes: Iterable[int]) -> list[int]:

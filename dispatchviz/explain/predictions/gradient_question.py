@@ -22,10 +22,12 @@ def how_accumulated(trace: Trace, event: ev.GradientAccumulated) -> Prediction |
         "added in place": f"added in place to the {leaf}.grad that is there",
         "added out of place": f"the old {leaf}.grad and it are added into a new tensor",
     }
+    not_at_all = f"not at all: {leaf}.grad stays as it is"
+    runs = f"AccumulateGrad runs, and that writes {leaf}.grad; grad() would return the gradient instead. {said.text}"
     return prediction(
         Kind.GRADIENT,
         f"The gradient t{event.gradient} is at AccumulateGrad ({leaf}): how does {leaf}.grad get it?",
-        [(text, _reason(leaf, how, event, said.text)) for how, text in texts.items()],
+        [*((text, _reason(leaf, how, event, said.text)) for how, text in texts.items()), (not_at_all, runs)],
         texts[event.how],
         event.seq,
         (event.how, event.why),

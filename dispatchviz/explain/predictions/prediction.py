@@ -15,7 +15,7 @@ LONGEST_KNOWN = 200
 """Characters of a line of what is known."""
 
 MOST = 5
-"""So many choices a question has at most."""
+"""So many choices a question has at most; one of them is for who doubts that there is anything to choose."""
 
 
 class Kind(Enum):

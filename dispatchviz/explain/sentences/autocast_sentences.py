@@ -11,7 +11,7 @@ from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import keys_text
 from dispatchviz.explain.sentences.english import counted, plain_dtype
 from dispatchviz.explain.sentences.event_groups import AutocastEvent
-from dispatchviz.explain.sentences.sentence_claims import Dtype
+from dispatchviz.explain.sentences.sentence_claims import Dtype, RequiresGrad
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 
@@ -26,8 +26,8 @@ def why(trace: Trace, event: AutocastEvent) -> Statement:
         case ev.AutocastCacheCleared():
             gone = f"{counted(event.casts, 'cached cast')} {'is' if event.casts == 1 else 'are'} dropped"
             text = (
-                f"No autocast is active any more, or its cache was cleared by hand: {gone}, so that weights that an "
-                "optimizer changes are cast again."
+                f"No autocast is active any more, or its cache was cleared by hand: {gone}, so later uses are "
+                "cast again, with the values of that time."
             )
             return Statement("autocast cache cleared", text)
         case _:
@@ -55,20 +55,20 @@ def _changed(event: ev.AutocastChanged) -> Statement:
 def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
     tensor, result = (tensor_name(trace, number, event.seq) for number in (event.tensor, event.result))
     after = plain_dtype(event.after)
-    claims = (Dtype(event.result, event.after),)
+    claims = (Dtype(event.tensor, event.before), Dtype(event.result, event.after))
     if event.how == "taken from the cache":
         text = (
-            f"Autocast has cast the weight {tensor} before: its {after} copy {result} is used again, so the graph has "
-            "one Node for the cast however often the weight is used."
+            f"Autocast has cast {tensor} before and kept the cast: its {after} copy {result} is used again, so all "
+            "uses share the Node of one cast."
         )
         return Statement("autocast cast used again", text, claims)
     takes = f"{result}, {tensor} in {after}, replaces it among the arguments"
     if event.how == "cast and kept":
         text = (
-            f"{takes}. {tensor} is a leaf that requires grad, a weight: the cast is cached until the outermost "
-            "autocast ends."
+            f"{takes}. {tensor} is a {plain_dtype(event.before)} leaf that requires grad, and no view: autocast's "
+            "cache keeps the cast until the outermost autocast ends."
         )
-        return Statement("autocast cast kept", text, claims)
+        return Statement("autocast cast kept", text, (*claims, RequiresGrad(event.tensor, True)))
     return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
 
 

@@ -13,7 +13,7 @@ from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
 from dispatchviz.explain.calls.stack_text import stack_values
-from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend
+from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, keys_text
 from dispatchviz.explain.keys.own_numbers import own_hex, own_shown
 from dispatchviz.explain.locations.pytorch_locations import debug_file
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
@@ -33,7 +33,7 @@ def why(trace: Trace, event: DispatchEvent) -> Statements:
         case ev.Dispatched():
             return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
         case ev.KeySetComputed():
-            return _key_set(trace, event)
+            return key_set(trace, event)
         case ev.FallthroughSkipped():
             return _skipped(trace, event)
         case ev.KernelSelected():
@@ -177,10 +177,13 @@ def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
     )
 
 
-def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
+def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
+    """Which key wins a call, and why."""
     winner = next(functionalities(event.effective), None)
     if winner is None:
-        return Statement("key set: empty", "The set is empty: no argument has a key, or all of them are excluded.")
+        return Statement(
+            "key set: empty", f"No key is left, so Undefined wins: {_why_empty(event)}.", _argument_keys(event)
+        )
     name = highest(event.effective).name
     if is_autograd(name):
         wins = f"{name} is the highest key left and wins: {origin(trace, event, winner)}."
@@ -190,6 +193,19 @@ def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
     if kept_out := higher_keys_kept_out(trace, event):
         return Statement("key set: higher keys excluded", f"{first} {capital(kept_out)}.", _argument_keys(event))
     return Statement("key set: highest wins", first, _argument_keys(event))
+
+
+def _why_empty(event: ev.KeySetComputed) -> str:
+    """Where the keys of a call without any key left have gone."""
+    excluded = event.with_included & ~event.without_excluded
+    masked = event.without_excluded & ~event.effective
+    carried = any(True for _ in functionalities(event.united))
+    clauses = [
+        "" if carried else f"no argument {'has a key' if event.arguments else 'is a tensor'}",
+        f"the thread excludes {keys_text(excluded)}" if excluded else "",
+        f"the operator's mask removes {keys_text(masked)}" if masked else "",
+    ]
+    return listed([clause for clause in clauses if clause])
 
 
 def _argument_keys(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
@@ -219,9 +235,10 @@ def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> Statement:
     operator = call.operator if call else "this operator"
     names = [name for name, _, _ in event.keys] or ["Nothing"]
     one = len(names) == 1
+    too = " too" if call and call.key != DispatchKey.Undefined.name else ""
     return Statement(
         "fallthrough skipped",
-        f"{listed(names)} {'was' if one else 'were'} in the set too, but {operator} has no kernel to run there: "
+        f"{listed(names)} {'was' if one else 'were'} in the set{too}, but {operator} has no kernel to run there: "
         f'{"its cell holds" if one else "their cells hold"} a fallthrough ("go on to the next key"), and the '
         f"operator's mask removes such keys. {_owners(event, operator)}",
         tuple(CellHolds(operator, key, FALLTHROUGH, reason) for key, reason, _ in event.keys),

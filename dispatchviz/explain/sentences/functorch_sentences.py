@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from dispatchviz.core.keys.key_set import functorch_batched_ks
+from dispatchviz.core.keys.key_set import full_after, functorch_batched_ks, raw, subtract
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_text import keys_text
 from dispatchviz.explain.sentences.english import shaped
 from dispatchviz.explain.sentences.event_groups import LayerEvent
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
+
+
+_FRONT, _BACK = DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode
+
+_FROM_FRONT_TO_BACK = subtract(full_after(_FRONT), full_after(_BACK)) | raw(_FRONT)
 
 
 def why(trace: Trace, event: LayerEvent) -> Statement:
@@ -90,7 +97,8 @@ def _transform_of(trace: Trace, level: int, at: int) -> str:
 _TASKS = {
     "FuncTorchDynamicLayerFrontMode": (
         "It passes the call to the transform on top of the stack: it saves the thread's included and excluded sets, "
-        "excludes all keys but those of that transform, and calls the operator again."
+        "excludes most keys from FuncTorchDynamicLayerFrontMode down to Functionalize, but none that this transform uses, "
+        "and calls the operator again."
     ),
     "FuncTorchDynamicLayerBackMode": (
         "The transform has processed the call. It restores the saved included and excluded sets, pops the transform "
@@ -127,7 +135,7 @@ def passed_on(trace: Trace, kernel: ev.KernelEntered, call: ev.Dispatched) -> st
         return ""
     match outer.key:
         case "FuncTorchDynamicLayerFrontMode":
-            return f"The transform on top calls {call.operator} again, with all keys but its own excluded."
+            return f"The transform on top calls {call.operator} again, without the keys that it excludes for that."
         case "FuncTorchDynamicLayerBackMode":
             return f"{call.operator} is called again, as if that transform were not there."
         case "FuncTorchBatched" | "FuncTorchVmapMode":
@@ -136,10 +144,16 @@ def passed_on(trace: Trace, kernel: ev.KernelEntered, call: ev.Dispatched) -> st
             return ""
 
 
+def _kept(guard: ev.GuardEntered) -> str:
+    """The keys that a transform can still reach of those from Front down to Back; the lower ones are not touched."""
+    kept = _FROM_FRONT_TO_BACK & ~guard.excluded
+    return f"and from {_FRONT.name} down to {_BACK.name} only {keys_text(kept)} remain"
+
+
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     """Why a guard of functorch is active where it is; empty for any other guard."""
     if guard.guard == "SaveLocalDispatchKeySet":
-        return "the transform on top gets the call first: all keys but its own are excluded"
+        return f"the transform on top gets the call first, {_kept(guard)}"
     kernel = around(trace, guard.seq, ev.KernelEntered)
     key = key_of_kernel(trace, kernel) if kernel is not None else ""
     if key == "FuncTorchDynamicLayerBackMode":

@@ -54,7 +54,7 @@ def _when(trace: Trace, event: ev.TorchDispatchEntered) -> str:
     kernel = around(trace, event.seq, ev.KernelEntered)
     if kernel is None or kernel.kernel != "pythonFallback":
         return "since a tensor is copied without a dispatcher call, and the handler may replace the copy"
-    return "now that all keys above Python have been handled"
+    return "now that the keys above Python have been handled"
 
 
 def _calls(event: ev.TorchDispatchEntered) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import cache
 
@@ -10,6 +11,8 @@ import pytest
 from dispatchviz.core.keys.key_set import highest
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.predictions.dispatch_questions import NO_KEY
+from dispatchviz.explain.predictions.engine_questions import NEVER, OVER, PRUNED
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST, Choice, Kind, Prediction
 from dispatchviz.explain.predictions.trace_predictions import predictions_after
 from dispatchviz.explain.sentences.english import counted
@@ -44,7 +47,7 @@ def _happened(trace: Trace, each: Prediction) -> bool:
     event, right = trace[each.reveals], each.right.text
     match event:
         case ev.Dispatched():
-            return right == event.key == highest(event.key_set).name
+            return right.partition(":")[0] == event.key == highest(event.key_set).name
         case ev.KernelSelected():
             taken = [(at, source) for at, (source, outcome, _) in enumerate(event.candidates) if outcome == "taken"]
             return _is_source(right, event, *taken[0]) if taken else right == "nothing: the cell is empty"
@@ -54,9 +57,13 @@ def _happened(trace: Trace, each: Prediction) -> bool:
             return right == "no"
         case ev.DependenciesCounted():
             node = next(node for node, _ in event.counts if f" {node_title(trace, node, event.seq)} " in each.question)
-            return right == counted(dict(event.counts)[node], "gradient")
+            if right == PRUNED:
+                return node in _pruned(trace, event)
+            return right == counted(dict(event.counts)[node], "gradient") and node not in _pruned(trace, event)
         case ev.DependencyMet():
             words = counted(event.left, "more gradient")
+            if event.skipped:
+                return right == NEVER
             return right == (f"no: it waits for {words}" if event.left else "yes: it goes into the ready queue")
         case ev.NodeStarted():
             return right.startswith(node_title(trace, event.node, event.seq)[:40])
@@ -65,6 +72,13 @@ def _happened(trace: Trace, each: Prediction) -> bool:
             return right.startswith(begins.get(event.how, "the old "))
         case _:
             return False
+
+
+def _pruned(trace: Trace, counted: ev.DependenciesCounted) -> set[int]:
+    """What the pass that counts edges will not run, nor capture a gradient of."""
+    passed = (each for each in trace[counted.seq :] if each.parent == counted.parent)
+    filled = next((each for each in passed if isinstance(each, ev.ExecInfoPopulated)), None)
+    return set() if filled is None else {node for node, _ in filled.pruned} - {node for node, _, _ in filled.captures}
 
 
 def _is_source(right: str, event: ev.KernelSelected, place: int, source: str) -> bool:
@@ -86,6 +100,41 @@ def test_every_question_can_be_answered_and_read(subject: str) -> None:
             assert each.question.endswith("?")
             assert each.right.text not in each.question.split(), each
             assert each.asked == each.reveals - 1 >= 0
+
+
+DOUBTS = {
+    Kind.KEY: NO_KEY,
+    Kind.CELL: "nothing: the cell is empty",
+    Kind.NODE: "no",
+    Kind.COUNT: PRUNED,
+    Kind.READY: NEVER,
+    Kind.NEXT: OVER,
+    Kind.GRADIENT: r"not at all: \S+ stays as it is",
+}
+"""The choice of a learner who doubts what the question takes for granted."""
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_who_doubts_the_premise_has_an_answer_to_pick(subject: str) -> None:
+    for _, found in asked(subject):
+        for each in found:
+            assert any(re.fullmatch(DOUBTS[each.kind], choice.text) for choice in each.choices), each
+
+
+def test_a_pruned_node_waits_for_nothing_and_a_call_without_keys_goes_to_undefined() -> None:
+    source = """\
+        import torch
+        x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        z = (x * w + x * w).sum()
+        torch.autograd.grad(z, w)
+        with torch.profiler.record_function("mine"):
+            pass
+        """
+    found = [each for each in predictions_after(traced(source), -1) if each.right.text in DOUBTS.values()]
+    assert {each.kind for each in found} == {Kind.KEY, Kind.COUNT, Kind.READY, Kind.NODE}
+    assert {choice.text for each in found if each.kind is Kind.COUNT for choice in each.choices} >= {
+        *(PRUNED, "one gradient", "two gradients", "three gradients")
+    }
 
 
 def test_every_kind_is_asked_and_no_place_is_always_right() -> None:
@@ -112,7 +161,7 @@ def test_what_is_said_of_other_nodes_holds() -> None:
                     for choice in question.choices:
                         said.add(_checked(trace, event, choice, ran, now.ready, now.counts))
                 replay.tell(event)
-    assert said == {"right", "has run", "is ready too", "has to wait", "is not ready"}
+    assert said == {"right", "has run", "is ready too", "has to wait", "is not ready", "the pass is over"}
 
 
 def _checked(
@@ -129,6 +178,9 @@ def _checked(
     if "is ready too" in choice.why:
         assert named & set(ready)
         return "is ready too"
+    if choice.text == OVER:
+        assert ready
+        return "the pass is over"
     assert named, choice
     assert all(counts[node] > 0 for node in named - ran), choice
     return "has to wait" if "has to wait" in choice.why else "is not ready"
@@ -147,7 +199,7 @@ def test_the_founding_question() -> None:
     assert said["CUDA"] == "x is a CUDA tensor. In the set, but not the highest: AutogradCUDA is higher."
     assert "holds a fallthrough" in said["ADInplaceOrView"]
     assert "whether it requires grad or not" in said["AutogradCUDA"]
-    assert [choice.text for choice in key.choices][-1] == "CUDA", "keys come by priority"
+    assert [choice.text for choice in key.choices][-2:] == ["CUDA", NO_KEY], "keys come by priority"
     assert "x: AutocastCUDA, AutogradCUDA, ADInplaceOrView, CUDA" in key.known
 
 
@@ -180,7 +232,7 @@ def test_keys_come_by_priority() -> None:
             for each in found:
                 event = trace[each.reveals]
                 if each.kind is Kind.KEY and isinstance(event, ev.Dispatched):
-                    order = [_functionality(choice.text) for choice in each.choices]
+                    order = [_functionality(choice.text.partition(":")[0]) for choice in each.choices]
                     assert order == sorted(order, reverse=True), each
 
 

@@ -1,4 +1,4 @@
-"""Autocast mode: enabled devices, their dtypes, ``cached_cast`` and the weight cache.
+"""Autocast mode: enabled devices, their dtypes, ``cached_cast`` and the cache of casts.
 
 Mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in ``autocast_kernels.py``,
 which operators they represent in ``autocast_policies.py``.
@@ -95,7 +95,7 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether the weight cache is on in this thread."""
+    """Whether the cache of casts is on in this thread."""
     return thread.state.autocast_cache_enabled
 
 
@@ -163,7 +163,7 @@ def cached_cast(dtype: DType, tensor: Tensor, device_type: str) -> Tensor:
 
 
 def _can_try_cache(dtype: DType, tensor: Tensor, device_type: str) -> bool:
-    """A weight on its way to lower precision: a float32 leaf that requires grad and is no view."""
+    """Whether the cache may keep the cast: of a float32 leaf that requires grad and is no view, to lower precision."""
     state = thread.state
     return (
         dtype is get_autocast_dtype(device_type)

@@ -13,13 +13,20 @@ from dispatchviz.core.keys.keys import DispatchKey
 
 
 class CastPolicy(enum.Enum):
-    """What becomes of the arguments; the value is the sentence."""
+    """What becomes of the arguments; the value is the sentence.
 
-    lower_precision_fp = "every floating argument is cast to the lower precision dtype of the device"
-    fp32 = "every floating argument is cast to float32"
-    fp32_set_opt_dtype = "the result's dtype is set to float32, unless the caller set it"
-    fp32_append_dtype = "the overload that takes a dtype is called, with float32"
-    promote = "the floating arguments are cast to the widest of their dtypes"
+    ``is_eligible``: only floating-point tensors on the device are cast, and float64 never is.
+    """
+
+    lower_precision_fp = (
+        "every floating-point argument on the device, except float64, is cast to its lower precision dtype"
+    )
+    fp32 = "every floating-point argument on the device, except float64, is cast to float32"
+    fp32_set_opt_dtype = (
+        "the result's dtype is set to float32, unless the caller set it or the first argument is one that is not cast"
+    )
+    fp32_append_dtype = "the overload that takes a dtype is called, with float32, or with the dtype of a first argument that is not cast"
+    promote = "the floating-point arguments on the device, except float64, are cast to the widest of their dtypes"
     banned = "it is refused: in half precision it is unsafe"
 
 

@@ -39,7 +39,7 @@ class AutocastCast(Event, frozen=True):
     result: TensorNumber
     """Number of the cast, which the kernel uses in place of the argument."""
     how: CastMethod
-    """Whether the cache of casts was used; a weight's cast is kept."""
+    """Whether the cache of casts was used; that of a float32 leaf that requires grad is kept."""
 
 
 class AutocastCacheCleared(Event, frozen=True):

@@ -1,0 +1,45 @@
+"""What is said at a step agrees with the step's values, with its row and with its panes."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import warnings
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.program import run
+from dispatchviz.trace import Trace
+from tests.amounts import some
+from tests.claims.together.reading import contradictions, steps_of
+from tests.claims.together.rows import wrong_rows
+from truth.programs import PROGRAMS
+
+for part in ("engine", "key_sets", "rules"):
+    importlib.import_module(f"tests.claims.together.{part}")
+
+SHOWN = 10
+"""Of more contradictions the first ones are shown."""
+
+
+def trace_of(name: str, folder: Path) -> Trace:
+    """The trace of a stored program."""
+    script = folder / f"{name}.py"
+    script.write_text(PROGRAMS[name], encoding="utf-8")
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        return run(str(script), output=io.StringIO()).trace
+
+
+def found_in(trace: Trace) -> list[str]:
+    """All contradictions of a trace."""
+    said = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
+    return said + list(wrong_rows(trace))
+
+
+@pytest.mark.long
+def test_no_stored_program_makes_a_step_contradict_itself(tmp_path: Path) -> None:
+    found = [f"{name}: {each}" for name in some(sorted(PROGRAMS), 100) for each in found_in(trace_of(name, tmp_path))]
+    assert not found, f"{len(found)} contradictions\n" + "\n".join(found[:SHOWN])

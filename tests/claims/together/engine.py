@@ -1,0 +1,247 @@
+"""Readers of sentences about transforms, Nodes and the engine: they count the events again."""
+
+from __future__ import annotations
+
+import re
+
+from dispatchviz.core.keys.key_set import autograd_dispatch_keyset, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.engine_state import engine_state
+from dispatchviz.explain.graph.queued_nodes import queue_device
+from dispatchviz.explain.sentences.english import counted, ordinal
+from tests.claims.together.reading import Problems, Step, beside, reads
+from tests.claims.together.so_far import Queued
+
+LARGEST = (1 << 64) - 1
+"""The sequence number of an AccumulateGrad."""
+
+RUNS = (
+    "Node of the largest number runs",
+    "Node runs, equals wait",
+    "AccumulateGrad runs before others",
+    "Node runs, no other waits",
+)
+
+
+def _others(step: Step) -> list[Queued]:
+    """The other Nodes that wait in the queue of the event's Node, of its backward pass and of deeper ones."""
+    event = step.event
+    ready = step.so_far.ready(step.seq, queue_device(event.device))
+    return [each for each in ready if each.node != event.node]
+
+
+def _as_deep(step: Step) -> list[Queued]:
+    depth = step.so_far.backward(step.seq).depth
+    return [each for each in _others(step) if each.depth >= depth]
+
+
+@reads(r"no other Node is ready in the queue of (\S+)\.", "Node runs, no other waits")
+def no_other(step: Step, found: re.Match[str]) -> Problems:
+    yield from (f"Node {each.node} waits there, too" for each in _others(step))
+
+
+@reads(r"nothing else waits there", "queued alone")
+def queued_alone(step: Step, found: re.Match[str]) -> Problems:
+    yield from (f"Node {each.node} waits there, too" for each in _others(step))
+
+
+@reads(r"of the ready Nodes it has the largest sequence number, (\d+)", "Node of the largest number runs")
+def largest(step: Step, found: re.Match[str]) -> Problems:
+    if int(found[1]) != step.event.sequence_nr:
+        yield f"its number is {step.event.sequence_nr}"
+    numbers = [each.sequence_nr for each in _as_deep(step)]
+    if not numbers or max(numbers) >= step.event.sequence_nr:
+        yield f"those that wait have the numbers {numbers}"
+
+
+@reads(r"no ready Node has a larger sequence number", "Node runs, equals wait")
+def none_larger(step: Step, found: re.Match[str]) -> Problems:
+    numbers = [each.sequence_nr for each in _as_deep(step)]
+    if not numbers or max(numbers) != step.event.sequence_nr:
+        yield f"those that wait have the numbers {numbers}"
+
+
+@reads(r"it has the largest sequence number there is, as every AccumulateGrad has", "AccumulateGrad runs before others")
+def largest_there_is(step: Step, found: re.Match[str]) -> Problems:
+    if step.event.sequence_nr != LARGEST or not step.event.name.endswith("AccumulateGrad"):
+        yield f"it is {step.event.name} with the number {step.event.sequence_nr}"
+    if not _as_deep(step):
+        yield "no other waits"
+
+
+@reads(r"GraphRoot runs first", "GraphRoot runs")
+def graph_root(step: Step, found: re.Match[str]) -> Problems:
+    backward = step.so_far.backward(step.seq)
+    ran = [each for each in step.trace.children(backward.seq) if isinstance(each, ev.NodeStarted)]
+    if ran[0].seq != step.seq:
+        yield f"{ran[0].name} has run before it"
+
+
+@reads(r"the first gradient to arrive there", "gradient stored")
+def first_to_arrive(step: Step, found: re.Match[str]) -> Problems:
+    place = (step.so_far.backward(step.seq).seq, step.event.node, step.event.input_nr)
+    if (number := step.so_far.arrived[place]) != 1:
+        yield f"it is gradient {number}"
+
+
+@reads(
+    r"it has all( \w+ gradients)? it waits for(, since one edge leads to it)?\.",
+    "last gradient arrived",
+    "last gradient arrived, to be captured",
+)
+def all_arrived(step: Step, found: re.Match[str]) -> Problems:
+    backward = step.so_far.backward(step.seq)
+    counts = [each for each in step.trace.children(backward.seq) if isinstance(each, ev.DependenciesCounted)]
+    edges = dict(counts[0].counts).get(step.event.node, 0) if counts else 0
+    if step.event.left:
+        yield f"{step.event.left} are still to come"
+    if found[1] and edges and found[1].strip() != counted(edges, "gradient"):
+        yield f"it waits for {edges}"
+    if found[2] and edges != 1:
+        yield f"{edges} edges lead to it"
+
+
+@reads(r"the (\w+) of this graph task \(queue_callback\)|the (\w+) final callback, ", "final callback queued")
+@reads(r"the (\w+) of this graph task \(queue_callback\)|the (\w+) final callback, ", "final callback runs")
+def nth_callback(step: Step, found: re.Match[str]) -> Problems:
+    if (found[1] or found[2]) != ordinal(step.event.position + 1):
+        yield f"its position is {step.event.position}"
+
+
+@reads(r"its (\w+) result stays|becomes its (\w+) result", "nothing captured", "gradient captured")
+def nth_result(step: Step, found: re.Match[str]) -> Problems:
+    if (found[1] or found[2]) != ordinal(step.event.position + 1):
+        yield f"its position is {step.event.position}"
+
+
+@reads(r"only the paths to .* are needed: ", "exec_info needs Nodes")
+def only_paths(step: Step, found: re.Match[str]) -> Problems:
+    if not step.event.needed:
+        yield "no Node is needed"
+    if both := {node for node, _ in step.event.pruned} & set(step.event.needed):
+        yield f"{both} are needed and pruned"
+
+
+@reads(r"the smallest among the requested Nodes", "Node pruned by its topological number")
+def pruned_by_number(step: Step, found: re.Match[str]) -> Problems:
+    if "topological_nr" not in {why for _, why in step.event.pruned}:
+        yield "none is pruned by its number"
+
+
+@reads(r"there is none to count", "no edges counted")
+def none_counted(step: Step, found: re.Match[str]) -> Problems:
+    if step.event.counts:
+        yield f"{len(step.event.counts)} Nodes have edges"
+
+
+@reads(
+    r"no (?:other )?leaf's \.grad is written|of the leaves only those get a \.grad",
+    "backward of a gradient edge starts",
+    "backward of some inputs starts",
+    "grad starts",
+)
+def no_other_leaf(step: Step, found: re.Match[str]) -> Problems:
+    """The leaves that this pass writes are those that it was given; none of them if it returns gradients."""
+    inside = range(step.seq, step.trace.ends[step.seq] + 1)
+    written = {
+        each.tensor
+        for each in map(step.trace.__getitem__, step.trace.steps_of(ev.GradientAccumulated))
+        if each.seq in inside and step.so_far.backward(each.seq).seq == step.seq
+    }
+    allowed = set() if found[0].startswith("no leaf") else set(step.event.input_tensors)
+    if None not in allowed and written - allowed:
+        yield f"the .grad of {written - allowed} is written"
+
+
+# -- edges ------------------------------------------------------------------------------------------------------------
+
+
+@reads(r"the (\w+)(?:, for .+?,)? (is empty|leads to)", "edges")
+def each_edge(step: Step, found: re.Match[str]) -> Problems:
+    edges = step.event.edges
+    places = {ordinal(at + 1): edge for at, edge in enumerate(edges)}
+    if found[1] in places and (places[found[1]] is None) != (found[2] == "is empty"):
+        yield f"the edges are {edges}"
+
+
+@reads(r"only the formula of its (\w+) edge uses it, and that edge is empty", "tensor not saved")
+def edge_is_empty(step: Step, found: re.Match[str]) -> Problems:
+    collected = step.so_far.edges.get(step.event.node)
+    if found[1] != ordinal(step.event.edge + 1):
+        yield f"it is edge {step.event.edge}"
+    if collected is not None and collected.edges[step.event.edge] is not None:
+        yield "that edge leads to a Node"
+
+
+@reads(r"it is first seen here|is first seen here, it was made before", "known tensor")
+def first_seen(step: Step, found: re.Match[str]) -> Problems:
+    steps = (each for each in step.trace.steps_of(ev.KeySetComputed) if each < step.seq)
+    if any(tensor == step.event.tensor for each in steps for _, tensor, _ in step.trace[each].arguments):
+        yield "a call had it before"
+
+
+@reads(r"(\w+) was among them all along", "requires_grad on")
+def all_along(step: Step, found: re.Match[str]) -> Problems:
+    made = step.so_far.first_keys.get(step.event.tensor)
+    if made is not None and not made & raw(DispatchKey[found[1]]) & autograd_dispatch_keyset:
+        yield f"it was made with {made:#x}"
+
+
+@reads(r"nothing refers to it any more", "Node freed")
+def not_run_again(step: Step, found: re.Match[str]) -> Problems:
+    later = (each for each in step.trace.steps_of(ev.NodeStarted) if each > step.seq)
+    if any(step.trace[each].node == step.event.node for each in later):
+        yield "it runs later"
+
+
+# -- printing ---------------------------------------------------------------------------------------------------------
+
+
+@reads(
+    r"(\w+ calls?), none of which is recorded for backward|(\w+ calls?) in all", "tensor printed", "tensor formatted"
+)
+def calls_of_printing(step: Step, found: re.Match[str]) -> Problems:
+    inside = range(step.seq, step.trace.ends[step.seq] + 1)
+    calls = [each for each in step.trace.steps_of(ev.Dispatched) if each in inside]
+    called = sum(step.trace[each].how.startswith("call") for each in calls)
+    if (found[1] or found[2]) != counted(called, "call"):
+        yield f"it makes {called} calls"
+    if found[1] and any(each in inside for each in step.trace.steps_of(ev.NodeCreated)):
+        yield "a Node is made in it"
+
+
+# -- transforms -------------------------------------------------------------------------------------------------------
+
+
+@reads(r"calls are ordinary calls again|as it would have been without any transform", "transform ends")
+@reads(r"calls are ordinary calls again|as it would have been without any transform", "transform popped")
+def no_transform_left(step: Step, found: re.Match[str]) -> Problems:
+    if step.so_far.layers:
+        yield f"{step.so_far.layers} are on the stack"
+
+
+@reads(r"those below it go on|by the transform of level (\d+)", "transform ends", "transform popped")
+def transform_below(step: Step, found: re.Match[str]) -> Problems:
+    top = step.so_far.layers[-1][0] if step.so_far.layers else 0
+    if not top or (found[1] and int(found[1]) != top):
+        yield f"{step.so_far.layers} are on the stack"
+
+
+# -- the engine's pane ------------------------------------------------------------------------------------------------
+
+
+@beside
+def the_engine_pane_has_the_queue_that_the_sentence_tells(step: Step) -> Problems:
+    if not isinstance(step.event, ev.NodeQueued | ev.NodeStarted):
+        return
+    state = engine_state(step.trace, step.seq)
+    if state is None:
+        yield "the pane shows no backward pass"
+        return
+    shown = {ready.queued.node for ready in state.ready}
+    waiting = {each.node for each in step.so_far.ready(step.seq, queue_device(step.event.device))}
+    if not state.more_ready and not waiting <= shown:
+        yield f"the pane has {sorted(shown)} in the queue, {sorted(waiting)} wait"
+    if isinstance(step.event, ev.NodeStarted) and (state.running is None or state.running.node != step.event.node):
+        yield "the pane has another Node running"

@@ -1,0 +1,155 @@
+"""How a step is read: every word that counts or compares must be read by somebody, and must be true of the values.
+
+A reader is a function for a pattern in the sentences of some kinds::
+
+    @reads(r"no other Node is ready in the queue of (\w+)", "Node runs, no other waits")
+    def alone(step: Step, found: re.Match[str]) -> Problems:
+        ...
+        yield "b waits there, too"
+
+``ALWAYS`` has what no value of the step can contradict: rules of PyTorch that always hold, and what a claim puts to
+PyTorch. A word of ``WORDS`` that neither reads is a problem of its own, so a new sentence cannot slip through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import statements
+from dispatchviz.trace import Trace
+from tests.claims.together.so_far import SoFar
+
+Problems = Iterator[str]
+
+WORDS = re.compile(
+    r"\b(all|every|only|first|last|above|below|empty|nothing|none|never|both|highest|largest|smallest|nobody|no other)\b",
+    re.IGNORECASE,
+)
+"""Words that a value can contradict."""
+
+CODE = re.compile(
+    r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
+)
+"""Names and texts of programs and operators, in which such words mean nothing."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a trace with what is shown of it."""
+
+    trace: Trace
+    seq: int
+    so_far: SoFar
+    """What the events up to this one have told."""
+
+    @cached_property
+    def event(self) -> Any:
+        """The event; each reader knows which kind it reads."""
+        return self.trace[self.seq]
+
+    @cached_property
+    def said(self) -> tuple[Statement, ...]:
+        """Its sentences."""
+        return statements(self.trace, self.seq)
+
+    @cached_property
+    def row(self) -> str:
+        """Its row in the list of steps."""
+        return label(self.trace, self.seq)
+
+    @property
+    def text(self) -> str:
+        """All sentences, with the row."""
+        return " ".join((self.row, *(statement.text for statement in self.said)))
+
+
+Reader = Callable[[Step, re.Match[str]], Problems]
+
+
+@dataclass
+class Reading:
+    """Who reads which pattern of a kind."""
+
+    readers: list[tuple[re.Pattern[str], Reader | None]] = field(default_factory=list)
+
+
+READERS: dict[str, Reading] = {}
+"""By the kind of sentence."""
+
+VERBATIM: set[str] = set()
+"""Kinds whose sentences quote the program, its output or an error: words in them are not ours."""
+
+PANES: list[Callable[[Step], Problems]] = []
+"""Checks that read a step's row and panes beside its sentences."""
+
+
+def reads(pattern: str, *kinds: str) -> Callable[[Reader], Reader]:
+    """Makes a function the reader of a pattern in the sentences of some kinds."""
+
+    def register(reader: Reader) -> Reader:
+        _register(pattern, kinds, reader)
+        return reader
+
+    return register
+
+
+def always(pattern: str, *kinds: str) -> None:
+    """No value of a step can contradict the pattern in these kinds."""
+    _register(pattern, kinds, None)
+
+
+def _register(pattern: str, kinds: Iterable[str], reader: Reader | None) -> None:
+    for kind in kinds:
+        READERS.setdefault(kind, Reading()).readers.append((re.compile(pattern, re.IGNORECASE | re.DOTALL), reader))
+
+
+def beside(check: Callable[[Step], Problems]) -> Callable[[Step], Problems]:
+    """Makes a function a check of rows and panes."""
+    PANES.append(check)
+    return check
+
+
+def contradictions(step: Step) -> Problems:
+    """Everything that a step says and its values, row or panes deny."""
+    for statement in step.said:
+        for problem in _read(step, statement):
+            yield f"{statement.kind}: {statement.text}\n    {problem}"
+    for check in PANES:
+        for problem in check(step):
+            yield f"{check.__name__}: {step.text}\n    {problem}"
+
+
+def _read(step: Step, statement: Statement) -> Problems:
+    spans = []
+    known = READERS.get(statement.kind, Reading()).readers
+    for pattern, reader in known:
+        for found in pattern.finditer(statement.text):
+            spans.append(found.span())
+            if reader is not None:
+                yield from reader(step, found)
+    if statement.kind not in VERBATIM:
+        yield from (f"nobody reads {word!r}" for word in _unread(statement.text, spans))
+
+
+def _unread(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
+    """The words that count or compare and are in no span that was read."""
+    plain = CODE.sub(lambda found: "_" * len(found[0]), text)
+    for word in WORDS.finditer(plain):
+        if not any(begin <= word.start() and word.end() <= end for begin, end in spans):
+            yield plain[max(0, word.start() - 30) : word.end() + 30]
+
+
+def steps_of(trace: Trace) -> Iterator[Step]:
+    """Every step of a trace, each with what was told up to it."""
+    so_far = SoFar(trace)
+    for event in trace:
+        so_far.goes_on(event)
+        if not isinstance(event, (ev.SourceLine, ev.Printed)):
+            yield Step(trace, event.seq, so_far)

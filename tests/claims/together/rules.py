@@ -1,0 +1,75 @@
+"""Words that no value of a step can contradict: rules of PyTorch that always hold, and quoted texts."""
+
+from __future__ import annotations
+
+from tests.claims.together.reading import VERBATIM, always
+
+VERBATIM |= {
+    *("binding", "signature", "line reached", "printed", "program ended", "warning", "warning on stderr"),
+    *("error", "error: message", "anomaly", "stack stored", "stack contents", "called by a binding", "attribute saved"),
+    *(
+        "operator defined",
+        "operator defined, cells unknown",
+        "result hashed",
+        "numbers recorded",
+        "edges in Python",
+        "error: rule",
+    ),
+}
+
+# A claim asks PyTorch: sentence_claims.py has them, tests/claims/check_*.py asks.
+always(r"Only .* requires? grad, .* not", "key set: autograd wins")
+always(r"changes nothing here: no key depends on it", "key set: autograd wins")
+always(r"None of .* requires? grad", "key set: autograd wins", "no input requires grad")
+always(r"such a kernel takes precedence over all others", "kernel in the cell")
+always(r"as it did for every autograd key without a kernel of higher precedence", "kernel in the cell")
+always(r"nothing is registered for \w+ itself", "kernel in the cell")
+always(r"has for all operators: this one registers nothing that covers the key", "kernel in the cell")
+always(r"used by every operator that registers nothing else there", "fallthrough skipped")
+always(r"is not needed and is never queued", "edge into a pruned Node")
+always(r"nobody else holds the gradient", "gradient stolen", "gradients added in place")
+always(r"nothing beyond is even visited", "Node pruned by its topological number")
+always(r"is never differentiable", "never differentiable")
+
+# The event itself tells it, or where it stands.
+always(r"\bnothing for edge|returns nothing", "Node done")
+always(r"the last reference to it was an edge of", "Node freed with another")
+always(r"the call below has returned", "transform pushed again")
+always(r"and none that depends on running it", "captured, not run")
+always(r"queued, only for its gradient to be captured", "last gradient arrived, to be captured")
+
+# Rules that always hold.
+ON_ONE_KERNEL = r"computes nothing|nothing to record|nothing has to be recorded|to the keys below|only redispatches"
+always(
+    ON_ONE_KERNEL,
+    *("autograd kernel", "autograd kernel: nothing to record", "autograd kernel: not implemented"),
+    *("autograd kernel: out", "kernel: composite", "never differentiable", "grad mode is off", "autograd fallback"),
+)
+always(r"one kernel for all backends", "kernel: explicit composite")
+always(r"the tensors' keys below BackendSelect", "kernel: BackendSelect with tensors")
+always(r"none that this transform uses|for what is below", "kernel: functorch")
+always(r"every floating-point argument on the device, except float64", "kernel: autocast")
+always(r"have had that key all along", "autocast on")
+always(r"all uses share the Node of one cast", "autocast cast used again")
+always(r"autograd has nothing to record", "guard", "key set: higher keys excluded")
+always(r"the keys above Python have already been handled|the transform on top gets the call first", "guard")
+always(r"the keys above Python have already been handled", "key set: higher keys excluded")
+always(r"the transform on top gets the call first", "key set: higher keys excluded")
+always(r"that the kernels below make|every call must reach it", "guard", "key set: higher keys excluded")
+always(r"the keys above Python have been handled", "mode called", "tensor subclass called")
+always(r"the largest sequence number first", "order of Nodes")
+always(r"An empty edge is kept|the (first|second) leads to", "edges")
+always(r"so that all its uses share it: only the graphs", "AccumulateGrad referenced")
+always(r"Nothing is copied: the tensor's", "memory of what is saved")
+always(r"so nothing is recorded", "in-place write allowed")
+always(r"it would have a grad_fn and be none", "in-place write refused")
+always(r"^\w+'s forward|only its backward is recorded", "Function recorded")
+always(r"^\w+'s forward", "Function not recorded", "called by the program")
+always(r"so that views of both correspond", "tangent copied")
+always(r"see a sum that writes to nothing", "gradients added out of place")
+always(r"with all modes disabled", "tensor printed", "tensor formatted")
+always(r"It gets all gradients that arrive|must return None", "hook registered")
+always(r"every call of this thread goes to the transform first", "transform begins")
+always(r"It gets a call before those below it do", "inner transform begins")
+always(r"that only wraps another one", "wrapper made")
+always(r"returns nothing that replaces", "hook replaces nothing")

@@ -1,0 +1,75 @@
+"""What the events up to a step have told, counted anew: readers compare with this, not with what made the sentence."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.graph.queued_nodes import queue_device
+from dispatchviz.trace import Trace
+
+
+class Queued(NamedTuple):
+    """A Node in a ready queue."""
+
+    backward: int
+    """The step at which its backward pass started."""
+    depth: int
+    node: int
+    sequence_nr: int
+    device: str
+
+
+class SoFar:
+    """Changes with each event; read it before the next one comes."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self.queue: list[Queued] = []
+        self.edges: dict[int, ev.EdgesCollected] = {}
+        """The edges of each Node."""
+        self.arrived: Counter[tuple[int, int, int]] = Counter()
+        """How many gradients came to an input of a Node in a backward pass."""
+        self.layers: list[tuple[int, str]] = []
+        """functorch's stack: level and transform, the top last."""
+        self.first_keys: dict[int, int] = {}
+        """The key set that each tensor was made with."""
+        self.named: defaultdict[int, set[str]] = defaultdict(set)
+        """The names that a tensor has had."""
+
+    def goes_on(self, event: ev.AnyEvent) -> None:
+        """Another event has come."""
+        match event:
+            case ev.NodeQueued():
+                started = self.backward(event.seq)
+                self.queue.append(
+                    Queued(started.seq, started.depth, event.node, event.sequence_nr, queue_device(event.device))
+                )
+            case ev.NodeStarted() | ev.NodeSkipped():
+                self._popped(event.node, self.backward(event.seq).seq)
+            case ev.EdgesCollected():
+                self.edges[event.node] = event
+            case ev.GradientBuffered():
+                self.arrived[self.backward(event.seq).seq, event.node, event.input_nr] += 1
+            case ev.DynamicLayerPushed():
+                self.layers.append((event.level, event.transform))
+            case ev.DynamicLayerPopped():
+                self.layers.pop()
+            case ev.TensorCreated():
+                self.first_keys.setdefault(event.tensor, event.key_set)
+            case _:
+                pass
+
+    def _popped(self, node: int, backward: int) -> None:
+        self.queue = [each for each in self.queue if (each.node, each.backward) != (node, backward)]
+
+    def backward(self, seq: int) -> ev.BackwardStarted:
+        """The innermost backward pass around a step."""
+        return next(each for each in self._trace.ancestors(seq) if isinstance(each, ev.BackwardStarted))
+
+    def ready(self, seq: int, name: str) -> Iterator[Queued]:
+        """The Nodes that wait in the queue of a device, of the backward passes that are open at a step."""
+        is_open = {each.seq for each in self._trace.ancestors(seq)}
+        return (each for each in self.queue if each.device == queue_device(name) and each.backward in is_open)
