@@ -44,7 +44,7 @@ Kernel = tuple[WatchedCell, "Sets", "Kernel | None", int]
 class ThreadState:
     """What a thread is in."""
 
-    __slots__ = ("depth", "evaluation", "inside", "is_engines", "numbers", "run", "sets", "watched", "work")
+    __slots__ = ("depth", "evaluation", "inside", "is_engines", "newest", "numbers", "run", "sets", "watched", "work")
 
     def __init__(self, sets: Sequence[int]) -> None:
         self.sets = sets
@@ -53,6 +53,8 @@ class ThreadState:
         """The innermost kernel."""
         self.numbers: dict[int, int] = {}
         """Serial numbers of the wrapped numbers of the outermost call, by the ``id`` of the tensor."""
+        self.newest = -1
+        """The highest sequence number of its own Nodes that was met."""
         self.watched = True
         self.evaluation: Evaluation | None = None
         self.depth = 0

@@ -43,7 +43,7 @@ class NodeWatch:
         self.hooks = PackingHooks(self._c)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
-        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr)
+        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
         self._kinds = NodeKinds()
         self._members: dict[str, tuple[tuple[Member, ...], bool]] = {}
         """Of each kind of Node what it saves, and whether any of that may be packed."""
@@ -57,7 +57,7 @@ class NodeWatch:
         for place, tensor in enumerate(tensors):
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 name, sequence_nr = node.name(), node._sequence_nr()
-                number = self.numbers.of_result(node, sequence_nr)
+                number = self.numbers.of_result(node, sequence_nr, self._watch.thread)
                 if number < 0:
                     number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
                     self._saved(node, name, number, sets, tensors if place == 0 else (), cell)
@@ -163,7 +163,7 @@ class NodeWatch:
     def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int], is_made: bool) -> int:
         watch = self._watch
         number = next(watch.node_numbers)
-        self.numbers.set(node, name, sequence_nr, number)
+        self.numbers.set(node, name, sequence_nr, number, watch.thread)
         how: Literal["node_created", "node_known"]
         how = "node_created" if is_made or watch.origin == "new" else "node_known"
         watch.note((how, number, self._kinds[name], sequence_nr, 0, 1))

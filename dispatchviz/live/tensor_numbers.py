@@ -8,7 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from ctypes import c_size_t, sizeof
-from typing import Any
+from typing import Any, Protocol
 
 MANY = 1 << 12
 """So many numbers of objects that may be gone are kept before they are looked through."""
@@ -107,30 +107,39 @@ def _any_lives(there: There) -> bool:
     return there[-1]() is not None or any(one() is not None for one in there)  # the newest lives longest
 
 
+class HasNewest(Protocol):
+    """The state of a thread."""
+
+    newest: int
+    """The highest sequence number of its own Nodes that was met; -1 before the first."""
+
+
 class NodeNumbers:
     """Numbers of Nodes. Python's object of a Node lives no longer than somebody holds it, so a Node is known by its
-    sequence number, which its thread gives once, and an AccumulateGrad, which has none, by its leaf and its address.
-    One that the program renumbers (``_set_sequence_nr``) is known by its address.
-
-    NB: Nodes of one name that two threads gave the same sequence number cannot be told apart.
+    address and the sequence number that its thread gave it, and an AccumulateGrad, which has none, by its leaf and its
+    address. A Node that the program renumbers (``_set_sequence_nr``) is known by its address, and the Node of a custom
+    Function by its object, which lives as long.
     """
 
-    def __init__(self, next_sequence_nr: Callable[[], int]) -> None:
-        """``next_sequence_nr``: what this thread gives to the next Node."""
+    def __init__(self, next_sequence_nr: Callable[[], int], function: type) -> None:
+        """``next_sequence_nr`` gives the number of the next Node of this thread; ``function`` is the class of the Nodes
+        of custom Functions."""
         self._next_sequence_nr = next_sequence_nr
-        self._known: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
-        """By name: by sequence number, and by address, of the last Node that was met there."""
+        self._function = function
+        self._functions = WeakNumbers()
+        self._known: dict[str, dict[int, tuple[int, int]]] = {}
+        """By name and address, of the last Node that was met there, its sequence number and its number."""
         self.accumulators = WeakNumbers()
         """By leaf, of the AccumulateGrad that it had when this was last asked."""
         self._leaves = self.accumulators.known
         self._addresses: dict[int, int] = {}
         """By number, of each AccumulateGrad."""
-        self._newest = -1
+        self._highest = -1
         """The highest sequence number so far."""
 
-    def of_result(self, node: Any, sequence_nr: int) -> int:
-        """The same as ``get`` of a Node with this sequence number, which mostly is a new one."""
-        if self._newest < sequence_nr < self._next_sequence_nr():
+    def of_result(self, node: Any, sequence_nr: int, thread: HasNewest) -> int:
+        """The same as ``get`` of a Node with this sequence number, which mostly is a new one of this thread."""
+        if thread.newest < sequence_nr < self._next_sequence_nr():
             return -1
         return self.get(node)
 
@@ -143,31 +152,34 @@ class NodeNumbers:
                 return -1
             number = numbered.number
             return number if self._addresses.get(number) == _address(node) else -1
-        known, sequence_nr = self._known.get(name), node._sequence_nr()
-        if known is None:
+        if isinstance(node, self._function):
+            return self._functions.get(node)
+        known = self._known.get(name)
+        found = None if known is None else known.get(_address(node))
+        if found is None:
             return -1
-        number = known[0].get(sequence_nr, -1)
-        if number < 0 and sequence_nr >= self._next_sequence_nr():  # no Node got that number when it was made
-            number = known[1].get(_address(node), -1)
-        return number
+        sequence_nr = node._sequence_nr()
+        is_renumbered = sequence_nr > self._highest and sequence_nr >= self._next_sequence_nr()
+        return found[1] if found[0] == sequence_nr or is_renumbered else -1
 
-    def set(self, node: Any, name: str, sequence_nr: int, number: int) -> None:
-        """Numbers a Node with this name and sequence number."""
+    def set(self, node: Any, name: str, sequence_nr: int, number: int, thread: HasNewest) -> None:
+        """Numbers a Node with this name and sequence number, which this thread meets."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
             self._addresses[number] = _address(node)
+            return
+        if isinstance(node, self._function):
+            self._functions.set(node, number)
         else:
-            known = self._known.get(name)
-            if known is None:
-                known = self._known[name] = {}, {}
-            known[0][sequence_nr] = known[1][_address(node)] = number
-            if sequence_nr > self._newest:
-                self._newest = sequence_nr
+            self._known.setdefault(name, {})[_address(node)] = sequence_nr, number
+        self._highest = max(self._highest, sequence_nr)
+        if thread.newest < sequence_nr < self._next_sequence_nr():
+            thread.newest = sequence_nr
 
 
 def _address(node: Any) -> int:
-    """Where a Node is in memory: the first member of Python's object of it points there. (Not of a Function of
-    Python's, whose first member is something else.)
+    """Where a Node is in memory: the first member of Python's object of it points there. (Not of a custom Function,
+    whose first member is something else.)
 
     A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of one that is gone until there is
     another: so that one is elsewhere.

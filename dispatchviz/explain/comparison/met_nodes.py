@@ -10,6 +10,9 @@ from dispatchviz.core.record import events as ev
 
 Saved = ev.AttributeSaved | ev.VariableSaved
 
+MAIN_THREAD = 1
+"""In place of the thread that made a Node, which an installed PyTorch does not tell."""
+
 
 class MetNodes:
     """What events tell of Nodes, by Node."""
@@ -64,7 +67,7 @@ class MetNodes:
 
     def _facts(self, node: int, with_members: bool) -> Iterator[ev.AnyEvent]:
         if (created := self._created.get(node)) is not None:
-            yield replace(created, known=False)
+            yield replace(created, known=False, thread=MAIN_THREAD)
         if (leaf := self._leaves.get(node)) is not None:
             yield leaf
         elif (edges := self._edges.get(node)) is not None:

@@ -151,17 +151,19 @@ class _View:
             self._keep(event)
 
     def _is_left_out(self, event: ev.AnyEvent) -> bool:
+        if event.parent in self._left_out:
+            return True
         if isinstance(event, ev.KernelEntered) and event.kernel.endswith(PYTHON_META):
             self._meta_functions.add(event.seq)
         if isinstance(event, ev.Dispatched) and event.key == "Undefined":
-            return not event.operator.startswith(WITHOUT_TENSORS) or event.parent in self._left_out
+            return not event.operator.startswith(WITHOUT_TENSORS)
         if event.parent in self._meta_functions:
             return not isinstance(event, ev.KernelReturned)
         if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
             return True
         if isinstance(event, (ev.HookRegistered, ev.HookRemoved, ev.HookRan)) and not self._is_seen(event):
             return True
-        return isinstance(event, ev.TensorFormatted) or event.parent in self._left_out
+        return isinstance(event, ev.TensorFormatted)
 
     def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
         """A retains-grad hook runs unseen."""
