@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,7 @@ from dispatchviz.core.autograd.engine.engine_recording import is_node_run
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
 from dispatchviz.core.record.machine_recorder import Recorder
+from dispatchviz.core.record.recorders.safety_net import hands_on
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.thread.thread_state import thread
@@ -67,24 +67,30 @@ class _Site(Struct, gc=False):
 
 
 class _Within:
-    """An object on the value stack of a frame without statements, deleted when the frame ends, which it reports."""
+    """An object on the value stack of a frame without statements."""
 
-    __slots__ = ("_recorder",)
-
-    def __init__(self, recorder: ProgramRecorder) -> None:
-        self._recorder: ProgramRecorder | None = recorder
+    __slots__ = ("recorder",)
+    recorder: ProgramRecorder
 
     def __call__(self, value: Any) -> Any:
         """The value that the frame ends with."""
-        recorder, self._recorder = self._recorder, None
-        if recorder is not None:
-            recorder.left(_getframe(1))
+        self.__class__ = _Within  # so that no code of Python's runs when it is deleted: an exception is ignored there
+        self.recorder.left(_getframe(1))
         return value
 
+
+class _UntilError(_Within):
+    """The same: its frame has not ended. If an error ends the frame, this is deleted, and reports it."""
+
+    __slots__ = ()
+
     def __del__(self) -> None:
-        if self._recorder is not None:  # an error ended it
-            with suppress(RecursionError):  # that error, and Python would write that it ignores another one here
-                self._recorder.left(_getframe(1))
+        try:
+            self.recorder.left(_getframe(1))
+        except RecursionError:  # that error ended the frame, and Python would write that it ignores another one here
+            return
+        except BaseException as error:
+            self.recorder.raise_soon(error)
 
 
 class ProgramRecorder(Recorder):
@@ -174,6 +180,7 @@ class ProgramRecorder(Recorder):
             self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
 
+    @hands_on
     def binding(self, scope: str, name: str, value: Any, /) -> Any:
         """The calling frame is about to bind one within an expression."""
         if type(value) not in PLAIN:
@@ -196,11 +203,13 @@ class ProgramRecorder(Recorder):
         else:
             self.names.holder_changed(value)
 
+    @hands_on
     def here(self, value: Any = None, /) -> Any:
         """The calling frame resumes, with the value."""
         self.resumed(_getframe(_CALLER))
         return value
 
+    @hands_on
     def away(self, value: Any = None, /) -> Any:
         """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
         frame = _getframe(_CALLER)
@@ -219,7 +228,10 @@ class ProgramRecorder(Recorder):
     def within(self, /) -> _Within:
         """The frame that calls begins, a lambda's or a generator expression's."""
         self.resumed(_getframe(_CALLER))
-        return _Within(self)
+        within = _Within()  # without ``__init__``, which an exception might interrupt
+        within.recorder = self
+        within.__class__ = _UntilError
+        return within
 
     def resumed(self, frame: FrameType, /) -> None:
         """A frame resumes."""

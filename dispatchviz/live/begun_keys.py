@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.live.watched_cells import FUNCTIONALIZE, FUNCTORCH, PYTHON
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _guard(watch: LiveRecorder) -> type:
 def _meet(watch: LiveRecorder, keys: Any) -> None:
     """A key set, a key or the name of one; PyTorch says what is wrong with anything else."""
     c = watch.torch._C
-    with suppress(RuntimeError, TypeError):
+    with own_errors_suppressed(RuntimeError, TypeError):
         keys = c._dispatch_key_parse(keys) if isinstance(keys, str) else keys
         keys = keys if isinstance(keys, c.DispatchKeySet) else c.DispatchKeySet(keys)
         watch.cells.meet(watch.keys[keys.raw_repr()])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from sys import _getframe
@@ -17,6 +17,7 @@ from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.retained_gradients import retained_from_now_on
@@ -132,18 +133,22 @@ class EngineWatch:
             finished = True
             return result
         finally:
-            watch.guarded(lambda: self._end(thread, work))
-            self.hooks.take_out()
-            self._open.remove(work)
-            thread.evaluation, thread.run, thread.work = before
-            thread.depth -= 1
-            for there in hooks:
-                del there[work]
-            hooks.clear()
-            if recorder.active is watch:
-                if finished:
-                    watch._emit(ev.BackwardFinished, task)
-                watch.leave()
+            try:
+                watch.guarded(lambda: self._end(thread, work))
+            finally:
+                try:
+                    self.hooks.take_out()
+                finally:
+                    self._open.remove(work)
+                    thread.evaluation, thread.run, thread.work = before
+                    thread.depth -= 1
+                    for there in hooks:
+                        there.pop(work, None)
+                    hooks.clear()
+                    if recorder.active is watch:
+                        if finished:
+                            watch._emit(ev.BackwardFinished, task)
+                        watch.leave()
 
     def _begin(
         self, task: int, edges: list[Edge], work: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -163,26 +168,10 @@ class EngineWatch:
         fields = task, roots, received, bool(keep), bool(create), accumulate, watch.thread.depth
         watch._emit_span(ev.BackwardStarted, *fields, asked, tensors)
         starts = self.starts
-        with self._registering(work):
-            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
-
-    @contextmanager
-    def _registering(self, work: Pass) -> Iterator[None]:
-        """Inside the block ``register_prehook`` of a Node puts ours among its hooks by its pass, and gives these. A
-        handle would take as long again, and use one of the numbers that the program's hooks get."""
         function = self._torch.autograd.Function
-        original = function._register_hook
-
-        def register(hooks: Any, hook: Any) -> tuple[Any, Any]:
-            if type(hook) is not partial or hook.args[-1] is not work:  # another thread's
-                return tuple(original(hooks, hook))
-            hooks = OrderedDict() if hooks is None else hooks
-            hooks[work] = hook
-            return hooks, hooks
-
-        function._register_hook = staticmethod(register)
+        function._register_hook = staticmethod(_registering(function._register_hook, work))
         try:
-            yield
+            return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]
         finally:
             del function._register_hook
 
@@ -201,6 +190,7 @@ class EngineWatch:
                     return
                 self._joins(thread, work)
             elif thread.evaluation is NO_LEAF:
+                thread.evaluation = None
                 watch.note(recorder.LEAVE)
             elif thread.evaluation is not None:
                 self.close(thread)
@@ -210,8 +200,8 @@ class EngineWatch:
                 if first is not None and len(gradients) == 1
                 else self._received(gradients)
             )
+            thread.evaluation = NO_LEAF  # no exception from outside can come between this and the note
             watch.note(("live_node_started", number, name, sequence_nr, received, place, thread.is_engines))
-            thread.evaluation = NO_LEAF
             if leaf is not None and first is not None:
                 thread.evaluation = Evaluation(leaf, watch.number_of(gradients[0]), self._address(gradients[0]))
         except Exception as fault:
@@ -281,9 +271,11 @@ class EngineWatch:
         """The Node that was evaluated has returned; on a thread that has an identifier, or on this one."""
         watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
         if evaluation is not None and recorder.active is watch:
-            if evaluation.leaf is not None and evaluation.leaf.grad is not None:
-                watch.note_of(ident, self._accumulated(evaluation))
-            watch.note_of(ident, recorder.LEAVE)
+            try:
+                if evaluation.leaf is not None and evaluation.leaf.grad is not None:
+                    watch.note_of(ident, self._accumulated(evaluation))
+            finally:
+                watch.note_of(ident, recorder.LEAVE)
 
     def _accumulated(self, evaluation: Evaluation) -> EventNote:
         watch, leaf = self._watch, evaluation.leaf
@@ -307,10 +299,9 @@ class EngineWatch:
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
-        try:
+        with own_errors_suppressed(RuntimeError):
             return int(tensor.data_ptr())
-        except RuntimeError:
-            return 0
+        return 0
 
     def _asked(self, wanted: Any) -> tuple[int, int] | None:
         """The number of an edge whose gradient is asked for."""
@@ -335,9 +326,23 @@ class EngineWatch:
     def _accumulator(self, leaf: Any) -> Any:
         """None within a transform of ``torch.func``, which this thread is not in, and where a class prevents it."""
         self._watch.thread.watched = False
-        with self._torch.enable_grad(), self._torch._C.DisableTorchFunctionSubclass(), suppress(Exception):
+        with self._torch.enable_grad(), self._torch._C.DisableTorchFunctionSubclass(), own_errors_suppressed(Exception):
             node = leaf.view_as(leaf).grad_fn
             return None if node is None else node.next_functions[0][0]
+
+
+def _registering(original: Callable[..., Any], work: Pass) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """In place of ``Function._register_hook``: ``register_prehook`` of a Node puts ours among its hooks by its pass,
+    and gives these. A handle would take as long again, and use one of the numbers that the program's hooks get."""
+
+    def register(hooks: Any, hook: Any) -> tuple[Any, Any]:
+        if type(hook) is not partial or hook.args[-1] is not work:  # another thread's
+            return tuple(original(hooks, hook))
+        hooks = OrderedDict() if hooks is None else hooks
+        hooks[work] = hook
+        return hooks, hooks
+
+    return register
 
 
 def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> Any:

@@ -11,10 +11,9 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any
 
-from dispatchviz.call_sites import Base, is_base
+from dispatchviz.call_sites import Base, is_base, is_users
 from dispatchviz.process.tracebacks import without_our_frames
 
-_FOLDER = os.path.dirname(__file__) + os.sep
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _WALKERS = ("walk_tb", "_walk_tb_with_full_positions")
@@ -56,10 +55,10 @@ def _of_program(walk: Callable[..., Iterable[Any]], base: Base) -> Callable[...,
         if f is None:
             return walk(f)
         pairs = takewhile(lambda pair: not is_base(pair[0], base), walk(f))
-        return (pair for pair in pairs if not pair[0].f_code.co_filename.startswith(_PACKAGE))
+        return (pair for pair in pairs if not _is_ours(pair[0].f_code))
 
     return walk_stack
 
 
 def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_FOLDER)
+    return code.co_filename.startswith(_PACKAGE) and not is_users(code)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
         if recorder.active is not watch or not watch.thread.watched:
             return hooks, handle
         near = _values(_getframe(1).f_locals)
-        return hooks, handle, _Afterwards(lambda: watch.guarded(lambda: told(hooks, handle, hook, near)))
+        return hooks, handle, _Afterwards(watch, lambda: told(hooks, handle, hook, near))
 
     mixin._register_hook = staticmethod(_register_hook)
     try:
@@ -50,13 +51,16 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
 
 
 class _Afterwards:
-    """Calls a function when nobody holds this any longer."""
+    """Calls a function of ours when PyTorch no longer holds this."""
 
-    def __init__(self, function: Callable[[], None]) -> None:
-        self._function = function
+    def __init__(self, watch: LiveRecorder, function: Callable[[], None]) -> None:
+        self._watch, self._function = watch, function
 
     def __del__(self) -> None:
-        self._function()
+        try:
+            self._watch.guarded(self._function)
+        except BaseException as error:
+            self._watch.raise_soon(error)
 
 
 class _TurnedDownError(Exception):
@@ -110,6 +114,6 @@ def _registering(kind: type) -> Registering:
 def _dictionary(node: Any, register: Callable[[Any, Any], Any]) -> Any:
     """What a Node keeps such hooks in; None if it has none, and of a context whose Node is gone."""
     offered = _Offered()
-    with suppress(_TurnedDownError, RuntimeError):
+    with own_errors_suppressed(_TurnedDownError, RuntimeError):
         register(node, offered)
     return offered.hooks

@@ -205,12 +205,12 @@ class LiveRecorder(ProgramRecorder):
             self.device_chosen(kwargs)
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
+        kind = "" if generator is None else generator.device.type
+        thread.inside = cell, given, thread.inside, own  # no exception from outside can come between this and the note
         if generator is None:
             self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
-            sets = own, local[0], local[1], given
-            self.note(("kernel_called_with_generator", cell, *sets, generator.device.type))
-        thread.inside = cell, given, thread.inside, own
+            self.note(("kernel_called_with_generator", cell, own, local[0], local[1], given, kind))
 
     def device_chosen(self, kwargs: Mapping[str, Any], /) -> None:
         """A kernel at BackendSelect is about to look up the backend of a device: what it then calls is to be seen."""
@@ -277,7 +277,7 @@ class LiveRecorder(ProgramRecorder):
         """It came back."""
         if thread.inside is None:
             return  # to enter it failed
-        cell, sets, thread.inside, _ = thread.inside
+        cell, sets, around, _ = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
             if known is not None and known() is result:
@@ -286,23 +286,28 @@ class LiveRecorder(ProgramRecorder):
                 number = self._introduced(result, "new", "", True, True)
             if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
+            thread.inside = around
             self.note(("kernel_returned_one", number))
         else:
-            self._returned_others(cell, sets, result)
+            serials = self._returned_others(cell, sets, result)
+            thread.inside = around
+            self.note(("kernel_returned", serials))
 
-    def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> None:
+    def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> tuple[int, ...]:
+        """Serial numbers of the tensors in a result that is no tensor."""
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
         serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", "", True, True) for one in tensors]
         if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
-        self.note(("kernel_returned", tuple(serials)))
+        return tuple(serials)
 
-    def kernel_failed(self, thread: ThreadState, /) -> None:
-        """It raised."""
-        if thread.inside is not None:
+    def kernel_failed(self, thread: ThreadState, around: Kernel | None, /) -> None:
+        """It raised, or an exception from outside came before it began or after it returned. ``around`` was the
+        innermost kernel before; as long as it is not again, no note has closed this one."""
+        while thread.inside is not around and thread.inside is not None:
             thread.inside = thread.inside[2]
-        self.note(("kernel_failed",))
+            self.note(("kernel_failed",))
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 
@@ -389,45 +394,47 @@ def steps(watch: LiveRecorder) -> MakeStep:
                     break
             told = recorder.active is watch and (thread := threads.state).watched
             if told:
-                try:
-                    inside = thread.inside
-                    if (
-                        inside is not None
-                        and (around := inside[0]).operator is cell.operator
-                        and around is not cell
-                        and not around.calls_again
-                        and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
-                    ):
-                        if cell.is_select:
-                            watch.device_chosen(kwargs)
-                        own, local = raw(args[0]), thread.sets
-                        watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
-                        thread.inside = cell, inside[1], inside, own
-                    else:
-                        called(cell, given, kwargs, thread)
-                except Exception as fault:
-                    falls(fault, LiveRecorder._kernel_called, cell, given, kwargs, thread)
+                before = thread.inside
             try:
+                if told:
+                    try:
+                        inside = before
+                        if (
+                            inside is not None
+                            and (around := inside[0]).operator is cell.operator
+                            and around is not cell
+                            and not around.calls_again
+                            and not (around.is_python and raw(args[0]) & ~inside[3])  # it calls it with other tensors
+                        ):
+                            if cell.is_select:
+                                watch.device_chosen(kwargs)
+                            own, local = raw(args[0]), thread.sets
+                            thread.inside = cell, inside[1], inside, own
+                            watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
+                        else:
+                            called(cell, given, kwargs, thread)
+                    except Exception as fault:
+                        falls(fault, LiveRecorder._kernel_called, cell, given, kwargs, thread)
                 result = call(*args, **kwargs)
+                if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
+                    result = wrapped(result)
+                if told:
+                    try:
+                        one, inside = known.get(id(result)), thread.inside
+                        if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
+                            returned(result, thread)
+                        else:
+                            thread.inside = inside[2]
+                            watch.note(("kernel_returned_one", one.number))
+                    except Exception as fault:
+                        falls(fault, LiveRecorder._kernel_returned, result, thread)
+                return result
             except BaseException as error:
                 if told:
-                    failed(thread)
+                    failed(thread, before)
                 if type(error) is NotImplementedError:
                     plainly(error, watch.cells)
                 raise
-            if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
-                result = wrapped(result)
-            if told:
-                try:
-                    one, inside = known.get(id(result)), thread.inside
-                    if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
-                        returned(result, thread)
-                    else:
-                        thread.inside = inside[2]
-                        watch.note(("kernel_returned_one", one.number))
-                except Exception as fault:
-                    falls(fault, LiveRecorder._kernel_returned, result, thread)
-            return result
 
         return step
 

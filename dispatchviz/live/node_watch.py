@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.packing_hooks import PackingHooks
@@ -102,7 +104,7 @@ class NodeWatch:
     def saves(self, context: Any, tensors: Sequence[Any]) -> None:
         """A custom Function saves these: its context is its Node, which is met later."""
         key = id(context)
-        gone = weakref.ref(context, lambda _: self._custom.pop(key, None))
+        gone = weakref.ref(context, partial(self._custom.pop, key))  # no Python code: exceptions are ignored there
         self._custom[key] = gone, [self._own(one) for one in tensors]
 
     def _own(self, tensor: Any) -> tuple[Any, int, int] | None:
@@ -232,9 +234,10 @@ class NodeWatch:
         return bool(self._c._dispatch_keys(tensor).raw_repr() & self._python)
 
     def _member(self, node: Any, number: int, member: Member, sets: Sets, results: Results) -> None:
-        try:
+        value: Any = _NOT_THERE
+        with own_errors_suppressed(RuntimeError):
             value = getattr(node, member.attribute)
-        except RuntimeError:
+        if value is _NOT_THERE:
             return
         name = member.name
         kind = type(value)
@@ -268,6 +271,10 @@ class NodeWatch:
         else:
             version = -1 if value.is_inference() else value._version
             self._watch._emit(ev.VariableSaved, node, name, serial - self._watch.first_tensor, version, is_output)
+
+
+_NOT_THERE = object()
+"""In place of a member that PyTorch does not hand out."""
 
 
 class Member(NamedTuple):

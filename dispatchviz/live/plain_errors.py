@@ -5,9 +5,9 @@ lists those that there are, and ours among them.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.live import watched_cells
 from dispatchviz.live.registration import UNKNOWN_FILE
 
@@ -28,6 +28,6 @@ def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
         return
     operator = _OPERATOR.search(text)
     if operator is not None:
-        with suppress(RuntimeError):
+        with own_errors_suppressed(RuntimeError):
             rows = {row[1]: row[0] for row in _ROW.finditer(cells.table(operator[1]))}
             error.args = (_OURS.sub(lambda ours: rows.get(ours[1], ours[0]), text), *error.args[1:])

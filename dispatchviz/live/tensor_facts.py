@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], Any, Any, int, Any, bool]
@@ -39,8 +39,9 @@ class TensorFacts:
                 size, stride, same = tensor.size(), tensor.stride(), self._same
                 address, requires_grad = self._address(tensor), tensor.requires_grad
                 return same(size), same(stride), tensor.dtype, tensor.device, ks, address, requires_grad
-            except (RuntimeError, NotImplementedError):
-                pass
+            except RuntimeError as error:
+                if is_from_outside(error):
+                    raise
         with self._torch._C.DisableTorchFunctionSubclass():
             return self._careful_facts(tensor, ks)
 
@@ -50,9 +51,9 @@ class TensorFacts:
         stride: tuple[int, ...] = ()
         storage = None
         if not ks & _PYTHON or self._wrappers.get(type(tensor)):
-            with suppress(RuntimeError, NotImplementedError):
+            with own_errors_suppressed(RuntimeError):
                 size = _numbers(self._size(tensor))
-            with suppress(RuntimeError, NotImplementedError):
+            with own_errors_suppressed(RuntimeError):
                 stride = _numbers(self._stride(tensor))
                 storage = None if ks & _WITHOUT_MEMORY else self._address(tensor)
         dtype, device, requires_grad = self._kind(tensor, ks)

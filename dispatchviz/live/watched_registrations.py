@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.call_sites import is_users
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.python_kernels import Registered
 
@@ -129,7 +130,9 @@ class _Follower:
         full = name if "::" in name else f"{library.ns}::{name}"
         try:
             self._c._dispatch_dump(full)
-        except RuntimeError:  # it is no name
+        except RuntimeError as error:  # it is no name
+            if is_from_outside(error):
+                raise
             return ()
         self._of_library.setdefault(id(library.m), set()).add(full)
         return (full,)
@@ -194,8 +197,8 @@ def _more(now: Rows, before: Rows) -> Rows:
     rest = before.copy()
     found = []
     for row in now:
-        with suppress(ValueError):
+        if row in rest:
             rest.remove(row)
-            continue
-        found.append(row)
+        else:
+            found.append(row)
     return found

@@ -13,9 +13,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, Protocol
+
+from dispatchviz.process.signal_watch import signals_watched
 
 _install: Callable[[int, Any], Any] = importlib.import_module("_signal").signal
 """Without what ``signal.signal`` makes of an integer."""
@@ -77,25 +79,42 @@ class _Handler(int):
     """
 
     keeper: Keeper
+    ends: _Ends
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Never finishes in the middle of the recorder's work: the signal comes again right after."""
         if self.keeper.busy:
             threading.Thread(target=_send_again, args=(self.keeper, number), daemon=True).start()
         else:
-            end_by(number, self.keeper)
+            self.ends.by(number)
+
+    def arrived(self, number: int) -> None:
+        """The main thread has not handled a signal for some time: it waits, or is about to."""
+        if signal.getsignal(number) is self:
+            self.ends.by(number)
 
 
-def end_by(number: int, keeper: Keeper) -> None:
-    """Finishes a trace and ends the process by a signal."""
-    with suppress(Exception):
-        keeper.finish(f"ended by {signal.Signals(number).name}")
-    die_of(number)
+class _Ends:
+    """Ends the process once, whichever thread is told of a signal."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._lock = threading.Lock()
+
+    def by(self, number: int) -> None:
+        """Finishes the trace and ends the process by a signal; does nothing where that is done already."""
+        if self._lock.acquire(blocking=False):
+            with suppress(Exception):
+                self._keeper.finish(f"ended by {signal.Signals(number).name}")
+            die_of(number)
 
 
 def die_of(number: int) -> None:
     """Ends the process by a signal, as one that never heard of us."""
-    signal.signal(number, signal.SIG_DFL)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(number, signal.SIG_DFL)
+    else:  # only the main thread may ask Python for that
+        importlib.import_module("ctypes").pythonapi.PyOS_setsig(number, None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
 
@@ -118,12 +137,13 @@ def _signals(keeper: Keeper) -> Iterator[None]:
         yield
         return
     handler = _Handler(signal.SIG_DFL)
-    handler.keeper = keeper
+    handler.keeper, handler.ends = keeper, _Ends(keeper)
     numbers = [number for number in _ending() if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
         _install(number, handler)
     try:
-        yield
+        with signals_watched(handler.arrived) if numbers else nullcontext():
+            yield
     finally:
         for number in numbers:
             if signal.getsignal(number) == signal.SIG_DFL:

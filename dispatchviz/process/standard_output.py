@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO
 
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+
 
 @contextmanager
 def told_of_writes(stream: TextIO | None, tell: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
@@ -78,7 +80,7 @@ class _Writes:
         """Instead of the stream's ``write``."""
         with self._lock:
             if self._buffer is not None:
-                with suppress(ValueError, AttributeError, TypeError, LookupError):  # the stream itself says so
+                with own_errors_suppressed(ValueError, AttributeError, TypeError, LookupError):  # the stream itself says so
                     self._pending += text.encode(self._stream.encoding, self._stream.errors)
             written = self._write(text)
             self._tell(text)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
+
+from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 
 Tell = Callable[[str, str, str, int], object]
 """Gets the category's name, the text, file and line."""
@@ -23,7 +25,7 @@ def told_of_warnings(tell: Tell) -> Iterator[None]:
     show = space["_showwarnmsg"]
 
     def showwarnmsg(shown: warnings.WarningMessage) -> None:
-        with suppress(Exception):  # a text that cannot be made is for Python to complain of
+        with own_errors_suppressed(Exception):  # a text that cannot be made is for Python to complain of
             tell(shown.category.__name__, str(shown.message), shown.filename, shown.lineno)
         show(shown)
 

@@ -15,6 +15,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
+
 PATIENCE = 0.05
 """Seconds after which whoever waits makes sure that there is a thread that works."""
 
@@ -84,7 +86,9 @@ class Worker:
         self._starting = True
         try:
             _thread.start_new_thread(self._work, ())
-        except RuntimeError:  # there can be no more threads: the one that needs the work does it
+        except RuntimeError as error:  # there can be no more threads: the one that needs the work does it
+            if is_from_outside(error):
+                raise
             self._pausing = True
             self._work(until_done=True)
 
@@ -102,10 +106,8 @@ class Worker:
         _wait_for_end(self._native)
 
     def _rouse(self) -> None:
-        try:
+        with own_errors_suppressed(RuntimeError):  # it is awake
             self._wake.release()
-        except RuntimeError:  # it is awake
-            return
 
     # -- in the thread; what waits here makes no object that would be counted as a reason to collect garbage ----------
 

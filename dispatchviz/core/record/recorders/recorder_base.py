@@ -7,7 +7,6 @@ of this recording is new to it. Events count from 0.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 import threading
@@ -20,6 +19,7 @@ from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.core.record.recorders.freed_nodes import FreedNodes
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import process_modes
@@ -67,6 +67,8 @@ class RecorderBase(SafetyNet):
         """Where events go while the program runs; without one they stay in memory."""
         self.many_notes = sys.maxsize
         """So many items in ``notes`` are handed to the stream."""
+        self._to_raise: list[BaseException] = []
+        """Exceptions from outside that came where Python ignores every exception."""
         self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
         self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         self.state: thread_state.State | None = None
@@ -124,8 +126,16 @@ class RecorderBase(SafetyNet):
         self.notes.extend(note)
         self.hand_over()
 
+    def raise_soon(self, error: BaseException, /) -> None:
+        """Raises an exception from outside when the program next calls us: where it came, Python ignores it."""
+        self._to_raise.append(error)
+        self.many_notes = -1  # so that ``hand_over`` is called
+
     def hand_over(self, /) -> None:
         """Lets the stream read the notes; ends the recording if it has stopped."""
+        if self._to_raise:
+            self.many_notes = sys.maxsize if self.stream is None else MANY_NOTES
+            raise self._to_raise.pop()
         if self.stream is not None:
             self.stream.flush()
             if self.stream.stopped:
@@ -138,7 +148,7 @@ class RecorderBase(SafetyNet):
             return
         self.failed = error
         recorder.stop(self)  # type: ignore[arg-type]
-        with contextlib.suppress(Exception):  # the notes may be what is wrong
+        with own_errors_suppressed(Exception):  # the notes may be what is wrong
             self.settle() if self.stream is not None else self.builder.read(self.notes)
         read = len(self.builder.events)
         warnings.warn(f"recording stopped at event {read}: {error!r}", RuntimeWarning, stacklevel=4)
@@ -301,7 +311,9 @@ def text_of(value: object) -> str:
     recorder.formatting = True
     try:
         return str(value)
-    except Exception:
+    except Exception as error:
+        if is_from_outside(error):
+            raise
         return f"<{type(value).__name__} whose str() failed>"
     finally:
         recorder.formatting = False

@@ -1,4 +1,7 @@
-"""The one safety net around a recorder: a fault of ours ends the recording, never the program that is recorded."""
+"""The one safety net around a recorder: a fault of ours ends the recording, never the program that is recorded.
+
+An exception that came from outside while the recorder worked is no fault: the program gets it (``outside_errors.py``).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from sys import getrecursionlimit, setrecursionlimit  # a recorded program may find others in sys
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
+
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside
 
 Method = Callable[..., Any]
 
@@ -18,7 +23,7 @@ ROOM = 200
 class SafetyNet(ABC):
     """Puts a net around every public method that a subclass defines, so that none can be forgotten.
 
-    What fails in one of them goes to ``give_up``; whoever called gets None.
+    If one of them fails, the recording ends and the caller gets None, or the argument of a method that hands it on.
 
     A method whose parameters are positional only (``def leave(self, /)``) is one that every call or Node passes
     through: its net costs 25 ns instead of 160, and does not look for the user's line, which is known there.
@@ -34,20 +39,25 @@ class SafetyNet(ABC):
                 setattr(cls, name, _with_net(method))
 
     def _failed(self, error: Exception, method: Method, *args: Any, **kwargs: Any) -> Any:
-        """Drops out, unless a program that goes too deep left no room on the stack: then the method gets some."""
+        """Drops out after a fault of ours. If a program that goes too deep left no room on the stack, the method gets
+        some. Raises an exception that came from outside."""
         if isinstance(error, RecursionError):
             limit = getrecursionlimit()
             try:
-                return self._with_room(limit, method, *args, **kwargs)
+                return self._with_room(limit, error, method, *args, **kwargs)
             except Exception as another:
                 error = another
             finally:
                 setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
+        if isinstance(error, RecursionError) or is_from_outside(error):
+            raise error
         self._give_up(error)
-        return None
+        return args[-1] if args and hasattr(method, "hands_on") else None
 
-    def _with_room(self, limit: int, method: Method, *args: Any, **kwargs: Any) -> Any:
+    def _with_room(self, limit: int, error: RecursionError, method: Method, *args: Any, **kwargs: Any) -> Any:
         setrecursionlimit(limit + ROOM)
+        if is_from_outside(error):
+            raise error
         return method(self, *args, **kwargs)
 
     @abstractmethod
@@ -57,6 +67,15 @@ class SafetyNet(ABC):
     @abstractmethod
     def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
         """Emits the user's current line, if it changed."""
+
+
+Handing = TypeVar("Handing", bound=Method)
+
+
+def hands_on(method: Handing) -> Handing:
+    """Decorator of a method that returns its last argument, which the program needs whatever becomes of us."""
+    setattr(method, "hands_on", True)  # noqa: B010
+    return method
 
 
 def _with_net(method: FunctionType) -> Method:
