@@ -178,8 +178,7 @@ class TraceStream:
 
     def _forget(self) -> None:
         """Drops events that are written, but for those that later ones refer to."""
-        needed = self._recorder.builder.needed()
-        self._events.forget(needed)
+        needed = self._recorder.builder.forget_written()
         if self._chosen is not None:
             self._chosen.forget(needed)
 

@@ -136,6 +136,13 @@ class BuilderBase:
                 seq = self.events[seq].parent
         return found
 
+    def forget_written(self) -> set[int]:
+        """Forgets the events that a stream has written, but for those that later ones may refer to: gives these."""
+        needed = self.needed()
+        assert isinstance(self.events, StreamedEvents)
+        self.events.forget(needed)
+        return needed
+
     # -- nesting ------------------------------------------------------------------------------------------------------
 
     def on_thread(self, ident: int) -> None:
