@@ -67,6 +67,12 @@ class ProgramEventBuilder(EventBuilder):
                 line = event.caller if isinstance(event, ev.SourceLine) else None
         return found
 
+    def forget_written(self) -> set[int]:
+        """Forgets the last lines of events that are over, too."""
+        needed = super().forget_written()
+        self._last_line = {seq: line for seq, line in self._last_line.items() if seq in needed}
+        return needed
+
     # -- notes --------------------------------------------------------------------------------------------------------
 
     def line_reached(self, code: CodeType, line: int) -> None:
@@ -169,7 +175,7 @@ class ProgramEventBuilder(EventBuilder):
     def _append_line(self, location: Location, caller: int | None, resumed: bool = False, begins: bool = False) -> int:
         file, function, number = location
         self.source_line(file, number, function, caller, resumed, begins)
-        line = self.events[-1]
+        line = self.events[len(self.events) - 1]
         if line.parent is not None:
             self._last_line[line.parent] = line.seq
         return line.seq

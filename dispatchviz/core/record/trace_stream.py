@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dispatchviz.core.record.builders.builder_base import StreamedEvents
 from dispatchviz.core.record.file_replacement import Replacement
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
 from dispatchviz.core.record.trace_file.writers import WRITERS, suffix_of
@@ -62,12 +63,9 @@ class TraceStream:
             self._file.discard()
             raise
         self._recorder, self._limit, self._chosen = recorder, limit, chosen
-        self._built = 0
-        """How many of the recorder's events were seen."""
+        self._events = recorder.builder.events = StreamedEvents()
         self._sources = 0
         """How many texts of files were written."""
-        self._kept: set[int] = set()
-        """Events that are written and still in memory."""
         self.remarks: list[str] = []
         """Sentences for the header: what is not in the trace though it was run."""
         self.stopped = ""
@@ -168,24 +166,19 @@ class TraceStream:
         if len(sources) > self._sources:
             writer.add_sources(dict(list(sources.items())[self._sources :]))
             self._sources = len(sources)
-        first, self._built = self._built, len(builder.events)
-        new: Sequence[AnyEvent] = builder.events[first:]
+        new: Sequence[AnyEvent] = self._events.recent
         if self._chosen is not None:
             new = tuple(self._chosen.keep(new))
         if self._limit.events is not None:
             new = new[: self._limit.events - writer.events]
         if new:
             writer.add(new)
-        self._forget(first, self._built)
+        self._forget()
         self.stopped = self.stopped or self._limit.reached(writer.events, writer.size)
 
-    def _forget(self, first: int, end: int) -> None:
+    def _forget(self) -> None:
         """Drops events that are written, but for those that later ones refer to."""
-        events, needed = self._recorder.builder.events, self._recorder.builder.needed()
-        for seq in (*self._kept, *range(first, end)):
-            if seq not in needed:
-                events[seq] = None  # type: ignore[call-overload]
-        self._kept = needed
+        needed = self._recorder.builder.forget_written()
         if self._chosen is not None:
             self._chosen.forget(needed)
 

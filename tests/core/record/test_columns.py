@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record.events import AnyEvent, Dispatched, NameBound, NodeCreated, Printed, SourceLine
+from dispatchviz.core.record.trace_file import Header, nesting, writers
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
 from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
 from dispatchviz.core.record.trace_file.event_lines import decode_some
@@ -213,3 +215,84 @@ def test_a_graph_is_drawn_whose_names_are_not_in_the_columns(trace: Trace) -> No
     without = Trace(trace.header, trace.events, columns=replace(trace.columns, of_name=Groups([], [], [])))
     names = [[node.name for node in backward_graph(each, len(each) - 1)] for each in (trace, without)]
     assert names[0] == names[1] != []
+
+
+# -- a file whose index is written in parts ----------------------------------------------------------------------------
+
+
+PLAIN_HEADER = Header(cuda="", program="p.py")
+
+
+def in_parts(events: list[AnyEvent], per_part: int, carried: int, monkeypatch: pytest.MonkeyPatch) -> Trace:
+    """The trace in a file that got a part of its index after so many events."""
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", per_part)
+    monkeypatch.setattr(nesting, "CARRIED", carried)
+    stream = io.BytesIO()
+    writer = writers.IndexedWriter(stream, PLAIN_HEADER)
+    for begin in range(0, len(events), 7):
+        writer.add(events[begin : begin + 7])
+    writer.complete(PLAIN_HEADER)
+    return Trace.decoded(stream.getvalue(), "p.dvtrace")
+
+
+def assert_same_columns(found: Columns, expected: Columns) -> None:
+    for name in (*PER_EVENT, "places", "callers"):
+        assert list(getattr(found, name)) == list(getattr(expected, name)), name
+    for name in ("kind_names", "operator_names", "key_names", "name_texts", "line_places"):
+        assert getattr(found, name) == getattr(expected, name), name
+    for name in GROUPS:
+        looked_up, groups = getattr(found, name), getattr(expected, name)
+        for number, steps in groups.items():
+            assert list(looked_up[number]) == list(steps), name
+        assert {number: list(steps) for number, steps in looked_up.all()} == {
+            number: list(steps) for number, steps in groups.all()
+        }
+        assert [list(looked_up[number]) for number in groups] == [list(steps) for steps in groups.values()]
+
+
+@pytest.mark.parametrize("per_part", [1, 7, 50])
+@pytest.mark.parametrize("carried", [8, 1000])
+def test_an_index_in_parts_says_what_a_whole_one_says(
+    trace: Trace, per_part: int, carried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = list(trace)[:400]
+    found = in_parts(recorded, per_part, carried, monkeypatch)
+    assert not found.notice
+    assert list(found) == recorded
+    assert_same_columns(found.columns, columns_of(recorded))
+
+
+@pytest.mark.parametrize("per_part", [1, 7, 50])
+def test_an_index_in_parts_follows_threads_that_alternate(per_part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = interleaved(300)
+    found = in_parts(events, per_part, 1000, monkeypatch)
+    assert_same_columns(found.columns, columns_of(events))
+
+
+@pytest.mark.parametrize("carried", [1, 3])
+def test_an_index_that_lost_sight_of_an_event_is_computed_from_the_parents(
+    carried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = interleaved(300)
+    found = in_parts(events, 8, carried, monkeypatch)
+    assert not found.columns._whole  # type: ignore[attr-defined]
+    assert_same_columns(found.columns, columns_of(events))
+
+
+def test_a_file_that_was_cut_off_between_parts_opens(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 50)
+    raw = Trace(PLAIN_HEADER, list(trace)).encoded(".dvtrace")
+    cut_off = Trace.decoded(raw[: raw.rindex(b"INDX")], "p.dvtrace")
+    assert "cut off" in cut_off.notice
+    assert list(cut_off) == list(trace)
+    assert_same_columns(cut_off.columns, columns_of(list(trace)))
+
+
+def test_a_file_with_a_damaged_part_of_its_index_opens_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 4096)
+    events = interleaved(9000)
+    raw = bytearray(Trace(PLAIN_HEADER, events).encoded(".dvtrace"))
+    raw[raw.index(b"PART") + 2000] ^= 1
+    damaged = Trace.decoded(bytes(raw), "p.dvtrace")
+    assert list(damaged) == events
+    assert damaged.notice

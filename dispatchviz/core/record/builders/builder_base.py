@@ -8,7 +8,7 @@ none: a NodeLife says that its Node was freed, and an integer in front of it on 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from dispatchviz.core.autograd.graph.node_life import NodeLife
@@ -42,12 +42,34 @@ class _Readers(dict[str, tuple[Reader, int]]):
         return found
 
 
+class StreamedEvents:
+    """The events of a recording that goes to a file: of those that are written, only what later ones need."""
+
+    def __init__(self) -> None:
+        self.recent: list[ev.AnyEvent] = []
+        """Those that are not written."""
+        self.append = self.recent.append
+        self._written = 0
+        self._kept: dict[int, ev.AnyEvent] = {}
+
+    def __len__(self) -> int:
+        return self._written + len(self.recent)
+
+    def __getitem__(self, seq: int) -> ev.AnyEvent:
+        return self.recent[seq - self._written] if seq >= self._written else self._kept[seq]
+
+    def forget(self, needed: Collection[int]) -> None:
+        """All are written; later ones need these alone."""
+        self._kept = {seq: self[seq] for seq in needed}
+        self._written += len(self.recent)
+        self.recent.clear()
+
+
 class BuilderBase:
     """The events built so far, and which of them are open."""
 
     def __init__(self) -> None:
-        self.events: list[ev.AnyEvent] = []
-        """Those that a stream has written and nothing refers to any more are not in it."""
+        self.events: list[ev.AnyEvent] | StreamedEvents = []
         self.sources: dict[str, str] = {}
         """Text of the program's files by name, as far as events refer to them."""
         self.thread = threading.get_ident()
@@ -113,6 +135,13 @@ class BuilderBase:
                 found.add(seq)
                 seq = self.events[seq].parent
         return found
+
+    def forget_written(self) -> set[int]:
+        """Forgets the events that a stream has written, but for those that later ones may refer to: gives these."""
+        needed = self.needed()
+        assert isinstance(self.events, StreamedEvents)
+        self.events.forget(needed)
+        return needed
 
     # -- nesting ------------------------------------------------------------------------------------------------------
 

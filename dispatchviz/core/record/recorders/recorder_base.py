@@ -105,9 +105,11 @@ class RecorderBase(SafetyNet):
 
     @property
     def events(self) -> list[ev.AnyEvent]:
-        """All events so far."""
+        """All events so far of a recording that stays in memory."""
         self.settle()
-        return self.builder.events
+        events = self.builder.events
+        assert isinstance(events, list)
+        return events
 
     def settle(self) -> None:
         """Builds the events of all notes so far."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from operator import attrgetter
 from typing import Any, get_args
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.events import (
+    CONTAINERS,
     OPTIONAL,
     AnyEvent,
     Dispatched,
@@ -22,14 +22,21 @@ from dispatchviz.core.record.events import (
     NameUnbound,
     NodeCreated,
     SourceLine,
+    Unknown,
 )
 from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups, Place
 from dispatchviz.core.record.trace_file.event_lines import KINDS
+from dispatchviz.core.record.trace_file.nesting import Changes, Nested, Nesting
 
 Column = NDArray[np.int32]
 
 _CODES = {kind: code for code, kind in enumerate(get_args(AnyEvent))}
 """Each kind's number, the place of its name in ``KINDS``."""
+
+LINE = _CODES[SourceLine]
+
+_HOLDING = np.array([kind in (*CONTAINERS, Unknown) for kind in _CODES])
+"""Of each kind whether other events may happen within it."""
 
 
 class _Names(dict[str, int]):
@@ -55,26 +62,26 @@ class _Subject(ABC):
         self.has_it = bytes(code in having for code in range(256))
         """Of each kind whether it has one."""
         self._get = attrgetter(name)
-        self._values = array("i")
+        self.values = array("i")
+        """Of those events alone that have one."""
 
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
         """Adds those of some events. Few have one: the others are not even passed over."""
         having = np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0].tolist()
-        self._values.extend(self._numbers(map(self._get, map(events.__getitem__, having))))
+        self.values.extend(self._numbers(map(self._get, map(events.__getitem__, having))))
 
     @abstractmethod
     def _numbers(self, values: Iterable[Any]) -> Iterable[int]:
         """What the column has for each value."""
 
-    @property
-    def values(self) -> Column:
-        """Of those events alone that have one."""
-        return np.array(self._values, np.int32)
+    def own(self) -> Column:
+        """The values of those events that have one."""
+        return np.array(self.values, np.int32)
 
     def column(self, kinds: NDArray[np.uint8]) -> Column:
         """The whole column."""
         column = np.full(len(kinds), NONE, np.int32)
-        column[np.frombuffer(self.has_it, np.bool_)[kinds]] = self._values
+        column[np.frombuffer(self.has_it, np.bool_)[kinds]] = self.values
         return column
 
 
@@ -137,9 +144,14 @@ class ColumnBuilder:
             self._operators, self._keys, self._nodes, self._tensors, self._names, self._results, self._storages,
             self._detached, self._places, self._callers,
         )  # fmt: skip
+        self.first = 0
+        """The ``seq`` of the first event that was not cut off."""
+        self._nesting = Nesting()
+        self._last_kind = 0
+        """The highest code of a kind so far."""
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return self.first + len(self._kinds)
 
     def extend(self, events: Sequence[AnyEvent]) -> None:
         """Adds the events that come next."""
@@ -150,46 +162,59 @@ class ColumnBuilder:
             subject.extend(codes, events)
 
     def columns(self) -> Columns:
-        """What there is so far, as columns."""
+        """The columns of the events so far, or of those since the last cut."""
+        return self._columns(self._nested()[0])
+
+    def cut(self) -> tuple[Columns, Changes, Nesting]:
+        """The columns of the events since the last cut, what they change of earlier events, and what the next ones
+        are nested in."""
+        nested, changes, nesting = self._nested()
+        return self._columns(nested), changes, nesting
+
+    def forget(self, nesting: Nesting) -> None:
+        """Forgets the events that were cut off."""
+        self.first, self._nesting = len(self), nesting
+        self._kinds.clear()
+        for values in (self._parents, *(subject.values for subject in self._subjects)):
+            del values[:]
+
+    def _nested(self) -> tuple[Nested, Changes, Nesting]:
         kinds = np.frombuffer(bytes(self._kinds), np.uint8)
-        parents = np.array(self._parents, np.int32)
+        return self._nesting.with_events(self.first, np.array(self._parents, np.int32), kinds == LINE, _HOLDING[kinds])
+
+    def _columns(self, nested: Nested) -> Columns:
+        kinds, first = np.frombuffer(bytes(self._kinds), np.uint8), self.first
+        self._last_kind = max(self._last_kind, int(kinds.max(initial=0)))
         nodes, tensors, names = (each.column(kinds) for each in (self._nodes, self._tensors, self._names))
         operators, keys = self._operators.column(kinds), self._keys.column(kinds)
-        depths, families = _depths(parents), np.argsort(parents, kind="stable")
         return Columns(
             kinds=kinds.data,
-            parents=parents.data,
-            depths=depths.data,
-            ends=_ends(parents, depths).data,
-            siblings=_siblings(parents, families).data,
-            lines=_lines(kinds == _CODES[SourceLine], parents, families).data,
+            parents=np.array(self._parents, np.int32).data,
+            depths=nested.depths.data,
+            ends=nested.ends.data,
+            siblings=nested.siblings.data,
+            lines=nested.lines.data,
             operators=operators.data,
             keys=keys.data,
             nodes=nodes.data,
             tensors=tensors.data,
             names=names.data,
-            places=self._places.values.data,
-            callers=self._callers.values.data,
+            places=self._places.own().data,
+            callers=self._callers.own().data,
             operator_names=self._operators.names.texts(),
             key_names=self._keys.names.texts(),
-            kind_names=_kind_names(kinds),
+            kind_names=KINDS[: max(self._last_kind + 1, _CODES[OPTIONAL[0]])],
             name_texts=self._names.names.texts(),
             line_places=self._places.places(),
-            of_kind=_groups(kinds),
-            of_node=_groups(nodes),
-            of_tensor=_groups(tensors),
-            of_name=_groups(names),
-            of_result=_groups(self._results.column(kinds)),
-            of_storage=_groups(self._storages.column(kinds)),
-            of_detached=_groups(self._detached.column(kinds)),
-            of_call=_groups(_calls(kinds == _CODES[Dispatched], operators, keys, len(self._keys.names) - 1)),
+            of_kind=groups(kinds, first),
+            of_node=groups(nodes, first),
+            of_tensor=groups(tensors, first),
+            of_name=groups(names, first),
+            of_result=groups(self._results.column(kinds), first),
+            of_storage=groups(self._storages.column(kinds), first),
+            of_detached=groups(self._detached.column(kinds), first),
+            of_call=groups(_calls(kinds == _CODES[Dispatched], operators, keys, len(self._keys.names) - 1), first),
         )
-
-
-def _kind_names(kinds: NDArray[np.uint8]) -> tuple[str, ...]:
-    """The names of all kinds; of the last ones, which few recordings have, as far as there are some."""
-    there = [_CODES[kind] + 1 for kind in OPTIONAL if (kinds == _CODES[kind]).any()]
-    return KINDS[: max(there, default=_CODES[OPTIONAL[0]])]
 
 
 def columns_of(events: Iterable[AnyEvent]) -> Columns:
@@ -199,69 +224,20 @@ def columns_of(events: Iterable[AnyEvent]) -> Columns:
     return builder.columns()
 
 
-def _depths(parents: Column) -> Column:
-    """How many events each is within: each turn looks twice as far outwards."""
-    depths: Column = (parents != NONE).astype(np.int32)
-    further = parents.copy()
-    while len(inside := np.flatnonzero(further != NONE)):
-        outer = further[inside]
-        depths[inside], further[inside] = depths[inside] + depths[outer], further[outer]
-    return depths
-
-
-def _ends(parents: Column, depths: Column) -> Column:
-    """The last event within each: those that are furthest inside are known first."""
-    ends = np.arange(len(parents), dtype=np.int32)
-    by_depth = np.argsort(depths, kind="stable")
-    begins = np.searchsorted(depths[by_depth], np.arange(1, depths.max(initial=0) + 2))
-    for begin, end in pairwise(begins[::-1].tolist()):
-        level = by_depth[end:begin]
-        np.maximum.at(ends, parents[level], ends[level])
-    return ends
-
-
-def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:
-    """The next event within the same one; ``families`` has the events by what they are within, in order."""
-    siblings = np.full(len(parents), NONE, np.int32)
-    same = parents[families[:-1]] == parents[families[1:]]
-    siblings[families[:-1][same]] = families[1:][same]
-    siblings[parents == NONE] = NONE
-    return siblings
-
-
-def _lines(is_line: NDArray[np.bool_], parents: Column, families: NDArray[np.intp]) -> Column:
-    """The SourceLine of each event: itself, else the last before it within the same event, else that of its parent."""
-    lines = np.full(len(parents), NONE, np.int32)
-    if not len(parents):
-        return lines
-    ordered = parents[families]
-    begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    begin = np.maximum.accumulate(np.where(begins, np.arange(len(families)), 0))
-    last = np.maximum.accumulate(np.where(is_line[families], np.arange(len(families)), NONE))
-    known = (last >= begin) & (ordered != NONE) | is_line[families]
-    lines[families[known]] = families[last[known]]
-    return _inherited(lines, parents)
-
-
-def _inherited(lines: Column, parents: Column) -> Column:
-    """Puts in, where there is none, what the nearest event around has."""
-    further = parents.copy()
-    while len(open_ := np.flatnonzero((lines == NONE) & (further != NONE))):
-        outer = further[open_]
-        lines[open_], further[open_] = lines[outer], further[outer]
-    return lines
-
-
 def _calls(is_call: NDArray[np.bool_], operators: Column, keys: Column, of_keys: int) -> NDArray[np.int64]:
     """Of each call the number of its operator and key."""
     numbers = operators.astype(np.int64) * of_keys + keys
     return np.where(is_call & (operators != NONE) & (keys != NONE) & (numbers < _MOST), numbers, NONE)
 
 
-def _groups(numbers: NDArray[Any]) -> Groups:
-    """The steps of each number."""
+def groups(numbers: NDArray[Any], first: int = 0) -> Groups:
+    """The steps of each number, where the first number is that of step ``first``."""
     having = np.flatnonzero(numbers > NONE).astype(np.int32)
-    order = having[np.argsort(numbers[having], kind="stable")]
-    ordered = numbers[order].astype(np.int32)
-    found, begins = np.unique(ordered, return_index=True)
-    return Groups(found.data, begins.astype(np.int32).data, order.data)
+    return grouped(numbers[having].astype(np.int32), having + np.int32(first))
+
+
+def grouped(numbers: Column, steps: Column) -> Groups:
+    """Steps, which are in order, by the number of each."""
+    order = np.argsort(numbers, kind="stable")
+    found, begins = np.unique(numbers[order], return_index=True)
+    return Groups(found.data, begins.astype(np.int32).data, steps[order].data)

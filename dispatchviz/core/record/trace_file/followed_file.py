@@ -6,8 +6,8 @@ import mmap
 import os
 from pathlib import Path
 
-from dispatchviz.core.record.trace_file.blocks import Index, read_index
 from dispatchviz.core.record.trace_file.header import TraceError
+from dispatchviz.core.record.trace_file.index import Index, read_index
 from dispatchviz.core.record.trace_file.stored_events import FileSource, StoredEvents
 from dispatchviz.core.record.trace_file.trace import Trace
 from dispatchviz.core.record.trace_file.unindexed_file import BlockReading

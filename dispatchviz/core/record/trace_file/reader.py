@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from dispatchviz.core.record.trace_file.blocks import BEGIN, MAGIC, read_index
+from dispatchviz.core.record.trace_file.blocks import BEGIN, MAGIC
 from dispatchviz.core.record.trace_file.event_lines import LONGEST, decode_header
 from dispatchviz.core.record.trace_file.header import Header, TraceError
+from dispatchviz.core.record.trace_file.index import read_index
 from dispatchviz.core.record.trace_file.stored_events import (
     EVENTS_PER_BLOCK,
     BytesSource,

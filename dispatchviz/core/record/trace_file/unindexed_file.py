@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
-from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, INDEX, SOURCES, scan
+from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, INDEX, PART, SOURCES, scan
 from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
 from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
@@ -96,6 +96,9 @@ class BlockReading:
             self.at_index = found.kind == INDEX
             if self.at_index:
                 return
+            if found.kind == PART:  # it says nothing that the events do not
+                self._at = found.end
+                continue
             raw = self._source.read_at(found.offset, found.length) if found.length <= LONGEST else b""
             if len(raw) < found.length:  # it may be on its way
                 return

@@ -15,11 +15,12 @@ from typing import BinaryIO, Protocol
 
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.file_replacement import replacing
-from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, FRAME_SIZE, HEADER, SOURCES, block, index_blocks
+from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, FRAME_SIZE, HEADER, SOURCES, block
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder
 from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.event_lines import encode, encode_lines
 from dispatchviz.core.record.trace_file.header import Header
+from dispatchviz.core.record.trace_file.index import Grown, index_blocks, part_block
 from dispatchviz.core.record.trace_file.stored_events import EVENTS_PER_BLOCK, Blocks, StoredEvents
 
 INDEXED, LINES, COMPRESSED = ".dvtrace", ".jsonl", ".jsonl.gz"
@@ -116,6 +117,10 @@ class TraceWriter(ABC):
             return
 
 
+EVENTS_PER_PART = 1 << 16
+"""After so many events a file gets a part of its index, which takes a twentieth of a second."""
+
+
 class IndexedWriter(TraceWriter):
     """A ``.dvtrace`` file."""
 
@@ -123,6 +128,8 @@ class IndexedWriter(TraceWriter):
         super().__init__(stream, header)
         self._columns, self._blocks = ColumnBuilder(), Blocks()
         self._copied: Columns | None = None
+        self._parts: list[int] = []
+        """Where the parts of the index are that are written."""
         self._write(BEGIN + block(HEADER, encode(header)))
 
     def add(self, events: Sequence[AnyEvent]) -> None:
@@ -133,6 +140,17 @@ class IndexedWriter(TraceWriter):
             self._add_blocks([(len(some), encode_lines(some)) for some in pieces])
         finally:
             self._columns.extend(events[: self.events - before])
+        if len(self._columns) - self._columns.first >= EVENTS_PER_PART:
+            self._add_part()
+
+    def _add_part(self) -> None:
+        """Writes the index of the events since the last part, so that no more of it is in memory."""
+        columns, changes, nesting = self._columns.cut()
+        at = self.size
+        self._write(part_block(columns, self._blocks, changes))
+        self._parts.append(at)
+        self._columns.forget(nesting)
+        self._blocks = Blocks()
 
     def copy(self, events: StoredEvents, columns: Columns) -> None:
         """Writes the same blocks."""
@@ -166,9 +184,15 @@ class IndexedWriter(TraceWriter):
         self._write(block(SOURCES, encode(sources)))
 
     def complete(self, header: Header) -> None:
-        """Writes the index."""
-        columns = self._columns.columns() if self._copied is None else self._copied
-        for part in index_blocks(header, columns, self._blocks, self.size):
+        """Writes the index, or what is left of it."""
+        grown = None
+        if self._copied is None:
+            first = self._columns.first
+            columns, changes, nesting = self._columns.cut()
+            grown = Grown(self._parts, first, changes, nesting.whole) if self._parts else None
+        else:
+            columns = self._copied
+        for part in index_blocks(header, columns, self._blocks, self.size, grown):
             self._write(part)
 
 

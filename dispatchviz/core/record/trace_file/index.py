@@ -1,0 +1,339 @@
+"""The index of a ``.dvtrace`` file: its columns, and where its blocks of events are (``docs/trace-format.md``).
+
+A file that grows gets a part of the index after every so many events, so that its end writes only what is left.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dispatchviz.core.record.trace_file.blocks import INDEX, PART, block, index_place, payload_at, trailer
+from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups, Place
+from dispatchviz.core.record.trace_file.event_lines import decode_header, encode
+from dispatchviz.core.record.trace_file.header import Header
+from dispatchviz.core.record.trace_file.stored_events import Blocks
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.trace_file.nesting import Changes
+
+GROUPS = ("of_kind", "of_node", "of_tensor", "of_name", "of_result", "of_storage", "of_detached", "of_call")
+_PARTS_OF_GROUPS = ("numbers", "begins", "steps")
+ARRAYS = {
+    "kinds": "B", "parents": "i", "depths": "i", "ends": "i", "siblings": "i", "lines": "i", "operators": "i",
+    "keys": "i", "nodes": "i", "tensors": "i", "names": "i",
+}  # fmt: skip
+"""The columns that have an entry for each event, and how an entry is stored."""
+LINES = {"places": "i", "callers": "i"}
+"""Those that have one for each SourceLine."""
+_TYPECODES = ("B", "i", "I", "q")
+_BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I"}
+CHANGES = ("steps", "ends", "siblings")
+"""Of events in parts before, as ``changed_steps`` and so on."""
+
+Arrays = Mapping[str, Sequence[int]]
+"""The arrays of a part, by name."""
+
+
+class _Array(msgspec.Struct, array_like=True):
+    """An array in the index."""
+
+    name: str
+    typecode: str
+    offset: int
+    """From the first array on."""
+    count: int
+
+
+class _PartDirectory(msgspec.Struct):
+    """The beginning of a part: what arrays it has."""
+
+    events: int
+    """How many events it is about."""
+    keys: int
+    """How many names of keys there were: ``of_call`` counts with that."""
+    parts: tuple[_Array, ...]
+
+
+class _Directory(msgspec.Struct):
+    """The first part of the index: what arrays there are, and all that is no array."""
+
+    events: int
+    header: str
+    """Its line: a text within the text, in which lone surrogates are written out twice."""
+    kind_names: tuple[str, ...]
+    operator_names: tuple[str, ...]
+    key_names: tuple[str, ...]
+    name_texts: tuple[str, ...]
+    parts: tuple[_Array, ...]
+    line_places: tuple[Place, ...] = ()
+    before: tuple[int, ...] = ()
+    """Where the parts are that were written before: the arrays here are about the events after those."""
+    whole: bool = True
+    """What the columns say of the nesting is true; if not, it is computed from the parents."""
+
+
+def part_block(columns: Columns, blocks: Blocks, changes: Changes) -> bytes:
+    """The block that a file gets while it grows."""
+    arrays, pieces = _packed(_named(columns, blocks, changes))
+    directory = _PartDirectory(len(columns.kinds), len(columns.key_names), arrays)
+    return block(PART, _with_directory(encode(directory), pieces))
+
+
+def index_blocks(
+    header: Header, columns: Columns, blocks: Blocks, at: int, grown: Grown | None = None
+) -> Iterator[bytes]:
+    """The last bytes of a file, from offset ``at`` on, piece by piece: the index and where it is."""
+    arrays, pieces = _packed(_named(columns, blocks, None if grown is None else grown.changes))
+    directory = encode(
+        _Directory(
+            len(columns.kinds) + (0 if grown is None else grown.events),
+            encode(header).decode(),
+            columns.kind_names,
+            tuple(map(_encodable, columns.operator_names)),
+            tuple(map(_encodable, columns.key_names)),
+            tuple(map(_encodable, columns.name_texts)),
+            arrays,
+            tuple(_encodable_place(place) for place in columns.line_places),
+            *(() if grown is None else (tuple(grown.before), grown.whole)),
+        )
+    )
+    yield block(INDEX, _with_directory(directory, pieces))
+    yield trailer(at)
+
+
+@dataclass
+class Grown:
+    """The parts of the index that a file has already."""
+
+    before: Sequence[int]
+    """Where they are."""
+    events: int
+    """How many events they are about."""
+    changes: Changes
+    """What the last part changes of their events."""
+    whole: bool
+
+
+def _with_directory(directory: bytes, pieces: Sequence[bytes]) -> bytes:
+    directory += b" " * (-(len(directory) + 8) % 8)
+    return b"".join((struct.pack("<Q", len(directory)), directory, *pieces))
+
+
+def _packed(named: Iterator[tuple[str, str, Sequence[int]]]) -> tuple[tuple[_Array, ...], list[bytes]]:
+    """What the directory says of arrays, and their bytes."""
+    arrays, pieces, offset = list[_Array](), list[bytes](), 0
+    for name, typecode, values in named:
+        raw = _little_endian(typecode, values)
+        arrays.append(_Array(name, typecode, offset, len(values)))
+        pieces.append(raw + bytes(-len(raw) % 8))
+        offset += len(pieces[-1])
+    return tuple(arrays), pieces
+
+
+def _encodable(name: str) -> str:
+    """A name in which lone surrogates are written out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _encodable_place(place: Place) -> Place:
+    return Place(_encodable(place.file), place.line, _encodable(place.function), place.resumed, place.begins)
+
+
+def _named(columns: Columns, blocks: Blocks, changes: Changes | None) -> Iterator[tuple[str, str, Sequence[int]]]:
+    """All arrays, each with its name and how its entries are stored."""
+    for name, typecode in (ARRAYS | LINES).items():
+        yield name, typecode, getattr(columns, name)
+    for name, typecode in _BLOCKS.items():
+        yield name, typecode, getattr(blocks, name)
+    for name in GROUPS:
+        groups: Groups = getattr(columns, name)
+        for part in _PARTS_OF_GROUPS:
+            yield f"{name}_{part}", "i", getattr(groups, part)
+    for name in CHANGES if changes is not None else ():
+        yield f"changed_{name}", "i", getattr(changes, name).data
+
+
+def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
+    if isinstance(values, memoryview) and values.format == typecode and sys.byteorder == "little":
+        return values.tobytes()
+    numbers = array(typecode, values)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Index:
+    """The index of a complete file."""
+
+    header: Header
+    columns: Columns
+    blocks: Blocks
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the index."""
+
+    first: int
+    events: int
+    keys: int
+    arrays: Arrays
+    groups: Mapping[str, Groups]
+
+
+def read_index(raw: memoryview) -> Index:
+    """The index of a whole file. Raises ValueError if there is none that is sound."""
+    try:
+        raw_directory, arrays = _split(payload_at(raw, index_place(raw), INDEX))
+        directory = msgspec.json.decode(raw_directory, type=_Directory)
+        parts = list(_parts_before(raw, directory.before))
+        first = sum(part.events for part in parts)
+        last = _part(first, directory.events - first, len(directory.key_names), directory.parts, arrays)
+        return _index(directory, [*parts, last])
+    except (KeyError, IndexError, OverflowError, RecursionError) as error:
+        raise ValueError("the index is damaged") from error
+
+
+def _split(payload: memoryview) -> tuple[memoryview, memoryview]:
+    """The directory at the beginning of a payload, and its arrays."""
+    if len(payload) < 8:
+        raise ValueError("the index is damaged")
+    (size,) = struct.unpack("<Q", payload[:8])
+    return payload[8 : 8 + size], payload[8 + size :]
+
+
+def _parts_before(raw: memoryview, places: Sequence[int]) -> Iterator[Part]:
+    if any(one >= other for one, other in pairwise(places)):
+        raise ValueError("parts of the index are not in order")
+    first = 0
+    for at in places:
+        raw_directory, arrays = _split(payload_at(raw, at, PART))
+        directory = msgspec.json.decode(raw_directory, type=_PartDirectory)
+        yield _part(first, directory.events, directory.keys, directory.parts, arrays)
+        first += directory.events
+
+
+def _part(first: int, events: int, keys: int, arrays: Sequence[_Array], raw: memoryview) -> Part:
+    parts = {each.name: _values(each, raw) for each in arrays}
+    for name in ARRAYS:
+        if len(parts[name]) != events:
+            raise ValueError(f"column {name} is not as long as the trace")
+    groups = {name: Groups(*(parts[f"{name}_{part}"] for part in _PARTS_OF_GROUPS)) for name in GROUPS}
+    if any(len(each.begins) != len(each.numbers) for each in groups.values()):
+        raise ValueError("there are groups without a beginning")
+    _check_changes(parts, first)
+    return Part(first, events, keys, parts, groups)
+
+
+def _check_changes(arrays: Arrays, first: int) -> None:
+    """Raises ValueError if a part changes what is not before it."""
+    steps, *others = (arrays.get(f"changed_{name}", ()) for name in CHANGES)
+    if any(len(other) != len(steps) for other in others) or not all(0 <= step < first for step in steps):
+        raise ValueError("a part changes events that are not before it")
+
+
+def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
+    names: dict[str, Any] = {
+        "kind_names": directory.kind_names,
+        "operator_names": directory.operator_names,
+        "key_names": directory.key_names,
+        "name_texts": directory.name_texts,
+        "line_places": directory.line_places,
+    }
+    blocks = Blocks(*(_joined_blocks(name, parts) for name in _BLOCKS))
+    _check_blocks(blocks, directory.events)
+    if not all(0 <= code < len(directory.kind_names) for part in parts for code in part.groups["of_kind"]):
+        raise ValueError("there are kinds without a name")
+    if len(parts) > 1:
+        from dispatchviz.core.record.trace_file.joined_columns import JoinedColumns  # NumPy: long traces only
+
+        columns: Columns = JoinedColumns(parts, directory.whole, names)
+    else:
+        arrays: dict[str, Any] = {name: parts[0].arrays.get(name, ()) for name in ARRAYS | LINES}
+        columns = Columns(**arrays, **parts[0].groups, **names)  # type: ignore[arg-type]
+    if directory.events <= CHECKED:
+        _check_columns(columns, directory.events)
+    header: Any = decode_header(directory.header.encode(), Header)
+    return Index(header, columns, blocks)
+
+
+def _joined_blocks(name: str, parts: Sequence[Part]) -> Sequence[int]:
+    if len(parts) == 1:
+        return parts[0].arrays[name]
+    values = array(_BLOCKS[name])
+    for part in parts:
+        values.extend(part.arrays[name])
+    return values
+
+
+CHECKED = 50_000
+"""The columns of traces up to so many events are looked at number by number, though their checksum is right; of longer
+ones that would take as long as reading the events."""
+
+
+def _check_columns(columns: Columns, events: int) -> None:
+    """Raises ValueError if a column leads out of the trace, or nowhere."""
+    bounds = {
+        **dict.fromkeys(("parents", "depths", "ends", "siblings", "lines", "callers"), events),
+        "kinds": len(columns.kind_names),
+        "operators": len(columns.operator_names),
+        "keys": len(columns.key_names),
+        "names": len(columns.name_texts),
+        "places": len(columns.line_places),
+    }
+    for name, bound in bounds.items():
+        column: Sequence[int] = getattr(columns, name)
+        if min(column, default=0) < NONE or max(column, default=NONE) >= bound:
+            raise ValueError(f"column {name} leads out of the trace")
+    if any(end < at for at, end in enumerate(columns.ends)) or any(at <= up for at, up in enumerate(columns.parents)):
+        raise ValueError("events are not within each other")
+    for name in GROUPS:
+        _check_groups(getattr(columns, name), events)
+
+
+def _check_groups(groups: Groups, events: int) -> None:
+    steps, begins = groups.steps, groups.begins
+    if min(steps, default=0) < 0 or max(steps, default=0) >= max(events, 1):
+        raise ValueError("a group has steps that are not there")
+    if any(one >= other for one, other in pairwise([-1, *begins, len(steps)])):
+        raise ValueError("groups do not follow each other")
+    if any(one >= other for one, other in pairwise(groups.numbers)):
+        raise ValueError("the numbers of groups are not in order")
+
+
+def _check_blocks(blocks: Blocks, events: int) -> None:
+    """Raises ValueError if the blocks are not those of so many events, one after the other."""
+    firsts = list(blocks.firsts)
+    if len({len(column) for column in blocks.columns()}) > 1 or len(firsts) > events:
+        raise ValueError("the blocks are not told alike")
+    if firsts[:1] != [0][:events] or any(one >= other for one, other in pairwise([*firsts, events])):
+        raise ValueError("the blocks do not follow each other")
+    if min((*blocks.lengths, *blocks.offsets), default=0) < 0:
+        raise ValueError("a block is nowhere in the file")
+
+
+def _values(part: _Array, arrays: memoryview) -> Sequence[int]:
+    if part.typecode not in _TYPECODES:
+        raise ValueError(f"no such type: {part.typecode}")
+    size = array(part.typecode).itemsize * part.count
+    if not 0 <= part.offset <= part.offset + size <= len(arrays):
+        raise ValueError(f"column {part.name} is not in the file")
+    raw: Any = arrays[part.offset : part.offset + size]
+    if sys.byteorder == "big":
+        swapped = array(part.typecode, bytes(raw))
+        swapped.byteswap()
+        return swapped
+    values: memoryview[int] = raw.cast(part.typecode)
+    return values

@@ -1,0 +1,177 @@
+"""How events are within each other: depth, end, next sibling and line of each, computed from their parents.
+
+A trace that grows is computed in parts. What later events may be within is carried on from part to part: the events
+that ended last, with all that they are within, the last child of each and its last line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dispatchviz.core.record.trace_file.columns import NONE
+
+Column = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+CARRIED = 8192
+"""So many events that others may be within are carried on. An event within another one is rare: a thread would have to
+wait within it while others go through so many."""
+
+
+@dataclass(frozen=True)
+class Nested:
+    """The columns of some events."""
+
+    depths: Column
+    ends: Column
+    siblings: Column
+    lines: Column
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What became of earlier events."""
+
+    steps: Column
+    ends: Column
+    siblings: Column
+
+    def apply(self, ends: Column, siblings: Column) -> None:
+        """Puts them into columns that begin with the trace."""
+        ends[self.steps], siblings[self.steps] = self.ends, self.siblings
+
+
+def _no_numbers() -> Column:
+    return np.empty(0, np.int32)
+
+
+class Nesting:
+    """What the next events may be within."""
+
+    def __init__(self, whole: bool = True) -> None:
+        self.whole = whole
+        """Every event was found within another that was carried on; if not, its columns are wrong."""
+        self.steps = _no_numbers()
+        """The ``seq`` of each event that is carried on, in order."""
+        self.parents, self.ends, self.siblings, self.lines = (_no_numbers() for _ in range(4))
+        self.is_line = self.may_hold = np.empty(0, np.bool_)
+
+    def with_events(
+        self, first: int, parents: Column, is_line: Mask, may_hold: Mask
+    ) -> tuple[Nested, Changes, Nesting]:
+        """The columns of the events from ``first`` on, what they change, and what comes next is within.
+
+        ``parents`` are theirs, ``may_hold`` says which of them others may be within.
+        """
+        before = len(self.steps)
+        steps = np.concatenate((self.steps, np.arange(first, first + len(parents), dtype=np.int32)))
+        all_parents = np.concatenate((self.parents, parents))
+        is_line, may_hold = np.concatenate((self.is_line, is_line)), np.concatenate((self.may_hold, may_hold))
+        local, found = _places(steps, all_parents)
+        depths, families = _depths(local), np.argsort(local, kind="stable")
+        ends = steps[_ends(local, depths)]
+        ends[:before] = np.maximum(ends[:before], self.ends)
+        siblings = _steps_at(steps, _siblings(local, families))
+        new = self.siblings == NONE  # a sibling that was known is nearer
+        siblings[:before] = np.where(new & (siblings[:before] >= first), siblings[:before], self.siblings)
+        lines = _lines(is_line, local, families, steps, self.lines)
+        changed = np.flatnonzero((ends[:before] != self.ends) | (siblings[:before] != self.siblings))
+        changes = Changes(steps[changed], ends[changed], siblings[changed])
+        following = Nesting(self.whole and found)
+        kept = _carried(steps, local, ends, depths, is_line, may_hold)
+        following.steps, following.parents, following.ends = steps[kept], all_parents[kept], ends[kept]
+        following.siblings, following.lines = siblings[kept], lines[kept]
+        following.is_line, following.may_hold = is_line[kept], may_hold[kept]
+        return Nested(depths[before:], ends[before:], siblings[before:], lines[before:]), changes, following
+
+
+def nested(parents: Column, is_line: Mask) -> Nested:
+    """The columns of a whole trace."""
+    return Nesting().with_events(0, parents, is_line, np.zeros(len(parents), np.bool_))[0]
+
+
+def _places(steps: Column, parents: Column) -> tuple[Column, bool]:
+    """Where each parent is among the steps, and whether all are."""
+    places = np.searchsorted(steps, parents).astype(np.int32)
+    there = steps[np.minimum(places, len(steps) - 1)] == parents
+    return np.where(there, places, NONE).astype(np.int32), bool((there | (parents == NONE)).all())
+
+
+def _steps_at(steps: Column, places: Column) -> Column:
+    return np.where(places == NONE, np.int32(NONE), steps[places])
+
+
+def _carried(
+    steps: Column, parents: Column, ends: Column, depths: Column, is_line: Mask, may_hold: Mask
+) -> NDArray[np.intp]:
+    """The places of the events to carry on. What an event is within ends with it or later, and is less deep."""
+    holding = np.flatnonzero(may_hold | (ends > steps))
+    kept = holding[np.lexsort((depths[holding], -ends[holding]))[:CARRIED]]
+    there = np.flatnonzero(parents != NONE)
+    last_child, last_line = np.full(len(steps), NONE), np.full(len(steps), NONE)
+    last_child[parents[there]] = there  # of several in one place the last one stays
+    there = there[is_line[there]]
+    last_line[parents[there]] = there
+    both = np.concatenate((last_child[kept], last_line[kept]))
+    return np.unique(np.concatenate((kept, both[both != NONE])))
+
+
+def _depths(parents: Column) -> Column:
+    """How many events each is within: each iteration looks twice as far outwards."""
+    depths: Column = (parents != NONE).astype(np.int32)
+    further = parents.copy()
+    while len(inside := np.flatnonzero(further != NONE)):
+        outer = further[inside]
+        depths[inside], further[inside] = depths[inside] + depths[outer], further[outer]
+    return depths
+
+
+def _ends(parents: Column, depths: Column) -> Column:
+    """The last event within each: those that are furthest inside are known first."""
+    ends = np.arange(len(parents), dtype=np.int32)
+    by_depth = np.argsort(depths, kind="stable")
+    begins = np.searchsorted(depths[by_depth], np.arange(1, depths.max(initial=0) + 2))
+    for begin, end in pairwise(begins[::-1].tolist()):
+        level = by_depth[end:begin]
+        np.maximum.at(ends, parents[level], ends[level])
+    return ends
+
+
+def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:
+    """The next event within the same one; ``families`` has the events by what they are within, in order."""
+    siblings = np.full(len(parents), NONE, np.int32)
+    same = parents[families[:-1]] == parents[families[1:]]
+    siblings[families[:-1][same]] = families[1:][same]
+    siblings[parents == NONE] = NONE
+    return siblings
+
+
+def _lines(is_line: Mask, parents: Column, families: NDArray[np.intp], steps: Column, known: Column) -> Column:
+    """The SourceLine of each event: itself, else the last before it within the same event, else that of its parent.
+
+    ``known`` has those of the first events.
+    """
+    lines = np.full(len(parents), NONE, np.int32)
+    if not len(parents):
+        return lines
+    ordered = parents[families]
+    begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+    begin = np.maximum.accumulate(np.where(begins, np.arange(len(families)), 0))
+    last = np.maximum.accumulate(np.where(is_line[families], np.arange(len(families)), NONE))
+    own = (last >= begin) & (ordered != NONE) | is_line[families]
+    lines[families[own]] = steps[families[last[own]]]
+    lines[: len(known)] = known
+    return _inherited(lines, parents)
+
+
+def _inherited(lines: Column, parents: Column) -> Column:
+    """Puts in, where there is none, what the nearest event around has."""
+    further = parents.copy()
+    while len(open_ := np.flatnonzero((lines == NONE) & (further != NONE))):
+        outer = further[open_]
+        lines[open_], further[open_] = lines[outer], further[outer]
+    return lines
