@@ -36,9 +36,18 @@ SESSION = "dispatchviz.cli.served_session"
 )
 @click.option("--host", default=LOOPBACK, metavar="ADDRESS", help="Where it listens; by default this machine alone.")
 @click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Default: 8000; 0: a free one.")
+@click.option(
+    "--name", "names", multiple=True, metavar="HOST[:PORT]", help="Another name that browsers ask for, as a proxy's."
+)
 @click.option("--list", "only_list", is_flag=True, help="Say what would be offered; serve nothing.")
 def command(
-    offered: tuple[str, ...], folder: Path | None, answers: Path | None, host: str, port: int, only_list: bool
+    offered: tuple[str, ...],
+    folder: Path | None,
+    answers: Path | None,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    only_list: bool,
 ) -> int:
     """Serve screens to the browsers of a room: each gets the home screen with what is named here, by default the
     lessons. Ctrl+C ends it, and all that runs in it.
@@ -57,8 +66,8 @@ def command(
     if only_list:
         print_lines(f"{each.kind:<6}  {each.name}  {each.path}" for each in files)
         return 0
-    _check()
-    return _serve(files, answers, host, port)
+    _check(names)
+    return _serve(files, answers, host, port, names)
 
 
 def offer_of(words: Sequence[str], folder: Path | None) -> Iterator[Offered]:
@@ -109,15 +118,20 @@ def _lesson(lesson: Lesson) -> Offered:
     return Offered(Kind.LESSON, script, lesson.name, lesson.title)
 
 
-def _check() -> None:
+def _check(names: Sequence[str]) -> None:
     """DispatchvizError where it cannot serve."""
+    from dispatchviz.serving.names import is_name
+
+    for name in names:
+        if not is_name(name):
+            raise DispatchvizError(f"--name takes a host, as class.example.org or class.example.org:8443, not {name!r}")
     if sys.platform == "win32":
         raise DispatchvizError("serve needs terminals of their own for its sessions, which Windows lacks: use WSL")
     if find_spec("textual_serve") is None:
         raise DispatchvizError("serve needs textual-serve, which is not installed: pip install 'dispatchviz[serve]'")
 
 
-def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: int) -> int:
+def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: int, names: Sequence[str]) -> int:
     import asyncio
 
     from dispatchviz.python_process import running
@@ -130,7 +144,7 @@ def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: in
     def session(number: int) -> list[str]:
         return running(SESSION, [Offer(files, str(kept.next()) if kept else "").encoded()])
 
-    server = RoomServer(session)
+    server = RoomServer(session, names)
 
     def told(bound: int) -> None:
         print_lines(_told(files, host, bound, server.token, answers))

@@ -4,18 +4,20 @@ Rule 1: the gate comes first. Whatever does not begin with the token is answered
 there is cannot be told from what there is not.
 Rule 2: nothing is fetched from elsewhere. The page names files of this server alone, and tells the browser to refuse
 all others.
+Rule 3: no page from elsewhere gets in, even if it has the token (``names.py``).
+Rule 4: a browser names no file. It asks for one of a fixed set.
 """
 
 from __future__ import annotations
 
 import asyncio
-import html
 import json
 import os
 import secrets
 import signal
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from string import Template
 
@@ -23,6 +25,8 @@ import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.serving.connection import MOST_CONNECTIONS, Connection, Refusals, Refused
+from dispatchviz.serving.names import is_own_page, may_be_asked, names_of_this_machine
 from dispatchviz.serving.terminal_process import TerminalProcess
 
 STATIC = Path(textual_serve.__file__).parent / "static"
@@ -32,16 +36,24 @@ HERE = Path(__file__).parent
 
 PAGE = Template((HERE / "page.html").read_text("utf-8"))
 
+RULES = "Content-Security-Policy"
+
+FETCHED = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
+    "img-src 'self' data: blob:; connect-src {sessions}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+"""What a browser may fetch. ``sessions`` are the addresses of the websocket, or none."""
+
 HEADERS = {
     "Server": "dispatchviz",
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "font-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; frame-ancestors 'none'; "
-    "base-uri 'none'; form-action 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    RULES: FETCHED.format(sessions="'none'"),
 }
-"""With every answer. ``ws:`` since not every browser takes ``self`` for a websocket."""
+"""With every answer."""
 
 MOST_SESSIONS = 64
 """Browsers at once; each has a process."""
@@ -55,38 +67,60 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class RoomServer:
-    """Serves sessions until it is ended. ``command`` makes the command line of the session of a number, from 1."""
+    """Serves sessions until it is ended. ``command`` makes the command line of the session of a number, from 1.
 
-    def __init__(self, command: Callable[[int], Sequence[str]], token: str = "") -> None:
+    ``names`` are those under which browsers ask for it beside this machine's own, such as that of a proxy.
+    """
+
+    def __init__(self, command: Callable[[int], Sequence[str]], names: Sequence[str] = (), token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(16)
         self._command = command
+        self._names = tuple(names)
+        self._hosts = (*names_of_this_machine(), *names)
+        self._refusals = Refusals()
         self._begun = 0
+        self._places = asyncio.Semaphore(MOST_SESSIONS)
         self._sessions: dict[TerminalProcess, web.WebSocketResponse] = {}
 
     async def serve(self, host: str, port: int, told: Callable[[int], None]) -> None:
         """Serves until a signal ends it; ``told`` is called with the port. DispatchvizError if that is not free."""
-        runner = web.AppRunner(self.application(), access_log=None, shutdown_timeout=1)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, host, port).start()
-            told(runner.addresses[0][1])
+        async with self.listening(host, port) as bound:
+            told(bound)
             await _signalled()
+
+    @asynccontextmanager
+    async def listening(self, host: str, port: int) -> AsyncIterator[int]:
+        """Serves meanwhile; gives the port. DispatchvizError if that is not free."""
+        runner = web.AppRunner(self.application(), shutdown_timeout=1)
+        await runner.setup()
+        assert runner.server is not None
+        try:
+            server = await asyncio.get_running_loop().create_server(partial(self._connected, runner.server), host, port)
         except OSError as error:
+            await runner.cleanup()
             reason = os.strerror(error.errno) if error.errno else error
             raise DispatchvizError(f"cannot serve at {host}, port {port}: {reason}; --port N takes another") from None
+        try:
+            yield server.sockets[0].getsockname()[1]
         finally:
+            server.close()
             await runner.cleanup()
 
+    def _connected(self, server: web.Server) -> asyncio.Protocol:
+        if len(server.connections) >= MOST_CONNECTIONS:
+            self._refusals.refused(f"there are {MOST_CONNECTIONS} connections; more are refused")
+            return Refused()
+        return Connection(server, self._refusals, HEADERS)
+
     def application(self) -> web.Application:
-        """What answers."""
+        """Creates the application that answers."""
         application = web.Application(middlewares=[self._gate])
         application.add_routes(
             [
                 web.get(f"/{self.token}", self._to_page),
                 web.get(f"/{self.token}/", self._page),
-                web.get(f"/{self.token}/page.js", self._script),
                 web.get(f"/{self.token}/ws", self._session),
-                web.static(f"/{self.token}/static", STATIC),
+                *(web.get(f"/{self.token}/{name}", partial(_sent, file)) for name, file in _files()),
             ]
         )
         application.on_response_prepare.append(_add_headers)
@@ -97,27 +131,40 @@ class RoomServer:
     async def _gate(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Nothing without the token. Compared in constant time, so no timing tells how much of a guess is right."""
         first = request.path.removeprefix("/").partition("/")[0]
-        if not secrets.compare_digest(first.encode(), self.token.encode()):
+        if not secrets.compare_digest(first.encode("utf-8", "replace"), self.token.encode()):
             raise web.HTTPForbidden(text="This address lacks its token: ask for the whole address.\n")
+        host = request.headers.get("Host", "")
+        if not may_be_asked(host, self._hosts):
+            self._refusals.refused(f"a browser asks for {host!r}: if that is this server, add --name {host}")
+            raise web.HTTPForbidden(text="This server has another name.\n")
         return await handler(request)
 
     async def _to_page(self, request: web.Request) -> web.Response:
         """The address without its last stroke."""
         raise web.HTTPFound(f"/{self.token}/")
 
-    async def _script(self, request: web.Request) -> web.FileResponse:
-        return web.FileResponse(HERE / "page.js")
-
     async def _page(self, request: web.Request) -> web.Response:
-        scheme = "wss" if request.secure else "ws"
         size = request.query.get("fontsize", "")
         font = size if size.isdecimal() and len(size) < 3 and int(size) in FONT_SIZES else "16"
-        address = html.escape(f"{scheme}://{request.host}/{self.token}/ws")
-        return web.Response(text=PAGE.substitute(websocket=address, font=font), content_type="text/html")
+        hosts = dict.fromkeys((request.headers["Host"], *self._names))
+        sessions = " ".join(f"{scheme}://{host}/{self.token}/ws" for host in hosts for scheme in ("ws", "wss"))
+        return web.Response(
+            text=PAGE.substitute(font=font),
+            content_type="text/html",
+            headers={RULES: FETCHED.format(sessions=sessions)},
+        )
 
     async def _session(self, request: web.Request) -> web.StreamResponse:
-        if len(self._sessions) >= MOST_SESSIONS:
+        origin = request.headers.get("Origin")  # a program that is no browser sends none
+        if origin is not None and not is_own_page(origin, request.headers["Host"], self._names):
+            self._refusals.refused(f"a page of {origin!r} asked for a session, and was refused")
+            raise web.HTTPForbidden(text="A page from elsewhere opens no session.\n")
+        if self._places.locked():
             raise web.HTTPServiceUnavailable(text=f"There are {MOST_SESSIONS} sessions already.\n")
+        async with self._places:
+            return await self._begin(request)
+
+    async def _begin(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(heartbeat=15, max_msg_size=LONGEST_MESSAGE)
         await socket.prepare(request)
         self._begun += 1
@@ -146,6 +193,18 @@ class RoomServer:
         sessions = dict(self._sessions)
         await asyncio.gather(*(process.end() for process in sessions), return_exceptions=True)
         await asyncio.gather(*(socket.close() for socket in sessions.values()), return_exceptions=True)
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """Yields the files that the page needs, by name."""
+    yield "page.js", HERE / "page.js"
+    for file in STATIC.rglob("*"):
+        if file.is_file():
+            yield f"static/{file.relative_to(STATIC).as_posix()}", file
+
+
+async def _sent(file: Path, request: web.Request) -> web.FileResponse:
+    return web.FileResponse(file)
 
 
 async def _paint(process: TerminalProcess, socket: web.WebSocketResponse) -> None:
@@ -184,7 +243,8 @@ def _number(text: str | None, otherwise: int) -> int:
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    response.headers.update(HEADERS)
+    own_rules = {RULES: response.headers[RULES]} if RULES in response.headers else {}
+    response.headers.update(HEADERS | own_rules)
 
 
 async def _signalled() -> None:

@@ -102,7 +102,7 @@ class StepperApp(TerminalApp[Callable[[], None]]):
         """The next slice of what is not done yet."""
         self._following: Following | None = None
         self._playing: Timer | None = None
-        """What takes the next step by itself."""
+        """Goes to the next row by itself."""
         self._shown = 0.0
         """When something was shown last."""
 
@@ -142,8 +142,8 @@ class StepperApp(TerminalApp[Callable[[], None]]):
             return True
         if self._playing is not None and isinstance(event, events.Key):
             self._playing.stop()
-            if event.key in autoplay.TEMPO_KEYS:
-                changed = autoplay.at_tempo(self.session, autoplay.TEMPO_KEYS[event.key])
+            if by := autoplay.tempo_change(event.key):
+                changed = autoplay.at_tempo(self.session, by)
                 self._play_on()
                 self.show(changed)
                 return True
@@ -266,21 +266,21 @@ class StepperApp(TerminalApp[Callable[[], None]]):
             self.show(moves.page(self.session, rows))
 
     def action_autoplay(self) -> None:
-        """Plays step after step until a question, the end, or a key that is not for the tempo."""
+        """Plays row after row until a question, the end, or a key that is not for the tempo."""
         self._play_on()
-        self.show(Update(self.session.cursor, autoplay.PLAYING))
+        self.show(Update(self.session.cursor, autoplay.playing()))
 
     def _play_on(self) -> None:
-        self._playing = self.set_timer(autoplay.reading_time(self.session), self.play)
+        self._playing = self.set_timer(autoplay.row_time(self.session), self.play)
 
     def play(self) -> None:
-        """The next step of those that come by themselves."""
+        """Goes to the next row by itself."""
         if self._playing is None or self.screen is not self.view:
             return
-        update = autoplay.next_step(self.session)
+        update = autoplay.next_row(self.session)
         if update is None or update.asks is not None:
             self._playing = None
-        self.show(update or Update(self.session.cursor, autoplay.paused(": this is the last step")))
+        self.show(update or Update(self.session.cursor, autoplay.paused(": this is the last row")))
         if self._playing is not None:
             self._play_on()
 

@@ -216,7 +216,7 @@ KEYMAP = (
     Key("zoom(False)", ("escape",), "Panes", "give up a pane's chosen row; all panes again"),
     Key("predict", ("p",), TEACH, "predict: be asked before it is shown; again: the guesses"),
     Key("present", ("P",), TEACH, "presenter: two panes, large gaps, PgDn and PgUp step; again or Esc ends it"),
-    Key("app.autoplay", ("space",), TEACH, "play: a step by itself; + faster, - slower, any other key stops"),
+    Key("app.autoplay", ("space",), TEACH, "play: a row every four seconds; + faster, - slower, any other key stops"),
     Key("what_if", ("W",), "Compare", "what if: run again with this line changed, and compare"),
     Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
     Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),

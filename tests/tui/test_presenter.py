@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.program import run
 from dispatchviz.program_source import Code
+from dispatchviz.tui import keymap
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.commands import autoplay
 from dispatchviz.tui.cursor.cursor import Cursor
@@ -18,9 +20,9 @@ from dispatchviz.tui.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, ST
 from dispatchviz.tui.layout.presenter_plan import MARGIN, second_pane
 from dispatchviz.tui.layout.screen_plan import Scene
 from dispatchviz.tui.session import Session
+from dispatchviz.tui.terminal.keymaps import KEYMAPS
 from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import line
-from tests.steps import line as line_of
 from tests.steps import step
 
 from .screens import SIZES, Reader, read, read_session
@@ -187,20 +189,22 @@ def test_space_plays_and_any_key_stops(clock: Clock) -> None:
     async def story(reader: Reader) -> None:
         await reader.press("space")
         assert reader.sees("Playing: + is faster, - slower, any other key stops")
-        assert (reader.at, len(clock.seconds)) == (0, 1)
-        for at in (1, 2, 3):
+        rows = list(reader.app.session.cursor.rows)
+        assert (reader.at, len(clock.seconds)) == (rows[0], 1)
+        for place in (1, 2, 3):
             reader.app.play()
             await reader.answered()
-            assert (reader.at, len(clock.seconds)) == (at, at + 1)
+            assert (reader.at, len(clock.seconds)) == (rows[place], place + 1)
         await reader.press("space")
         assert reader.sees("Stopped playing")
         assert clock.stopped == 1
         reader.app.play()
-        assert reader.at == 3, "a tick that comes late does nothing"
+        assert reader.at == rows[3], "a tick that comes late does nothing"
         await reader.press("space", "s")
-        assert reader.at == 4, "a key that stops does what it always does"
+        stepped = reader.at
+        assert stepped > rows[3], "a key that stops does what it always does"
         reader.app.play()
-        assert (reader.at, clock.stopped) == (4, 2)
+        assert (reader.at, clock.stopped) == (stepped, 2)
 
     read(forum(), story)
 
@@ -232,7 +236,7 @@ def test_playing_ends_with_the_trace(clock: Clock) -> None:
         await reader.press("G", "space")
         reader.app.play()
         await reader.answered()
-        assert reader.sees("Stopped playing: this is the last step")
+        assert reader.sees("Stopped playing: this is the last row")
         assert len(clock.seconds) == 1
 
     read(forum(), story)
@@ -253,23 +257,47 @@ def test_playing_waits_for_an_answer(clock: Clock) -> None:
     read(forum(), story)
 
 
-def test_a_longer_sentence_gets_more_time() -> None:
-    trace = forum()
-    seconds = {}
-    for at in range(len(trace)):
-        session = Session(trace, at)
-        seconds[at] = autoplay.reading_time(session)
-        assert autoplay.SHORTEST <= seconds[at] <= autoplay.LONGEST
-    assert seconds[step(trace, ev.KeySetComputed)] > seconds[line_of(trace, 6)]
+def test_it_plays_the_rows_that_are_seen_four_seconds_each(clock: Clock) -> None:
+    async def story(reader: Reader) -> None:
+        rows = list(reader.app.session.cursor.rows)
+        await reader.press("space")
+        while reader.app._playing is not None:
+            reader.app.play()
+            await reader.answered()
+            if reader.app._playing is not None:
+                assert reader.at in rows
+        assert reader.at == rows[-1]
+        assert clock.seconds == [4.0] * len(rows)
+        assert len(rows) < len(reader.app.session.trace) / 10, "folded rows stay folded"
+
+    read(forum(), story, step=0, level=DEFAULT)
+
+
+@pytest.mark.parametrize("name", KEYMAPS)
+def test_the_footer_has_the_keys_of_playing_in_every_keymap(name: str, clock: Clock) -> None:
+    keymap.use(KEYMAPS[name])
+
+    async def story(reader: Reader) -> None:
+        await reader.press("space")
+        assert reader.screen[-1].split() == ["+", "faster", "-", "slower", "Space", "stop", "?", "help", "q", "quit"]
+        await reader.press("plus")
+        assert reader.app.session.tempo == 2.0
+        await reader.press("escape")
+        assert not reader.sees("Space stop")
+
+    try:
+        read(forum(), story)
+    finally:
+        keymap.use(None)
 
 
 def test_a_session_that_plays_asks_as_a_key_does() -> None:
     session = Session(forum(), len(forum()) - 1)
-    assert autoplay.next_step(session) is None
+    assert autoplay.next_row(session) is None
 
     async def story(reader: Reader) -> None:
-        update = autoplay.next_step(reader.app.session)
+        update = autoplay.next_row(reader.app.session)
         assert update is not None
-        assert update.cursor.at == 1
+        assert update.cursor.at == reader.app.session.cursor.rows[1]
 
     read_session(Session(forum(), 0, level=3), story)

@@ -1,24 +1,26 @@
-// -- Played: step after step by itself, each as long as one reads it --------------------------------------------------
+// -- Played: from row to row by itself, until a question or the end ----------------------------------------------------
 
 const P = { timer: 0, tempo: 1 };
 
+const playingNote = () => words(`${D.said.playing.trim()} (×${P.tempo})`, "hint");
+
 function play() {
-  S.note = words(D.said.playing.trim(), "hint");
+  S.note = playingNote();
   playOn();
 }
 
 function playOn() {
-  const [words, shortest, longest] = D.said.reading, read = element("sentence").textContent.split(/\s+/).length / words;
-  P.timer = setTimeout(playStep, (1000 * Math.max(shortest, Math.min(read, longest))) / P.tempo);
+  P.timer = setTimeout(playRow, (1000 * D.said.row_seconds) / P.tempo);
 }
 
-function playStep() {
+function playRow() {
   const before = S.at;
   P.timer = 0;
   act(() => {
-    MOVES.into();
-    if (S.at !== before && !A.open) P.timer = 1;
-    else if (!A.open) S.note = words(D.said.the_end.trim(), "hint");
+    byRows(1);
+    if (A.open) return;
+    P.timer = S.at !== before;
+    S.note = P.timer ? playingNote() : words(D.said.the_end.trim(), "hint");
   });
   if (P.timer) playOn();
 }

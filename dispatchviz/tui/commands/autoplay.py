@@ -1,53 +1,62 @@
-"""Playing a trace by itself: a step, the time that it takes to read it, the next step."""
+"""Playing a trace by itself: from each row of the list to the next one, until a question or the end."""
 
 from __future__ import annotations
 
-from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.commands.moves import move
+from dispatchviz.tui.keymap import key_of, shown_key
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.text.styled_line import Line, line
 
-WORDS = 4.0
-"""So many are read in a second, by one who looks at the panes as well."""
-
-SHORTEST, LONGEST = 2.0, 12.0
-"""Seconds for a step."""
+ROW_SECONDS = 4.0
+"""For one row, at the normal tempo."""
 
 TEMPOS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""How many times as fast as one reads."""
+"""How many times as fast as that."""
 
-TEMPO_KEYS = {"plus": 1, "minus": -1}
-"""What these keys do while it is played; any other stops it."""
-
-PLAYING = line((" Playing: + is faster, - slower, any other key stops", "hint"))
+FASTER, SLOWER = "detail(1)", "detail(-1)"
+"""Their keys change the tempo while the trace is played; any other key stops it."""
 
 
-def reading_time(session: Session) -> float:
-    """Seconds for the step of the cursor."""
-    words = len(why_here(session.trace, session.cursor.at).split())
-    return max(SHORTEST, min(words / WORDS, LONGEST)) / session.tempo
+def tempo_change(key: str) -> int:
+    """Returns 1 for a key that plays faster, -1 for one that plays slower, 0 for any other."""
+    return (key in key_of(FASTER).keys) - (key in key_of(SLOWER).keys)
+
+
+def tempo_key(action: str) -> str:
+    """Returns the single key of ``FASTER`` or ``SLOWER``, as a person reads it."""
+    return shown_key(next(key for key in key_of(action).keys if " " not in key))
+
+
+def playing() -> Line:
+    """Says which keys change the tempo."""
+    return line((f" Playing: {tempo_key(FASTER)} is faster, {tempo_key(SLOWER)} slower, any other key stops", "hint"))
+
+
+def row_time(session: Session) -> float:
+    """Returns the seconds for a row."""
+    return ROW_SECONDS / session.tempo
 
 
 def at_tempo(session: Session, by: int) -> Update:
-    """Faster or slower, as long as the stepper is open."""
+    """Plays faster or slower, as long as the stepper is open."""
     wanted = TEMPOS.index(session.tempo) + by
     if not 0 <= wanted < len(TEMPOS):
         return Update(session.cursor, line((f" It is played as {'fast' if by > 0 else 'slowly'} as it can be", "hint")))
     session.tempo = TEMPOS[wanted]
-    return Update(session.cursor, PLAYING)
+    return Update(session.cursor, playing())
 
 
 def told(session: Session) -> str:
-    """For the header: ``playing ×2``."""
+    """Says the tempo for the header: ``playing ×2``."""
     return f"playing ×{session.tempo:g}"
 
 
-def next_step(session: Session) -> Update | None:
-    """A step on; None at the end. A question is asked as always."""
-    update = move(session, "into")
+def next_row(session: Session) -> Update | None:
+    """Goes to the next row; None at the end. It asks questions as every move does."""
+    update = move(session, "down")
     return None if update.asks is None and update.cursor.at == session.cursor.at else update
 
 
 def paused(why: str = "") -> Line:
-    """The note when it stops."""
+    """Says that it has stopped."""
     return line((f" Stopped playing{why}", "hint"))

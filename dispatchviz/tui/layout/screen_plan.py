@@ -82,7 +82,7 @@ class Scene:
         frame = Frame(header=len(header), why=why_height(height, len(needed)))
         shown = self._chosen(width, height, frame)
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
-        keys = footer_row(width, bool(cursor.breakpoints or self.lesson.rows), self.leaving)
+        keys = footer_row(width, bool(cursor.breakpoints or self.lesson.rows), self.leaving, bool(cursor.playing))
         footer = line((self.label, "keycap")) if self.label else keys
         bars = {"header": header, "why": why_rows(cursor, needed, width, frame.why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))

@@ -1,0 +1,77 @@
+"""A browser's connection: how long it may be silent, how many there may be, what is said where no HTTP comes.
+
+aiohttp prints a traceback for each malformed request, and waits an hour for the rest of one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from aiohttp import web
+
+from dispatchviz.terminal_output import complain
+
+SILENCE = 10.0
+"""Seconds until a request must be complete, and until the next one must have come."""
+
+MOST_CONNECTIONS = 256
+"""Connections at once. A browser opens six for its page and keeps one for its session."""
+
+MOST_LINES = 20
+"""Lines about refused requests at most: a stranger cannot fill the terminal."""
+
+
+LONGEST_LINE = 200
+"""Characters of such a line at most."""
+
+
+class Refusals:
+    """Says in one line each what was refused, once for each reason and address."""
+
+    def __init__(self, say: Callable[[str], None] = complain) -> None:
+        self._say = say
+        self._said: set[str] = set()
+
+    def refused(self, line: str) -> None:
+        """Says it, unless it has been said."""
+        line = line[:LONGEST_LINE]
+        if line in self._said or len(self._said) > MOST_LINES:
+            return
+        self._said.add(line)
+        self._say(line if len(self._said) <= MOST_LINES else "more requests were refused; no more lines about them")
+
+
+class Connection(web.RequestHandler):
+    """One that sends what is not HTTP gets an answer without details, and who serves gets one line."""
+
+    __slots__ = ("_headers", "_refusals")
+
+    def __init__(self, manager: web.Server, refusals: Refusals, headers: Mapping[str, str]) -> None:
+        super().__init__(
+            manager,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=SILENCE,
+            lingering_time=SILENCE,
+        )
+        self._refusals, self._headers = refusals, headers
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """Gives the answer. What went wrong in our own code is logged as aiohttp logs it."""
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        self._refusals.refused(f"a malformed request from {request.remote} was refused")
+        answer = web.Response(status=status, text="This is no request that a browser sends.\n", headers=self._headers)
+        answer.force_close()
+        return answer
+
+
+class Refused(asyncio.Protocol):
+    """A connection that is one too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ends it at once."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()
