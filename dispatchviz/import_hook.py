@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.call_sites import is_users_file
 from dispatchviz.torch._lazy_modules import when_loaded
+from dispatchviz.torch.missing_names import missing_module
+from dispatchviz.torch.module_getattr import install
 
 if TYPE_CHECKING:
     from importlib.abc import Loader
@@ -82,9 +84,7 @@ class _Finder:
             return None
         found = importlib.util.find_spec(_MODEL + name)
         if found is None:
-            raise ModuleNotFoundError(
-                f"No module named '{name}': dispatchviz's model of PyTorch has no such part", name=name
-            )
+            raise missing_module(name)
         return ModuleSpec(name, _Loader(), is_package=found.submodule_search_locations is not None)
 
 
@@ -99,6 +99,7 @@ class _Loader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """All parts that came along count as imported."""
         vars(module).update(self._own)
+        install()
         _count_as_imported()
 
 

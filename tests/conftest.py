@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.amounts import PINNED, in_turn, not_in_turn
+from tests.own_folders import left_as_it_is
 from truth.record import command
 
 CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
@@ -33,11 +34,21 @@ TESTS = count()
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No variable of the developer's terminal, no file in the developer's home."""
+    home = Path(tmp_path_factory.getbasetemp()) / "home"
+    home.mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(home))
     for name in CHANGING:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("XDG_CACHE_HOME", str(Path(tmp_path_factory.getbasetemp()) / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(Path(tmp_path_factory.getbasetemp()) / f"state-{next(TESTS)}"))
+
+
+@pytest.fixture(autouse=True)
+def writes_into_own_folders() -> Iterator[None]:
+    """A test that leaves a file in the project's folder fails."""
+    with left_as_it_is():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ import dispatchviz.torch as torch
 from dispatchviz.functorch import make_functional as _make_functional
 from dispatchviz.functorch.make_functional import FunctionalModule as FunctionalModule
 from dispatchviz.functorch.make_functional import FunctionalModuleWithBuffers as FunctionalModuleWithBuffers
+from dispatchviz.torch.missing_names import missing
 
 __version__ = torch.__version__
 
@@ -56,4 +57,4 @@ combine_state_for_ensemble = _deprecated(
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"functorch.{name} is not in dispatchviz's model of PyTorch {__version__}")
+    raise missing(__name__, name)

@@ -100,6 +100,7 @@ from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
 from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
+from dispatchviz.torch.missing_names import missing as _missing
 from dispatchviz.torch.random import default_generator as default_generator
 from dispatchviz.torch.random import get_rng_state as get_rng_state
 from dispatchviz.torch.random import initial_seed as initial_seed
@@ -257,14 +258,11 @@ _HELPERS = (
 def __getattr__(name: str) -> Any:
     if name in _lazy_modules.ATTRIBUTES[__name__]:
         return _lazy_modules.attribute_of(_sys.modules[__name__], name)
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch' has no attribute '{name}'")
     import difflib
 
     known = [key for key in globals() if not (key.startswith("_") or key in _HELPERS)]
-    close = difflib.get_close_matches(name, known, 3)
-    hint = f"; close names that it has: {', '.join(close)}" if close else ""
-    raise AttributeError(f"torch.{name} is not in dispatchviz's model of PyTorch {__version__}{hint}")
+    close = [] if name.startswith("__") else difflib.get_close_matches(name, known, 3)
+    raise _missing(__name__, name, close)
 
 
 def __dir__() -> list[str]:

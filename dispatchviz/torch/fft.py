@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._C import _fft
+from dispatchviz.torch.missing_names import missing
 
 
 def __getattr__(name: str) -> Any:
     found = getattr(_fft, f"fft_{name}", None)
     if found is None:
-        raise AttributeError(f"torch.fft.{name} is not in dispatchviz's model of PyTorch")
+        raise missing(__name__, name)
     return found

@@ -21,6 +21,7 @@ from dispatchviz.torch._functorch.functional_call import stack_module_state as s
 from dispatchviz.torch._functorch.jacobians import hessian as hessian
 from dispatchviz.torch._functorch.jacobians import jacfwd as jacfwd
 from dispatchviz.torch._functorch.jacobians import jacrev as jacrev
+from dispatchviz.torch.missing_names import missing
 
 __all__ = [
     "debug_unwrap",
@@ -39,4 +40,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.func.{name} is not in dispatchviz's model of PyTorch; it has {', '.join(__all__)}")
+    raise missing(__name__, name, __all__)

@@ -8,21 +8,19 @@ from types import ModuleType
 from typing import Any
 
 from dispatchviz.torch._lazy_modules import ATTRIBUTES, attribute_of, is_unloaded, names_of
+from dispatchviz.torch.missing_names import missing
 
 _MODEL = "dispatchviz."
 
 
 def getter(module: ModuleType) -> Callable[[str], Any]:
-    """For one module. The returned function raises AttributeError, with the model's text, for unknown names."""
-    name = module.__name__.removeprefix(_MODEL)
+    """For one module. The returned function raises the error of ``missing`` for unknown names."""
     elsewhere = ATTRIBUTES.get(module.__name__, {})
 
     def find(attribute: str) -> Any:
         if attribute in elsewhere:
             return attribute_of(module, attribute)
-        if attribute.startswith("__"):
-            raise AttributeError(f"module '{name}' has no attribute '{attribute}'")
-        raise AttributeError(f"{name}.{attribute} is not in dispatchviz's model of PyTorch")
+        raise missing(module.__name__, attribute)
 
     return find
 

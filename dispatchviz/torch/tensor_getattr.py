@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.torch.missing_names import INSTALLED, LACKS
 
 _NAMES = frozenset(
     (
@@ -35,5 +36,5 @@ def getattr_(self: Tensor, name: str) -> Any:
     AttributeError.
     """
     if name in _NAMES:
-        raise AttributeError(f"torch.Tensor.{name} is not in dispatchviz's model of PyTorch", name=name, obj=self)
+        raise AttributeError(f"torch.Tensor.{name} {LACKS}; {INSTALLED}", name=name, obj=self)
     return object.__getattribute__(self, name)

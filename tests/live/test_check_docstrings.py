@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dispatchviz.cli.check_runs import WHERES, two_runs
@@ -19,7 +21,10 @@ GROUPS = 36
 @pytest.mark.long
 @pytest.mark.skipif(not THOROUGH, reason="takes ten minutes")
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_pytorchs_own_examples_do_what_the_model_does(group: int) -> None:
+def test_pytorchs_own_examples_do_what_the_model_does(
+    group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some examples write files
     known = examples()
     chosen = [(name, that_run(known[name])) for name in sorted(known)[group::GROUPS]]
     program = BEGIN + "".join(f"# {name}\n{''.join(statements)}" for name, statements in chosen if statements)

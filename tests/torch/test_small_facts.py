@@ -36,6 +36,7 @@ def answers(torch: Any) -> list[str]:
         lambda: unknown_to_python(torch),
         lambda: torch._C._log_api_usage_once("package.Class"),
         lambda: torch._C._log_api_usage_once(1),
+        lambda: torch.backends.cudnn.version(),
     ]
     return [answer(question) for question in questions]
 
@@ -61,6 +62,7 @@ PYTORCHS = [
     "('CppFunction', 'torch::autograd::WarnNotImplemented', True)",
     "None",
     "TypeError: bad argument type for built-in operation",
+    "None",
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from dispatchviz.core.autograd.graph import accumulate_grad, basic_nodes, copy_nodes, list_nodes
 from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.generated import nodes
+from dispatchviz.torch.missing_names import missing
 
 _SOURCES = (nodes, accumulate_grad, basic_nodes, copy_nodes, list_nodes)
 _NO_CLASSES = ("Node", "TraceableFunction", "GraphRoot", "Identity")
@@ -41,7 +42,7 @@ def __getattr__(name: str) -> Any:
     """A class of Nodes by its name."""
     if name in _CLASSES:
         return _CLASSES[name]
-    raise AttributeError(f"module 'torch._C._functions' has no attribute '{name}'")
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -38,7 +38,3 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None, b
 
 def _format(name: str | None) -> memory_format | None:
     return next((known for known in MEMORY_FORMATS.values() if known.name == name), None)
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch._C._nn.{name} is not in dispatchviz's model of PyTorch")

@@ -24,6 +24,10 @@ def is_available() -> bool:
     return True
 
 
+def version() -> None:
+    """None, as of a PyTorch that is linked with no cuDNN."""
+
+
 def is_acceptable(tensor: Any) -> bool:
     """Whether it takes such a tensor."""
     return bool(ops.cudnn_is_acceptable.call(tensor))

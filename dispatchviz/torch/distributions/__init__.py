@@ -6,8 +6,6 @@ NB: in PyTorch, there are also ``ContinuousBernoulli``, ``FisherSnedecor``, ``Ge
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from dispatchviz.torch.distributions import constraints as constraints
 from dispatchviz.torch.distributions import kl_more as _kl_more  # noqa: F401  registers them
 from dispatchviz.torch.distributions import kl_transformed as _kl_transformed  # noqa: F401  registers them too
@@ -104,9 +102,3 @@ for _class, _name in _MODULES.items():
 for _name in transforms.__all__:
     if _name != "identity_transform":
         getattr(transforms, _name).__module__ = "torch.distributions.transforms"
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch.distributions' has no attribute '{name}'")
-    raise AttributeError(f"torch.distributions.{name} is not in dispatchviz's model of PyTorch")

@@ -5,8 +5,6 @@ NB: there are no ``MaskedTensor``s; the functions take plain tensors with ``mask
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from dispatchviz.torch.masked import reductions as _reductions
 from dispatchviz.torch.masked.mean_var_std import mean, std, var
 from dispatchviz.torch.masked.normalizations import (
@@ -43,7 +41,3 @@ __all__ = [
 ]
 
 sum = _reductions.sum
-
-
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(f"torch.masked.{name} is not in dispatchviz's model of PyTorch")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from dispatchviz.torch.nn import attention as attention
 from dispatchviz.torch.nn import functional as functional
 from dispatchviz.torch.nn import grad as grad
@@ -18,9 +16,3 @@ from dispatchviz.torch.nn.parameter import Buffer as Buffer
 from dispatchviz.torch.nn.parameter import Parameter as Parameter
 from dispatchviz.torch.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from dispatchviz.torch.nn.parameter import UninitializedParameter as UninitializedParameter
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
-    raise AttributeError(f"torch.nn.{name} is not in dispatchviz's model of PyTorch")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.missing_names import missing
 from dispatchviz.torch.nn.functional.activations import (
     _get_softmax_dim,
     celu,
@@ -243,9 +244,7 @@ def __getattr__(name: str) -> Any:
         return getattr(torch, _IN_TORCH[name])
     if name in _IN_NN:
         return getattr(torch._C._nn, _IN_NN[name])
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
-    raise AttributeError(f"torch.nn.functional.{name} is not in dispatchviz's model of PyTorch")
+    raise missing(__name__, name)
 
 
 def _as_pytorchs() -> None:

@@ -1,0 +1,35 @@
+"""Whether a test, or a process that it starts, writes into the folder of the project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+CACHES = ("build", "dist", "dispatchviz.egg-info")
+"""Besides hidden ones: what git ignores there."""
+
+
+@contextmanager
+def left_as_it_is(folder: Path = ROOT) -> Iterator[None]:
+    """AssertionError after the block if entries of the folder have come, gone or changed meanwhile.
+
+    Looks at the folder itself alone: a program that is run with a relative file name writes there.
+    """
+    before = _entries(folder)
+    yield
+    changed = {name for name, _ in before ^ _entries(folder)}
+    assert not changed, f"written into {folder}, which is not the test's own folder: {', '.join(sorted(changed))}"
+
+
+def _entries(folder: Path) -> set[tuple[str, int]]:
+    """Name and time of change of each file; of a folder the name alone."""
+    with os.scandir(folder) as entries:
+        return {
+            (entry.name, 0 if entry.is_dir() else entry.stat().st_mtime_ns)
+            for entry in entries
+            if not entry.name.startswith(".") and entry.name not in CACHES
+        }

@@ -1,0 +1,112 @@
+"""Names that the model lacks: the error says so, whichever way a program asks for the name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from textwrap import dedent
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from dispatchviz.import_hook import torch_is_the_model
+from tests.amounts import some
+
+LACKS = "is not in dispatchviz's model of PyTorch 2.13.0"
+INSTALLED = "; an installed PyTorch may have it: --engine torch records the program there"
+
+MISSING = (
+    *("torch.fx.Tracer", "torch.of_nobody", "torch.nn.of_nobody", "torch.nn.functional.of_nobody", "torch.optim.Nope"),
+    *("torch.fft.of_nobody", "torch.linalg.of_nobody", "torch.special.of_nobody", "torch.func.linearize"),
+    *("torch.masked.of_nobody", "torch.distributions.of_nobody", "torch.utils.data.of_nobody", "torch._C._nn.Nope"),
+    *("torch._C._functions.Nope", "torch.jit.__of_nobody__", "functorch.of_nobody", "torch.version.of_nobody"),
+)
+
+
+def asked(statement: str) -> Any:
+    """The error of a statement, or None."""
+    try:
+        exec(statement, {})
+    except Exception as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_an_import_of_a_missing_name_says_that_the_model_lacks_it(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    with torch_is_the_model():
+        error = asked(f"from {module} import {attribute}")
+    assert type(error) is ImportError
+    assert error.name == module
+    assert str(error).startswith(f"cannot import name '{attribute}' from '{module}': {name} {LACKS}")
+    assert str(error).endswith(INSTALLED)
+
+
+@pytest.mark.parametrize("name", [name for name in MISSING if "__" not in name])
+def test_an_attribute_that_is_missing_says_the_same(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    with torch_is_the_model():
+        error = asked(f"import {module}; {name}")
+        assert not hasattr(importlib.import_module(module), attribute)
+    assert type(error) is AttributeError
+    assert str(error).startswith(f"{name} {LACKS}")
+    assert str(error).endswith(INSTALLED)
+
+
+PROGRAMS = {
+    "a program that catches ImportError goes on": """
+        try:
+            from torch.fx import Tracer
+        except ImportError:
+            Tracer = None
+    """,
+    "modules, lazy names and names of a package are imported as ever": """
+        from torch.nn import utils, Linear
+        from torch.optim import Muon, lr_scheduler
+        from torch import vmap, fx, nn as layers
+        from torch.autograd import gradcheck
+        from torch.fft import rfft
+    """,
+    "hasattr within an import of another name asks for an attribute": """
+        import torch
+        class Asks(type(torch)):
+            def __getattr__(self, name):
+                return hasattr(torch, name)
+        import sys
+        sys.modules["asks"] = Asks("asks")
+        from asks import of_nobody
+        assert of_nobody is False
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_other_imports_are_what_they_were(name: str) -> None:
+    with torch_is_the_model():
+        exec(dedent(PROGRAMS[name]), {})
+    sys.modules.pop("asks", None)
+
+
+def public(torch: ModuleType) -> Iterator[tuple[str, str]]:
+    """The public names of all modules that `import torch` loads."""
+    for name, module in sorted(sys.modules.items()):
+        parts = name.split(".")
+        if parts[0] == torch.__name__ and not any(part.startswith("_") for part in parts):
+            yield from ((name, attribute) for attribute in sorted(vars(module)) if attribute.isidentifier())
+
+
+@pytest.mark.torch
+def test_every_name_of_pytorch_is_there_or_said_to_be_missing() -> None:
+    names = list(public(pytest.importorskip("torch")))
+    assert len(names) > 5000
+    with torch_is_the_model():
+        unclear = [
+            (module, attribute, error)
+            for module, attribute in some(names, 4)
+            for error in [asked(f"from {module} import {attribute}")]
+            if error is not None and not (isinstance(error, ImportError) and LACKS in str(error))
+        ]
+    assert unclear == []
