@@ -16,7 +16,10 @@ TENSORS = (
     *(f"{_IMAGES}{then}" for then in ("", _LAST, ".permute(0, 2, 3, 1)", ".permute(3, 2, 1, 0)", "[:, 1:2]")),
     *(f"{_BY_CHANNEL}{then}" for then in ("[:, 1:]", "[:, :, ::2]", "[:, 1:2]", "[1:]")),
     *(f"torch.zeros{size}.expand(2, 3, 4, 4)" for size in ("(1, 3, 1, 1)", "(1, 3, 4, 4)", "(2, 1, 4, 4)")),
-    *(f"torch.zeros{size}" for size in ("(1, 1, 1, 1)", "(2, 1, 3, 4)", "(1, 3, 4, 4)", "(2, 3, 1, 1)", "(2, 3, 1, 4)")),
+    *(
+        f"torch.zeros{size}"
+        for size in ("(1, 1, 1, 1)", "(2, 1, 3, 4)", "(1, 3, 4, 4)", "(2, 3, 1, 1)", "(2, 3, 1, 4)")
+    ),
     *(f"torch.zeros{size}{_LAST}" for size in ("(1, 3, 1, 1)", "(2, 1, 3, 4)", "(2, 0, 4, 4)")),
     *(f"torch.zeros(300).as_strided((2, 1, 3, 4), {stride})" for stride in ("(12, 1, 4, 1)", "(12, 12, 4, 1)")),
     *(f"torch.zeros(300).as_strided((1, 3, 1, 1), {stride})" for stride in ("(3, 1, 3, 3)", "(7, 1, 1, 1)")),
@@ -26,7 +29,11 @@ TENSORS = (
     *(f"torch.zeros{size}" for size in ("(0, 3, 4, 4)", "(2, 0, 4, 4)", "(2, 3, 0, 4)", "(2, 3, 0, 4, 4)")),
     *("torch.empty((2, 0, 4, 4), memory_format=torch.channels_last)", "torch.empty_strided((2, 0, 4), (7, 5, 3))"),
     *(f"{_VOLUMES}{then}" for then in ("", _LAST_3D, ".permute(0, 2, 3, 4, 1)", f"{_LAST_3D}[:, :, :, ::2]")),
-    *("torch.zeros(1, 3, 1, 1, 1)", "torch.zeros(1, 3, 1, 1, 1).expand(2, 3, 2, 2, 2)", "torch.zeros(2, 3, 2, 4, 4, 2)"),
+    *(
+        "torch.zeros(1, 3, 1, 1, 1)",
+        "torch.zeros(1, 3, 1, 1, 1).expand(2, 3, 2, 2, 2)",
+        "torch.zeros(2, 3, 2, 4, 4, 2)",
+    ),
     *("torch.tensor(2.)", "torch.arange(6.)", "torch.arange(6.)[::2]", "torch.arange(1.).expand(4)"),
     *(f"torch.arange(6.).reshape(2, 3){then}" for then in ("", ".t()", "[:, ::2]", "[:1].expand(2, 3)")),
     *(f"torch.arange(24.).reshape(2, 3, 4){then}" for then in (".permute(2, 0, 1)", ".transpose(0, 1)[:, :, 1:]")),
