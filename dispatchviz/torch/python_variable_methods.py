@@ -11,7 +11,7 @@ import numpy
 from dispatchviz.core.autograd.variables import variable
 from dispatchviz.core.autograd.variables.legacy_type import type_string
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.strides import memory_order
+from dispatchviz.core.native.iterator.strides import compared, memory_order
 from dispatchviz.core.native.iterator.tensor_iterator import store
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor import layout
@@ -81,12 +81,17 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[layout.memory_format
         raise RuntimeError(
             "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
         )
+    if len(size) < 2:
+        return tuple(range(len(size)))
     plain, channels_last = (_is_laid_out(self, one) for one in (layout.contiguous_format, layout.channels_last))
     if plain and not channels_last:
         return tuple(range(len(size)))
     if channels_last and not plain:
         return (0, *range(2, len(size)), 1)
-    return tuple(reversed(memory_order(size, [stride])))
+    order = memory_order(size, [stride])
+    if ambiguity_check is not False and any(compared(size, [stride], a, b) >= 0 for a, b in pairwise(order)):
+        raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(reversed(order))
 
 
 def _is_laid_out(tensor: Tensor, memory_format: layout.memory_format) -> bool:

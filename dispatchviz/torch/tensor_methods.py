@@ -15,7 +15,6 @@ from typing import Any
 from dispatchviz.core.autograd.engine import backward_grad
 from dispatchviz.core.autograd.hooks import tensor_hooks
 from dispatchviz.core.autograd.variables import grad_attribute, requires_grad_flag, variable
-from dispatchviz.core.autograd.variables.legacy_type import type_string
 from dispatchviz.core.bindings import python_bindings_manual as manual
 from dispatchviz.core.bindings.binding import Alias, bind
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
@@ -38,6 +37,7 @@ from dispatchviz.torch import (
     python_variable_methods,
     removed_linalg,
     storage,
+    tensor_conversions,
     tensor_getattr,
     tensor_properties,
     to_numpy,
@@ -311,14 +311,6 @@ def _tolist(self: Tensor) -> Any:
     return to_numpy.values_on_host(data).tolist()
 
 
-def _cpu(self: Tensor) -> Any:
-    return manual.to_device_and_dtype(self, Device("cpu"), None)
-
-
-def _cuda(self: Tensor, device: Any = None) -> Any:
-    return manual.to_device_and_dtype(self, Device("cuda") if device is None else Device(str(device)), None)
-
-
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     LU, pivots, infos = bindings._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
     return (LU, pivots, infos) if get_infos else (LU, pivots)
@@ -326,16 +318,6 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tens
 
 def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return norm(self, p, dim, keepdim, dtype=dtype)
-
-
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """``Tensor.type``: the legacy type name; with a dtype, a type or a type's name, the converted tensor."""
-    if dtype is None:
-        return type_string(self)
-    if isinstance(dtype, dtypes.DType):
-        return manual.to_device_and_dtype(self, None, dtype, non_blocking)
-    wanted = legacy_constructors.type_named(dtype)
-    return ops.to_device.call(self, wanted.device, wanted.dtype, non_blocking, False, None)
 
 
 def _format(self: Tensor, spec: str) -> str:
@@ -442,12 +424,12 @@ _METHODS: dict[str, Any] = {
     "storage": storage.storage,
     "untyped_storage": storage.untyped_storage,
     **tensor_properties.METHODS,
+    **tensor_conversions.METHODS,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,
     "is_signed": _no_arguments("is_signed", lambda self: self._dtype.is_signed),
     "is_inference": variable.is_inference,
     "element_size": lambda self: self._dtype.itemsize,
-    "type": _type,
     "norm": _norm,
     "lu": _lu,
     "stft": stft,
@@ -473,8 +455,6 @@ _METHODS: dict[str, Any] = {
     "_is_view": lambda self: self._view is not None,
     "numpy": to_numpy.numpy,
     "tolist": _tolist,
-    "cpu": _cpu,
-    "cuda": _cuda,
     "__bool__": lambda self: ops.is_nonzero.call(self),
     "__float__": lambda self: float(_real_number(_warned_of(self), "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),

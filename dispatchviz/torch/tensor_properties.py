@@ -13,9 +13,9 @@ import numpy
 
 from dispatchviz.core.bindings.invalid_arguments import type_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, is_in_format
+from dispatchviz.core.native.iterator.memory_formats import is_in_format
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch.formats import memory_format
+from dispatchviz.torch.formats import contiguous_format, memory_format
 from dispatchviz.torch.tensor_from_numpy import from_numpy
 
 _NEVER = (
@@ -24,16 +24,16 @@ _NEVER = (
 )
 
 
-def _is_contiguous(self: Tensor, *args: Any, memory_format: Any = None) -> bool:
+def _is_contiguous(self: Tensor, *args: Any, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their dimensions, or in another format's order."""
     if args:
         raise TypeError(f"is_contiguous() takes 0 positional arguments but {len(args)} was given")
     _check_format(memory_format)
-    return is_in_format(self, CONTIGUOUS if memory_format is None else memory_format.name)
+    return is_in_format(self, memory_format.name)
 
 
 def _check_format(value: Any) -> None:
-    if value is not None and not isinstance(value, memory_format):
+    if not isinstance(value, memory_format):
         raise TypeError(
             f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {type_name(value)}"
         )

@@ -36,7 +36,7 @@ def numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     check_storage(self)
     if self._dtype is dtypes.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    if conj_neg_bits.is_zerotensor(plain):
+    if conj_neg_bits.is_zerotensor(plain) or 0 in self._size:
         return zeros(self._size, self._dtype.numpy)
     expose(plain)
     return plain._array

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.amounts import amount, in_turn
+import dispatchviz
+from tests.amounts import amount, in_turn, some
+from tests.conformance.memory_formats import pairs
 from tests.conformance.programs import autocast_programs, programs
-from tests.model_runs import model_record
+from tests.model_runs import dispatch_steps, model_record
 from truth.compare import close, difference
 from truth.programs import SUBJECTS
 from truth.readable import fact_texts, graph_texts, log_texts
@@ -73,6 +79,35 @@ def assert_the_same(source: str, rounding: float) -> None:
         assert real[part] == model[part], source
     for part in ("values", "grads"):
         assert close(real[part], model[part], rounding), f"{source}\nPyTorch {real[part]}\nmodel   {model[part]}"
+
+
+@pytest.mark.long
+def test_conversions_with_a_memory_format_dispatch_the_same(watched: None) -> None:
+    """Every step of a sample of the conversions; those that allocate random bytes included."""
+    from dispatchviz import torch as model
+    from truth.observers.dispatcher import steps_of
+
+    for tensor, conversion in some([pair for pair in pairs() if "meta" not in "".join(pair)], 80):
+        real = steps_of(partial(evaluated, torch, tensor, conversion))
+        with dispatchviz.record() as trace:
+            evaluated(model, tensor, conversion)
+        ours = [*map(short, dispatch_steps(trace))]
+        assert ours == [*map(short, real)], (tensor, conversion)
+
+
+def evaluated(torch: ModuleType, tensor: str, conversion: str) -> None:
+    """Converts a tensor; the answer is not asked for here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = eval(tensor, {"torch": torch})
+        with contextlib.suppress(RuntimeError, TypeError):
+            eval(conversion, {"torch": torch, "x": x})
+
+
+def short(step: list[Any]) -> tuple[Any, ...]:
+    """Depth, operator, key, call or redispatch."""
+    depth, _, operator, key, *_, how, _ = step
+    return depth, operator, key, how
 
 
 @pytest.mark.record("programs", "expressions")

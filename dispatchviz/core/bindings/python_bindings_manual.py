@@ -53,7 +53,7 @@ def _to_tensor(self: Tensor, tensor: Tensor, non_blocking: bool, copy: bool, mem
 
 
 def _contiguous(self: Tensor, memory_format: Any) -> Any:
-    return in_format(self, memory_format or "contiguous_format")
+    return in_format(self, memory_format)
 
 
 def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:
@@ -115,7 +115,7 @@ Tensor_to = Binding(
 )
 Tensor_contiguous = Binding(
     "Tensor.contiguous",
-    (("contiguous(*, torch.memory_format memory_format = None)", _contiguous, ""),),
+    (("contiguous(*, torch.memory_format memory_format = 'contiguous_format')", _contiguous, ""),),
 )
 Tensor_copy_ = Binding(
     "Tensor.copy_",

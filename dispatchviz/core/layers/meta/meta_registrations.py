@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.call.structured import resize_in_order
+from dispatchviz.core.call.structured import broadcast_sizes, resize_in_order
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.arithmetic.where import where_self_out
@@ -53,8 +53,8 @@ def where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tens
 
 
 def masked_fill(ks: int, self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A choice, so that the mask's layout counts first."""
-    return new_output(mask, self, dtype=self._dtype)
+    """Contiguous, whatever the tensor is."""
+    return _blank(self, broadcast_sizes(mask._size, self._size))
 
 
 def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.strides import channels_last_strides
+from dispatchviz.core.native.iterator.strides import channels_last_order, channels_last_strides, has_channels_last
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 CONTIGUOUS, CHANNELS_LAST, CHANNELS_LAST_3D = "contiguous_format", "channels_last", "channels_last_3d"
@@ -27,7 +27,7 @@ def _like_channels_last(size: Size, stride: Size) -> bool:
     if len(size) not in (4, 5) or stride[1] == 0:
         return False
     least = 0
-    for dim in (1, *range(len(size) - 1, 1, -1), 0):
+    for dim in channels_last_order(len(size)):
         if size[dim] == 0 or stride[dim] < least or (dim == 0 and least == stride[1]):
             return False
         least = stride[dim] * max(size[dim], 1)
@@ -57,17 +57,8 @@ def in_format(tensor: Tensor, memory_format: str = CONTIGUOUS) -> Tensor:
 
 
 def is_in_format(tensor: Tensor, memory_format: str) -> bool:
-    """``is_contiguous(memory_format)``"""
-    if memory_format == CONTIGUOUS:
+    """``is_contiguous(memory_format)``; to preserve the format asks for a contiguous tensor, too."""
+    rank = RANKS.get(memory_format)
+    if rank is None:
         return tensor._is_contiguous
-    return len(tensor._size) == RANKS.get(memory_format) and _has_channels_last(tensor._size, tensor._stride)
-
-
-def is_channels_last(size: Size, stride: Size) -> bool:
-    """``is_contiguous(ChannelsLast)``"""
-    return len(size) == 4 and _has_channels_last(size, stride)
-
-
-def _has_channels_last(size: Size, stride: Size) -> bool:
-    wanted = channels_last_strides(size)
-    return 0 in size or all(n == 1 or a == b for n, a, b in zip(size, stride, wanted, strict=True))
+    return len(tensor._size) == rank and has_channels_last(tensor._size, tensor._stride)

@@ -24,7 +24,7 @@ def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
     if all(its_size == size for its_size, _ in operands):
         if all(is_contiguous(*operand) for operand in operands):
             return size, contiguous_strides(size)
-        if all(_is_channels_last(*operand) for operand in operands):
+        if all(is_channels_last(*operand) for operand in operands):
             return size, channels_last_strides(size)
         stride = operands[0][1]
         if all(its == stride and is_dense(size, its) for _, its in operands):
@@ -44,16 +44,32 @@ def is_dense(size: Size, stride: Size) -> bool:
 
 
 def channels_last_strides(size: Size) -> Size:
-    """Strides of images or volumes whose second dimension is the fastest."""
-    batch, channels, *inner = size
-    first, *rest = contiguous_strides((batch, *inner, channels))
-    return first, 1, *rest[:-1]
+    """Strides of images or volumes whose second dimension is the fastest (``get_channels_last_strides_2d``, ``_3d``).
+
+    A dimension of size 0 makes the strides of all slower dimensions 0, which contiguous strides never are.
+    """
+    strides, step = [0] * len(size), 1
+    for dim in channels_last_order(len(size)):
+        strides[dim] = step
+        step *= size[dim]
+    return tuple(strides)
 
 
-def _is_channels_last(size: Size, stride: Size) -> bool:
-    if len(size) != 4:
-        return False
-    return all(length == 1 or a == b for length, a, b in zip(size, stride, channels_last_strides(size), strict=True))
+def channels_last_order(rank: int) -> tuple[int, ...]:
+    """Dimensions from the fastest to the slowest: channels, then the inner ones, then the batch."""
+    return 1, *range(rank - 1, 1, -1), 0
+
+
+def is_channels_last(size: Size, stride: Size) -> bool:
+    """``is_contiguous(ChannelsLast)``"""
+    return len(size) == 4 and has_channels_last(size, stride)
+
+
+@lru_cache(maxsize=4096)
+def has_channels_last(size: Size, stride: Size) -> bool:
+    """Whether images or volumes have these strides; strides of dimensions of size 1 do not matter."""
+    wanted = channels_last_strides(size)
+    return all(length == 1 or a == b for length, a, b in zip(size, stride, wanted, strict=True))
 
 
 def _dense_strides(size: Size, operands: list[Size]) -> Size:
@@ -81,16 +97,16 @@ def memory_order(size: Size, strides: list[Size]) -> list[int]:
     for i in range(1, len(order)):
         at = i
         for before in reversed(range(i)):
-            compared = _compare(size, strides, order[before], order[at])
-            if compared > 0:
+            order_of_two = compared(size, strides, order[before], order[at])
+            if order_of_two > 0:
                 order[before], order[at] = order[at], order[before]
                 at = before
-            elif compared < 0:
+            elif order_of_two < 0:
                 break
     return order
 
 
-def _compare(size: Size, strides: list[Size], a: int, b: int) -> int:
+def compared(size: Size, strides: list[Size], a: int, b: int) -> int:
     """1: ``a`` should come after ``b``; -1: it is right as it is; 0: cannot tell, because of a broadcast dimension."""
     for stride in strides:
         if stride[a] == 0 or stride[b] == 0:

@@ -28,7 +28,7 @@ from dispatchviz.core.native.iterator.memory_overlap import (
 )
 from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
-from dispatchviz.core.native.iterator.strides import Geometry, dense_strides_like, result_geometry
+from dispatchviz.core.native.iterator.strides import Geometry, dense_strides_like, is_channels_last, result_geometry
 from dispatchviz.core.tensor.dtype import REDUCED, DType, bool_, can_cast, default_dtype, float32, result_type_of
 from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Size, Tensor, contiguous_strides
 
@@ -240,7 +240,8 @@ def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False, dtype: D
     if out._size != size:
         if any(operand is out for operand in operands):
             raise _wrong_shape(out, size)
-        resize_output(out, size, contiguous_strides(size))
+        images = all(t._size == size and is_channels_last(size, t._stride) for t in operands)
+        resize_output(out, size, stride if images else contiguous_strides(size))
         if stride != out._stride:
             ops.as_strided_.call(out, size, stride, None)
     return cast

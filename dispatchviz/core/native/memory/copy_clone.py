@@ -180,7 +180,7 @@ def clone(self: Tensor, memory_format: str | None = None) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor:
     """Itself if it is contiguous already, else a copy."""
-    if memory_format != "preserve_format" and is_in_format(self, memory_format):
+    if is_in_format(self, memory_format):
         return self
     if memory_format == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.device.missing_devices import ensure_has_index
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.memory_formats import suggested
 from dispatchviz.core.native.iterator.strides import dense_strides_like
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor, options_of
@@ -24,7 +25,7 @@ def to_dtype_layout(
     """With other options; itself if nothing changes and no copy is requested."""
     device = None if device is None else ensure_has_index(device)
     same = dtype in (None, self._dtype) and device in (None, self._device)
-    if same and not copy and memory_format in (None, "preserve_format", "contiguous_format"):
+    if same and not copy and memory_format in (None, "preserve_format", suggested(self)):  # to_will_alias
         return self
     return ops._to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 

@@ -14,7 +14,8 @@ from typing import Any
 from dispatchviz.core.call.structured import resize_in_order
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, is_channels_last, suggested
+from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, suggested
+from dispatchviz.core.native.iterator.strides import is_channels_last
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.norm.mixed_data_type import check_accessible, is_mixed_type, param_scalar_type
 from dispatchviz.core.tensor.dtype import REDUCED, DType, float16, float32, float64, uint8

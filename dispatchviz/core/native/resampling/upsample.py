@@ -15,14 +15,8 @@ from dispatchviz.core.call.structured import IMPROVABLE, Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.indexing.ufunc_at import add_at
-from dispatchviz.core.native.iterator.memory_formats import (
-    CHANNELS_LAST,
-    CONTIGUOUS,
-    in_format,
-    is_channels_last,
-    strides_in,
-    suggested,
-)
+from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, in_format, strides_in, suggested
+from dispatchviz.core.native.iterator.strides import is_channels_last
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.tensor.dtype import REDUCED, DType, float64, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel

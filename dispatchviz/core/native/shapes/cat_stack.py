@@ -95,7 +95,8 @@ def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Ten
     memory_format = _common_format(tensors)
     contiguous = len(parts) == len(tensors) and all(is_in_format(tensor, memory_format) for tensor in (*parts, out))
     serial = numel(out._size) < GRAIN_SIZE or context.num_threads == 1
-    if serial and same_dtype and contiguous and (dim == 0 or out._dtype.is_floating_point):
+    in_order = dim == 0 and memory_format == CONTIGUOUS
+    if serial and same_dtype and contiguous and (in_order or out._dtype.is_floating_point):
         return 0
     same_geometry = all((part._size, part._stride) == (first._size, first._stride) for part in parts)
     return 1 if same_dtype and same_geometry and is_in_format(out, memory_format) else len(parts)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
-from dispatchviz.core.device.device import Device
+from dispatchviz.core.device.device import CPU
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.wrap_dim import dim_mask, wrap_dim
 from dispatchviz.core.native.views.view_ops import reshape
@@ -155,13 +155,14 @@ def repeat(self: Tensor, repeats: Size) -> Tensor:
     for dim, length in enumerate(padded):
         windows = ops.unfold.call(windows, dim, length, max(length, 1))
     ops.copy_.call(windows, ops.expand_as.call(source, windows), False)
-    order = tuple(_alternating(len(padded), self._device)._array.tolist())
+    order = tuple(_alternating(len(padded))._array.tolist())
     return ops.reshape.call(ops.permute.call(windows, order), size)
 
 
-def _alternating(count: int, device: Device) -> Tensor:
-    """0, count, 1, count + 1, ...: which window, then where in it, for each dimension."""
-    first = ops.arange.call(count, int64, "strided", device, None)
+def _alternating(count: int) -> Tensor:
+    """0, count, 1, count + 1, ...: which window, then where in it, for each dimension; on the CPU, wherever the tensor
+    is."""
+    first = ops.arange.call(count, int64, "strided", CPU, None)
     second = ops.add_Scalar.call(first, count, 1)
     pairs = ops.cat.call([ops.unsqueeze.call(first, 1), ops.unsqueeze.call(second, 1)], 1)
     return ops.flatten_using_ints.call(pairs, 0, -1)
