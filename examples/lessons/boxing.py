@@ -1,7 +1,7 @@
 # # One kernel for all operators: what are its arguments?
 #
 # `torch.vmap` runs a function for each row of `x`. Two kernels on its way, written once, serve
-# every operator that there is, even one that you define below. But a C++ function has fixed types,
+# nearly every operator, even one that you define below. But a C++ function has fixed types,
 # and operators differ in theirs. So how are such kernels called, and what does vmap do for an
 # operator that it has never heard of?
 
@@ -19,12 +19,12 @@ z = torch.vmap(torch.ops.lesson.negative)(x)
 #
 # Inside vmap the function sees a tensor of three numbers; the row's dimension is hidden in it.
 # Such a tensor has a key more, FuncTorchBatched, and the thread includes two:
-# FuncTorchDynamicLayerFrontMode above all others, FuncTorchDynamicLayerBackMode below those of
-# autograd and above the backends'.
+# FuncTorchDynamicLayerFrontMode above all keys of this call, FuncTorchDynamicLayerBackMode below
+# those of autograd and above the backends'. (Four keys are higher than Front: none of them is here.)
 #
 # predict: call sin at FuncTorchDynamicLayerFrontMode
-# Front comes before autograd, before everything that is in the set. It is a fallback: of `sin` and
-# of every other operator the same function, `dynamicLayerFrontFallback`.
+# Front comes before autograd, before everything that is in the set. It is a fallback: the same
+# function, `dynamicLayerFrontFallback`, for `sin` and for all operators but twelve.
 #
 # stop: event Boxed in `s =`
 # This is how one function takes everything. The values go onto a stack of IValues, one type for
@@ -96,8 +96,10 @@ def facts():
 
     front, back = "FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode"
     for operator in ("aten::sin", "lesson_facts::negative"):
-        assert "[backend fallback]" in cell(operator, front), "one for every operator"
+        assert "[backend fallback]" in cell(operator, front)
         assert "[backend fallback]" in cell(operator, back)
+    own = torch._C._dispatch_get_registrations_for_dispatch_key(front)
+    assert len(own) == 12, "these have a kernel of their own there"
     assert "[kernel]" in cell("aten::sin", "FuncTorchBatched"), "a batch rule"
     assert "BatchRules" in cell("aten::sin", "FuncTorchBatched")
     assert "[backend fallback]" in cell("lesson_facts::negative", "FuncTorchBatched")
@@ -111,7 +113,8 @@ def facts():
         assert included.has(names.FuncTorchDynamicLayerFrontMode)
         assert included.has(names.FuncTorchDynamicLayerBackMode)
         union = keys | included
-        assert union.highestPriorityTypeId() == names.FuncTorchDynamicLayerFrontMode, "above all others"
+        assert union.highestPriorityTypeId() == names.FuncTorchDynamicLayerFrontMode, "above all keys of the call"
+        assert names.PythonDispatcher.value - names.FuncTorchDynamicLayerFrontMode.value == 4, "four are higher"
         assert names.AutogradOther.value > names.FuncTorchDynamicLayerBackMode.value > names.BackendSelect.value
         return torch.ops.lesson_facts.negative(x)
 

@@ -21,7 +21,7 @@ z.sum().backward()
 # the arguments of Python; the first one of `add` is deprecated, and does not.
 #
 # predict: call add
-# Every operator has this beginning: the API `at::Tensor::add`, the operator
+# A call from C++ or from a binding begins like this: the API `at::Tensor::add`, the operator
 # `at::_ops::add_Tensor::call`, the dispatcher. The dispatcher computes the key set and looks into
 # the operator's table.
 #
@@ -29,8 +29,8 @@ z.sum().backward()
 #
 # stop: kernel VariableType::add_Tensor
 # Pane 4 has the stack. Press `A`: one row stands for the six functions between an operator and
-# its kernel, which are the same ones for every operator. `A` again shows them all: a handle that
-# knows the types, the dispatcher, two that call through a pointer, two adapters.
+# its kernel, the same ones for all unboxed kernels. `A` again shows them all: a handle that knows
+# the types, the dispatcher, two that call through a pointer, two adapters.
 #
 # predict: redispatch add to CPU
 # The dispatcher is on the stack a second time. It computes no set now, since it is given one.

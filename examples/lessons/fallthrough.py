@@ -2,7 +2,7 @@
 #
 # The keys of a call come from its tensors. `torch.randn(2)` has none, and still a CPU tensor comes
 # out, or a `meta` one if one asks for it. Something must turn `device=` into a key. The same key is
-# in the set of every other call and never seen there. This lesson follows it both ways.
+# in the sets of other calls, too, and not seen there. This lesson follows it both ways.
 
 import torch
 
@@ -38,7 +38,7 @@ z = torch.add(x, y)
 # ## Run
 #
 # stop: skipped keys of normal_ in `x =`
-# Now the other side. BackendSelect is in this set as well, because the thread includes it always.
+# Now the other side. BackendSelect is in this set as well: the thread includes it by default.
 # `normal_` has a tensor and needs no such kernel. Its cell holds a fallthrough.
 #
 # ## Investigate

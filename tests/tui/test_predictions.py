@@ -387,7 +387,7 @@ def test_a_question_can_be_left_for_good_and_survives_another_size() -> None:
         assert view.region.bottom == 24
         assert view.region.y == reader.app.view.scene.plan(80, 24).boxes["footer"].y
         assert reader.sees("which key wins?", "4  CPU")
-        await reader.press("9", "5", "x")
+        await reader.press("9", "7", "x")
         assert covered(reader), "no such choice"
         await reader.press("p")
         assert not covered(reader)

@@ -63,7 +63,7 @@ def because(op: OperatorEntry, cell: Cell) -> Statement:
         return Statement(
             "cell: key's fallback",
             f"Nothing of this operator covers {key}, so the cell holds {key}'s fallback, {cell.kernel.name}, which "
-            "serves all operators alike.",
+            "serves every such operator alike.",
             _holds(cell),
         )
     if cell.reason == AMBIGUOUS:

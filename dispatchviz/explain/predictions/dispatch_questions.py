@@ -147,7 +147,7 @@ def _kept(candidates: tuple[Candidate, ...]) -> list[Candidate]:
         range(len(candidates)),
         key=lambda at: (not candidates[at].taken, at not in (0, last), candidates[at].source not in KEPT, at),
     )
-    return [candidates[at] for at in sorted(ranked[: MOST - 1])]
+    return [candidates[at] for at in sorted(ranked[: MOST - 2])]
 
 
 def _source(candidate: Candidate, key: str) -> str:

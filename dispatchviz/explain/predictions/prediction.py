@@ -14,7 +14,7 @@ LONGEST = 72
 LONGEST_KNOWN = 200
 """Characters of a line of what is known."""
 
-MOST = 5
+MOST = 6
 """So many choices a question has at most; one of them is for who doubts that there is anything to choose."""
 
 

@@ -16,7 +16,6 @@ from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, key_of_kernel
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
-
 _FRONT, _BACK = DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode
 
 _FROM_FRONT_TO_BACK = subtract(full_after(_FRONT), full_after(_BACK)) | raw(_FRONT)
@@ -97,7 +96,7 @@ def _transform_of(trace: Trace, level: int, at: int) -> str:
 _TASKS = {
     "FuncTorchDynamicLayerFrontMode": (
         "It passes the call to the transform on top of the stack: it saves the thread's included and excluded sets, "
-        "excludes most keys from FuncTorchDynamicLayerFrontMode down to Functionalize, but none that this transform uses, "
+        "excludes most keys from FuncTorchDynamicLayerFrontMode down to Functionalize, none that this transform uses, "
         "and calls the operator again."
     ),
     "FuncTorchDynamicLayerBackMode": (

@@ -131,7 +131,8 @@ def _backend(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, source:
         return Statement("kernel: Meta", f"It computes the result's sizes, strides and dtype{by}, without data.")
     if source in COMPOSITES and called:
         do = "do" if " and " in called else "does"
-        text = f"It is one kernel for all backends: it calls {called}, which {do} the work on {key}{here}."
+        most = "most" if source.endswith("NonFunctional") else "all"
+        text = f"It is one kernel for {most} backends without one of their own: it calls {called}, which {do} the work on {key}{here}."
         return Statement("kernel: explicit composite", text)
     if called:
         return Statement("kernel: backend with help", f"It does the work on {key}{here}, with the help of {called}.")

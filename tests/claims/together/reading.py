@@ -1,4 +1,4 @@
-"""How a step is read: every word that counts or compares must be read by somebody, and must be true of the values.
+r"""How a step is read: every word that counts or compares must be read by somebody, and must be true of the values.
 
 A reader is a function for a pattern in the sentences of some kinds::
 
@@ -29,13 +29,15 @@ from tests.claims.together.so_far import SoFar
 Problems = Iterator[str]
 
 WORDS = re.compile(
-    r"\b(all|every|only|first|last|above|below|empty|nothing|none|never|both|highest|largest|smallest|nobody|no other)\b",
+    r"\b(all|every|only|first|last|above|below|empty|nothing|none|nobody|no other|never|both)\b"
+    r"|\b(highest|largest|smallest)\b",
     re.IGNORECASE,
 )
 """Words that a value can contradict."""
 
 CODE = re.compile(
-    r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
+    r"\(\(.*\)\)|\bin None\b|\b(?:is|=) None\b|None in Python|return None"
+    r"|\b\w+::[\w.:]+|'[^']*'|\"[^\"]*\"|`[^`]*`|\b\w+\([^()]*\)|\b\w+\.\w[\w.]*"
 )
 """Names and texts of programs and operators, in which such words mean nothing."""
 

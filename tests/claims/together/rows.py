@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
@@ -16,7 +17,7 @@ Chain = tuple[str, ...]
 def wrong_rows(trace: Trace) -> Iterator[str]:
     """Of each line's row the calls that it does not tell as the panes do."""
     lines = [*trace.steps_of(ev.SourceLine), len(trace)]
-    for begin, after in zip(lines, lines[1:], strict=False):
+    for begin, after in pairwise(lines):
         for text, group in facts(trace, begin, after - 1):
             name, *keys = text.split(" → ")
             if group == "dispatch" and keys:

@@ -45,7 +45,7 @@ always(
     *("autograd kernel", "autograd kernel: nothing to record", "autograd kernel: not implemented"),
     *("autograd kernel: out", "kernel: composite", "never differentiable", "grad mode is off", "autograd fallback"),
 )
-always(r"one kernel for all backends", "kernel: explicit composite")
+always(r"one kernel for (all|most) backends", "kernel: explicit composite")
 always(r"the tensors' keys below BackendSelect", "kernel: BackendSelect with tensors")
 always(r"none that this transform uses|for what is below", "kernel: functorch")
 always(r"every floating-point argument on the device, except float64", "kernel: autocast")

@@ -25,7 +25,9 @@ class CastPolicy(enum.Enum):
     fp32_set_opt_dtype = (
         "the result's dtype is set to float32, unless the caller set it or the first argument is one that is not cast"
     )
-    fp32_append_dtype = "the overload that takes a dtype is called, with float32, or with the dtype of a first argument that is not cast"
+    fp32_append_dtype = (
+        "the overload with a dtype is called, with float32, or that of a first argument that is not cast"
+    )
     promote = "the floating-point arguments on the device, except float64, are cast to the widest of their dtypes"
     banned = "it is refused: in half precision it is unsafe"
 
