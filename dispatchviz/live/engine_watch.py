@@ -320,11 +320,15 @@ class EngineWatch:
             return node, tensor.output_nr
         if not tensor.requires_grad:
             return None
-        node = on_another_thread(lambda: self._accumulator(tensor))
+        node = self.accumulator(tensor)
         return None if node is None else (node, 0)
 
+    def accumulator(self, leaf: Any) -> Any:
+        """The AccumulateGrad of a leaf, which is made if it has none. None within a transform of ``torch.func``, which
+        the other thread is not in, and where a class prevents it."""
+        return on_another_thread(lambda: self._accumulator(leaf))
+
     def _accumulator(self, leaf: Any) -> Any:
-        """None within a transform of ``torch.func``, which this thread is not in, and where a class prevents it."""
         self._watch.thread.watched = False
         with self._torch.enable_grad(), self._torch._C.DisableTorchFunctionSubclass(), own_errors_suppressed(Exception):
             node = leaf.view_as(leaf).grad_fn

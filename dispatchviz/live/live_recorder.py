@@ -125,6 +125,8 @@ class LiveRecorder(ProgramRecorder):
     def _step(self, operator: str, key: str, call: Step, is_python: bool) -> Step:
         """The kernel of ours for a cell."""
         cell = UnmetCell(self.operators, operator, key, is_python)
+        if cell.is_autograd and operator.partition(".")[0] == RESETTING:
+            call = self.nodes.resetting(call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:
@@ -357,6 +359,10 @@ class LiveRecorder(ProgramRecorder):
         self._codes.append(code)
         return OTHER if not is_users(code) else ANNOUNCED if code.co_filename in self.announced else USERS
 
+
+RESETTING = "aten::set_"
+"""The operator whose autograd kernel resets the AccumulateGrad of what it writes to
+(``RESET_GRAD_ACCUMULATOR`` in ``tools/autograd/gen_variable_type.py``; ``resize_`` refuses what requires grad)."""
 
 OTHER, USERS, ANNOUNCED = 0, 1, 2
 """Whose code a frame runs, and whether it announces its lines."""

@@ -8,12 +8,13 @@ Node saved while hooks pack it).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.packing_hooks import PackingHooks
@@ -124,6 +125,21 @@ class NodeWatch:
                 tensor, serial, version = one
                 is_output = (living := tensor()) is not None and not living._is_view() and living.grad_fn is node
                 self._watch._emit(ev.VariableSaved, own, name, serial - first, version, is_output)
+
+    def resetting(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel of an operator that resets the AccumulateGrad of its first argument
+        (``reset_grad_accumulator``)."""
+
+        def resets(keys: Any, leaf: Any, *args: Any, **kwargs: Any) -> Any:
+            if recorder.active is self._watch and self._watch.thread.watched:
+                self._watch.guarded(lambda: self._is_reset(leaf))
+            return call(keys, leaf, *args, **kwargs)
+
+        return resets
+
+    def _is_reset(self, leaf: Any) -> None:
+        if leaf.requires_grad and leaf.grad_fn is None and self.numbers.accumulators.get(leaf) >= 0:
+            self.numbers.is_reset(leaf, self._watch.engine.accumulator(leaf))
 
     def known(self, node: Any) -> int:
         """The number of a Node, which it gets now if it has none."""

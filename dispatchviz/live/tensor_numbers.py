@@ -119,6 +119,8 @@ class NodeNumbers:
     address and the sequence number that its thread gave it, and an AccumulateGrad, which has none, by its leaf and its
     address. A Node that the program renumbers (``_set_sequence_nr``) is known by its address, and the Node of a custom
     Function by its object, which lives as long.
+
+    NB: an AccumulateGrad that its leaf gave up while a Node held it has one number with the next one at its address.
     """
 
     def __init__(self, next_sequence_nr: Callable[[], int], function: type) -> None:
@@ -131,9 +133,10 @@ class NodeNumbers:
         """By name and address, of the last Node that was met there, its sequence number and its number."""
         self.accumulators = WeakNumbers()
         """By leaf, of the AccumulateGrad that it had when this was last asked."""
-        self._leaves = self.accumulators.known
         self._addresses: dict[int, int] = {}
         """By number, of each AccumulateGrad."""
+        self._replaced: dict[int, int] = {}
+        """By address, of each AccumulateGrad that its leaf will not use again."""
         self._highest = -1
         """The highest sequence number so far."""
 
@@ -147,11 +150,8 @@ class NodeNumbers:
         """Its number; -1 if it has none."""
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
-            numbered = self._leaves.get(id(leaf))
-            if numbered is None or numbered() is not leaf:
-                return -1
-            number = numbered.number
-            return number if self._addresses.get(number) == _address(node) else -1
+            number, address = self.accumulators.get(leaf), _address(node)
+            return number if self._addresses.get(number) == address else self._replaced.get(address, -1)
         if isinstance(node, self._function):
             return self._functions.get(node)
         known = self._known.get(name)
@@ -162,11 +162,20 @@ class NodeNumbers:
         is_renumbered = sequence_nr > self._highest and sequence_nr >= self._next_sequence_nr()
         return found[1] if found[0] == sequence_nr or is_renumbered else -1
 
+    def is_reset(self, leaf: Any, now: Any) -> None:
+        """A leaf is about to give up its AccumulateGrad; ``now`` is the one that it has."""
+        number = self.accumulators.get(leaf)
+        self.accumulators.set(leaf, -1)
+        address = self._addresses.pop(number, 0)
+        if now is not None and _address(now) == address:
+            self._replaced[address] = number
+
     def set(self, node: Any, name: str, sequence_nr: int, number: int, thread: HasNewest) -> None:
         """Numbers a Node with this name and sequence number, which this thread meets."""
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             self.accumulators.set(leaf, number)
-            self._addresses[number] = _address(node)
+            address = self._addresses[number] = _address(node)
+            self._replaced.pop(address, None)
             return
         if isinstance(node, self._function):
             self._functions.set(node, number)
