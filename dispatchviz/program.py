@@ -212,7 +212,10 @@ def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_tel
     def forked(number: int) -> None:
         keeper.remarks.append(f"process {number}, forked at step {len(trace)}, was not recorded")
 
-    return Family(in_child, forked)
+    def begun(number: int) -> None:
+        keeper.remarks.append(f"process {number}, a new Python begun at step {len(trace)}, was not recorded")
+
+    return Family(in_child, forked, begun)
 
 
 def _end_child(family: Family, end: End) -> None:

@@ -472,12 +472,9 @@ def scope_of(code: CodeType) -> str:
 
 def same_way(frame: FrameType, way: Way) -> bool:
     """Whether the function that runs in a frame was called in the same way."""
-    caller: Any = frame
-    try:
-        for code, instruction in way:
-            caller = caller.f_back
-            if caller.f_lasti != instruction or caller.f_code is not code:
-                return False
-    except AttributeError:  # there are fewer
-        return False
+    caller: FrameType | None = frame
+    for code, instruction in way:
+        caller = caller.f_back  # type: ignore[union-attr]  # the last one was a frame
+        if caller is None or caller.f_lasti != instruction or caller.f_code is not code:
+            return False
     return True

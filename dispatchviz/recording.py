@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sys import _getframe
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 from dispatchviz.call_sites import is_users, shown_file
@@ -207,6 +208,21 @@ def record(
     the file cannot be written, or there is no PyTorch for ``engine``.
     """
     caller = _getframe(2)  # past contextlib's __enter__
+    with recorder.only_recording():
+        yield from _recorded(caller, program, only, save, limit, hashes, values, engine)
+
+
+def _recorded(
+    caller: FrameType,
+    program: str,
+    only: Mapping[str, object] | None,
+    save: str | Path | None,
+    limit: int | str | None,
+    hashes: bool,
+    values: int,
+    engine: EngineName,
+) -> Iterator[Trace]:
+    """The recording itself; no other one is running."""
     source, watching, about = _listening(engine, hashes, values)
     if caller.f_back is not None:
         source.base = id(caller.f_back), caller.f_back.f_code

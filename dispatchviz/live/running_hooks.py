@@ -63,7 +63,9 @@ class RunningHooks:
     def keep(self, hooks: Any, kind: ev.HookKind, node: int, leaf: Any = None, several: bool = False) -> KeptHooks:
         """Knows of a dictionary from now on."""
         key = id(hooks)
-        kept = self._kept[key] = KeptHooks(hooks, partial(self._kept.pop, key))  # no Python code: exceptions are ignored there
+        kept = self._kept[key] = KeptHooks(
+            hooks, partial(self._kept.pop, key)
+        )  # no Python code: exceptions are ignored there
         kept.kind, kept.node, kept.several = kind, node, several
         kept.leaf = None if leaf is None else weakref.ref(leaf)
         return kept

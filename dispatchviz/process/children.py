@@ -6,28 +6,36 @@ How a new process finds the model is in ``for_children/sitecustomize.py``.
 
 from __future__ import annotations
 
+import importlib
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dispatchviz.core.record.worker import resume_all
 
 T = TypeVar("T")
 
+_posixsubprocess: Any = importlib.import_module("_posixsubprocess")
+
 _FOLDER = str(Path(__file__).parent / "for_children")
 
 
 class Family:
-    """Whether this process is a child that the program forked, and which children it forked."""
+    """Whether this process is a child that the program forked, and which children it forked or began."""
 
-    def __init__(self, in_child: Callable[[], None], forked: Callable[[int], None]) -> None:
+    def __init__(
+        self, in_child: Callable[[], None], forked: Callable[[int], None], begun: Callable[[int], None] = id
+    ) -> None:
         self.is_child = False
         self.in_child = in_child
         """Called in a forked child, before anything else runs there."""
         self.forked = forked
         """Called in the parent with the child's number."""
+        self.begun = begun
+        """The same of a child that is a new Python (``subprocess``, ``multiprocessing`` by spawn)."""
 
 
 _running: Family | None = None
@@ -51,10 +59,46 @@ def in_family(family: Family) -> Iterator[None]:
     before, _running = _running, family
     vars(os).update(fork=_followed(fork, forked), forkpty=_followed(pty_fork, forked_with_terminal))
     try:
-        yield
+        with _new_pythons_told(family):
+            yield
     finally:
         vars(os).update(fork=fork, forkpty=pty_fork)
         _running = before
+
+
+@contextmanager
+def _new_pythons_told(family: Family) -> Iterator[None]:
+    """Inside the block the family is told of each process that begins with Python's executable.
+
+    ``multiprocessing`` calls the function of ``_posixsubprocess``, ``subprocess`` has a name of its own for it.
+    """
+    before = [
+        (module, name)
+        for module, name in ((_posixsubprocess, "fork_exec"), (subprocess, "_fork_exec"))
+        if hasattr(module, name)
+    ]
+    original = _posixsubprocess.fork_exec
+
+    def fork_exec(args: Any, executables: Any, *rest: Any) -> int:
+        number: int = original(args, executables, *rest)
+        if not family.is_child and _is_python(args, executables):
+            family.begun(number)
+        return number
+
+    for module, name in before:
+        setattr(module, name, fork_exec)
+    try:
+        yield
+    finally:
+        for module, name in before:
+            setattr(module, name, original)
+
+
+def _is_python(args: Any, executables: Any) -> bool:
+    """Whether a new process is a Python that runs code of the program; ``multiprocessing`` has helpers of its own."""
+    named = [os.path.basename(os.fsdecode(one)) for one in [*args[:1], *executables[:1]]]
+    is_helper = any(b"multiprocessing.resource_tracker" in os.fsencode(one) for one in args[1:])
+    return any(one.startswith("python") for one in named) and not is_helper
 
 
 def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[], T]:

@@ -19,8 +19,9 @@ from typing import Any, Protocol
 
 from dispatchviz.process.signal_watch import signals_watched
 
-_install: Callable[[int, Any], Any] = importlib.import_module("_signal").signal
-"""Without what ``signal.signal`` makes of an integer."""
+_signal: Any = importlib.import_module("_signal")
+_install, _installed = _signal.signal, _signal.getsignal
+"""Without what ``signal.signal`` and ``signal.getsignal`` make of an integer."""
 
 PATIENCE = 2.0
 """Seconds; what is busy for longer does not end by itself."""
@@ -90,7 +91,7 @@ class _Handler(int):
 
     def arrived(self, number: int) -> None:
         """The main thread has not handled a signal for some time: it waits, or is about to."""
-        if signal.getsignal(number) is self:
+        if _installed(number) is self:
             self.ends.by(number)
 
 

@@ -80,7 +80,9 @@ class _Writes:
         """Instead of the stream's ``write``."""
         with self._lock:
             if self._buffer is not None:
-                with own_errors_suppressed(ValueError, AttributeError, TypeError, LookupError):  # the stream itself says so
+                with own_errors_suppressed(
+                    ValueError, AttributeError, TypeError, LookupError
+                ):  # the stream itself says so
                     self._pending += text.encode(self._stream.encoding, self._stream.errors)
             written = self._write(text)
             self._tell(text)

@@ -40,11 +40,33 @@ formatting = False
 """A recorder is formatting a value: what printing a tensor takes is then no part of the program."""
 
 
+_preparing: dict[str, object] = {}
+"""Under one key, what stands for the recording that begins or goes on."""
+
+
+@contextmanager
+def only_recording() -> Iterator[None]:
+    """Inside the block no other recording begins, in any thread. RuntimeError if there is one already.
+
+    To be entered before anything is changed for a recorder.
+    """
+    own = object()
+    if active is not None or _preparing.setdefault("recording", own) is not own:
+        raise RuntimeError(_NESTED)
+    try:
+        yield
+    finally:
+        _preparing.pop("recording", None)
+
+
+_NESTED = "a recording is already running: stop it first (recordings do not nest)"
+
+
 def start(recorder: Recorder) -> None:
     """Makes a recorder the active one. RuntimeError if there is one already."""
     global active
     if active is not None:
-        raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
+        raise RuntimeError(_NESTED)
     recorder.begin()
     active = recorder
     process_modes.set(Mode.RECORDING, True)
