@@ -22,6 +22,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.theme import Theme
+from textual.widget import AwaitMount
 from textual.worker import WorkerFailed
 
 from dispatchviz.tui.keymap import Key
@@ -181,12 +182,20 @@ class TerminalApp(App[Result]):
             return
         if isinstance(event, events.Key) and event.key == TYPED_AHEAD and not event.is_forwarded:
             event = events.Key("enter", "\r")
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self._view:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif not self._keys.hold(event):
             await self.on_ready()
-            if not self.before_key(event) and not await self._keys.take(event):
-                await super().on_event(event)
+            await self._take(event)
+
+    async def _take(self, event: events.Key | events.Paste) -> None:
+        """Gives what is typed its effect: on the view, or on the screen that is over it by now."""
+        if self.screen is self._view:
+            if self.before_key(event) or await self._keys.take(event):
+                return
+        elif not self.screen.is_mounted:  # Textual drops what is typed for it until then
+            await AwaitMount(self.screen, [self.screen])
+        await super().on_event(event)
 
     def from_thread(self, show: Callable[[], object]) -> None:
         """Has something done in the application's own thread, unless the reader has quit. It is not waited for."""
