@@ -28,7 +28,7 @@ from textual.worker import WorkerFailed
 from dispatchviz.tui.keymap import Key
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
-from dispatchviz.tui.text.palette import Uncoloured
+from dispatchviz.tui.text.palette import Readable, Uncoloured
 from dispatchviz.tui.widgets.typed_keys import TYPED_AHEAD, TypedKeys
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class TerminalApp(App[Result]):
             self.failed = failure(error, report, self.what_failed)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncoloured()] if self.no_color else super().get_line_filters()
+        return [Uncoloured()] if self.no_color else [*super().get_line_filters(), Readable()]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from palette_commands(self._entries, self.run_key_action)
