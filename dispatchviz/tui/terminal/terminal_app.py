@@ -21,13 +21,14 @@ from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
-from textual.theme import Theme
+from textual.theme import Theme, ThemeProvider
 from textual.widget import AwaitMount
 from textual.worker import WorkerFailed
 
 from dispatchviz.tui.keymap import Key
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
+from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
 from dispatchviz.tui.text.palette import Readable, Uncoloured
 from dispatchviz.tui.widgets.typed_keys import TYPED_AHEAD, TypedKeys
 
@@ -66,6 +67,16 @@ class InOrder(SystemCommandsProvider):
     async def discover(self) -> Hits:
         for name, text, callback, _ in self.app.get_system_commands(self.screen):
             yield DiscoveryHit(name, callback, help=text)
+
+
+class KeptThemes(ThemeProvider):
+    """The themes, of which the one that is chosen is kept."""
+
+    @property
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        app = self.app
+        assert isinstance(app, TerminalApp)
+        return [(name, partial(app.keep_theme, name)) for name in sorted(app.available_themes)]
 
 
 class TerminalApp(App[Result]):
@@ -132,6 +143,21 @@ class TerminalApp(App[Result]):
         self.theme_changed_signal.subscribe(self, self._view.use_theme)
         if support.is_there():
             self.set_interval(1, support.end_if_gone)  # else its input would be read for ever, at full speed
+
+    def use_kept_theme(self) -> None:
+        """Takes the theme that the reader chose last."""
+        if (name := read_theme()) in self.available_themes:
+            self.theme = name
+
+    def search_themes(self) -> None:
+        """Lists the themes; the one that the reader chooses is kept."""
+        self.push_screen(CommandPalette([KeptThemes], placeholder="Search for themes"))
+
+    def keep_theme(self, name: str) -> None:
+        """Takes a theme, and keeps it for the next time."""
+        self.theme = name
+        if why_not := write_theme(name):
+            self.notify(f"The theme cannot be kept: {why_not}", severity="warning")
 
     def end_soon(self) -> None:
         """Closes the screen as soon as what is being done is done; may be called at any moment."""
@@ -238,6 +264,7 @@ _typed_ahead: list[events.Key | events.Paste] = []
 
 def run_to_its_end(app: TerminalApp[Any]) -> None:
     """Shows it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
+    app.use_kept_theme()
     app.type_first(_typed_ahead)
     _typed_ahead.clear()
     with ended_by_signals(app.end_soon):
