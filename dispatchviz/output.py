@@ -7,6 +7,7 @@ trace, a log for a log, a hand-out for a hand-out, and a picture for a picture o
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import re
@@ -22,6 +23,7 @@ from dispatchviz.core.record.trace_file import Trace, encode, looks_like_trace
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.terminal_output import chunks, print_json_lines
+from dispatchviz.without_folders import without_folders
 
 if TYPE_CHECKING:
     from dispatchviz.render.graph.chosen_picture import Chosen
@@ -257,7 +259,7 @@ def export_perfetto(trace: Trace, path: str | Path, form: str) -> None:
     """Writes what Perfetto opens, piece by piece. Raises DispatchvizError if the file cannot be written."""
     from dispatchviz.render.perfetto.trace_json import compressed, perfetto_chunks
 
-    chunks = perfetto_chunks(trace)
+    chunks = perfetto_chunks(without_folders(trace))
     pieces = compressed(chunks) if form == ".json.gz" else chunks
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.writelines(pieces)
@@ -274,6 +276,7 @@ def export_table(runs: Iterable[Run], path: str | Path) -> None:
     """Writes some traces as one table; to standard output for ``-``. Raises DispatchvizError if that cannot be done."""
     from dispatchviz.render.table.parquet import write
 
+    runs = (dataclasses.replace(run, trace=without_folders(run.trace)) for run in runs)
     if str(path) == STANDARD_OUTPUT:
         data = io.BytesIO()
         write(runs, data)
@@ -297,10 +300,10 @@ def exported(trace: Trace, suffix: str, chosen: Chosen | None = None) -> tuple[b
     if suffix in PAGES:
         from dispatchviz.player.player_page import player_page
 
-        return player_page(trace), ""
+        return player_page(without_folders(trace)), ""
     from dispatchviz.render.graph.chosen_picture import Chosen, chosen_picture
 
-    drawn = chosen_picture(trace, suffix, chosen or Chosen())
+    drawn = chosen_picture(without_folders(trace), suffix, chosen or Chosen())
     more = "--expand RANGE, such as 3-7, draws the Nodes with these sequence numbers one by one, --no-fold all of them"
     return drawn.data, f"{drawn.note}; {more}" if drawn.is_folded else drawn.note
 

@@ -74,6 +74,12 @@ def located(script: str) -> str:
     return str(shipped) if shipped and not os.path.exists(script) and shipped.is_file() else script
 
 
+def names_example(script: str) -> bool:
+    """Whether a script is the short name of an example, as ``examples/forum.py``."""
+    inner = _inner(script)
+    return inner is not None and (folder() / inner).is_file()
+
+
 def is_lesson(script: Path) -> bool:
     """Whether a script that names an example is one of the lessons."""
     return script.parent == Path(FOLDER, LESSONS) or script.parent == folder() / LESSONS

@@ -56,8 +56,9 @@ class Trace(core.Trace):
         ``at`` is a step, left out the end. ``of`` is the number of a backward or ``"all"``, left out the last one.
         """
         from dispatchviz.render.graph.graph_picture import backward_graph
+        from dispatchviz.without_folders import without_folders
 
-        return backward_graph(self, at, of)
+        return backward_graph(without_folders(self), at, of)
 
     def call_graph(self, first: int = 0, last: int | None = None) -> DrawnPicture:
         """A picture of the operator calls between two steps, outside of backward passes; ``.render(path)`` writes it.
@@ -65,8 +66,9 @@ class Trace(core.Trace):
         Raises RenderError if there are none.
         """
         from dispatchviz.render.graph.call_picture import call_picture
+        from dispatchviz.without_folders import without_folders
 
-        return call_picture(self, first, last)
+        return call_picture(without_folders(self), first, last)
 
     def decision(self, step: int) -> DrawnPicture:
         """A picture of how the call at a step is dispatched: key sets, cell, kernel. RenderError if there is none."""
@@ -83,5 +85,6 @@ class Trace(core.Trace):
 
     def _of_step(self, kind: Kind, step: int) -> DrawnPicture:
         from dispatchviz.render.graph.chosen_picture import drawn_picture
+        from dispatchviz.without_folders import without_folders
 
-        return drawn_picture(self, kind, (step, step))
+        return drawn_picture(without_folders(self), kind, (step, step))

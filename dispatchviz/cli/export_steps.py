@@ -11,6 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS_MARK, check_picture, write_bytes, write_text
 from dispatchviz.terminal_output import print_lines
+from dispatchviz.without_folders import without_folders
 
 RANGE = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
@@ -68,6 +69,7 @@ def check_pictures_folder(output: str) -> None:
 
 def export_steps(trace: Trace, output: str, form: str, wanted: Steps) -> None:
     """Writes them. DispatchvizError if that cannot be done, or a file in the way is none of ours."""
+    trace = without_folders(trace)
     lines = _log(trace, wanted) if form not in HAND_OUTS else _hand_out(trace, output, wanted)
     if output == STANDARD_OUTPUT:
         print_lines(lines)

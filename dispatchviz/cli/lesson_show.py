@@ -26,6 +26,7 @@ from dispatchviz.shipped_examples import script_of
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.tui.keymap import QUITS, Leaving
 from dispatchviz.tui.terminal.support import can_run
+from dispatchviz.without_folders import without_folders
 
 
 def show_lesson(
@@ -51,16 +52,17 @@ def show_lesson(
     if ended != lesson.raises:
         found = outcome.error_message or "it raised nothing"
         raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as it says: {found}")
-    guide = Guide(lesson, outcome.trace, lesson_after(lesson) if after is None else after, kept)
+    trace = outcome.trace if output is None else without_folders(outcome.trace)
+    guide = Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept)
     if output == STANDARD_OUTPUT:
-        print_lines(hand_out(guide, outcome.trace, paper=True))
+        print_lines(hand_out(guide, trace, paper=True))
     elif output is not None and _is_page(output):
         from dispatchviz.player.player_page import player_page
 
-        write_bytes(output, player_page(outcome.trace, guide))
+        write_bytes(output, player_page(trace, guide))
         print_lines([f"{output} written"])
     elif output is not None:
-        write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, outcome.trace, paper=True)))
+        write_text(output, (HAND_OUT_MARK, "", *hand_out(guide, trace, paper=True)))
         print_lines([f"{output} written"])
     elif plain or can_run() is not None:
         print_lines(hand_out(guide, outcome.trace))

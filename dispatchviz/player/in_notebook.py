@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.player.player_page import player_page
 from dispatchviz.render.notebook.html import player_frame
+from dispatchviz.without_folders import without_folders
 
 MOST_STEPS = 1000
 """A longer trace is shown without its page, which takes seconds to make, and would make the notebook big."""
@@ -14,4 +15,5 @@ def notebook_player(trace: Trace) -> str:
     """The page in a frame; empty of a trace without steps, and of a long one."""
     if not 0 < len(trace) <= MOST_STEPS:
         return ""
+    trace = without_folders(trace)
     return player_frame(player_page(trace).decode(), title=f"The steps of {trace.header.program}")

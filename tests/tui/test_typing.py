@@ -114,3 +114,11 @@ def test_a_text_over_the_stepper_takes_its_own_keys() -> None:
         assert reader.at == 2
 
     read(forum(), story)
+
+
+@pytest.mark.parametrize("split", range(3))
+def test_what_is_typed_behind_the_key_that_opens_a_text_is_for_that_text(
+    split: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = typed_early("?q"[:split], "?q"[split:], monkeypatch)
+    assert app.return_code is None, "q has closed the help, not the stepper"

@@ -292,7 +292,7 @@ def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) 
     async def story(reader: Reader) -> None:
         await reader.press("W")
         assert reader.sees("What if (Enter runs the program again so", "▶ line 6  no_grad")
-        await reader.press("down", "j", "n")
+        await reader.press("down", "down", "down")
         assert reader.sees("▶ line 6  requires_grad x off")
         await reader.press("up")
         assert reader.sees("▶ line 6  autocast cuda")
@@ -301,6 +301,67 @@ def test_the_list_says_what_may_be_tried(tmp_path: Path, size: tuple[int, int]) 
         assert reader.at == line(trace, 6)
 
     read(trace, story, size, step=line(trace, 6))
+
+
+def test_typing_filters_and_writes_changes(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+    begun: list[str] = []
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        reader.app.screen._view._run = lambda change: begun.append(change.text)  # type: ignore[attr-defined]
+        for typed, runs in RUNS.items():
+            await typing(reader, typed)
+            assert not begun, "no letter runs anything"
+            await reader.press("enter", "ctrl+u")
+            assert begun == [runs], typed
+            begun.clear()
+
+    read(trace, story, step=line(trace, 6))
+
+
+RUNS = {
+    "no_grad": "line 6: no_grad",
+    "requires": "line 6: requires_grad x off",
+    "skip": "line 6: skip",
+    "float x": "line 6: dtype float64 x",
+    "dtype bfloat16 x": "line 6: dtype bfloat16 x",
+    "line 7: inference_mode": "line 7: inference_mode",
+    "4: autocast": "line 4: autocast cuda",
+}
+"""What is typed, and what Enter runs then."""
+
+
+async def typing(reader: Reader, text: str) -> None:
+    """Types a text as a keyboard does."""
+    named = {" ": "space", "_": "underscore", ":": "colon"}
+    await reader.press(*(named.get(each, each) for each in text))
+
+
+def test_what_is_typed_and_no_change_says_why(tmp_path: Path) -> None:
+    trace = script(tmp_path, FORUM)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("W")
+        for typed, says in REFUSED.items():
+            await typing(reader, typed)
+            await reader.press("enter")
+            assert reader.sees(says)
+            await reader.press("ctrl+u")
+            assert reader.sees("▶ line 6  no_grad")
+        await reader.press("escape")
+        assert not reader.sees("What if (")
+
+    read(trace, story, size=(160, 40), step=line(trace, 6))
+
+
+REFUSED = {
+    "no_gard": "there is no change 'no_gard'; there are no_grad,",
+    "device gpu x": "there is no device 'gpu': write cpu, cuda, cuda:1 or meta",
+    "dtype float64 q": "the line does not read q; names on it are",
+    "line 99: skip": "that line has no statement",
+}
+"""What is typed, and why nothing runs then."""
 
 
 def test_a_guard_of_pytorch_is_not_offered_and_says_so(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dispatchviz.render.log.text_log import text_log
 from dispatchviz.render.markdown.marks import fenced, plain
 from dispatchviz.render.notebook.html import block, folded, image, paragraph
 from dispatchviz.shown_text import shown
+from dispatchviz.without_folders import new_name, without_folders
 
 LEVEL = "calls"
 MOST = 300
@@ -30,6 +31,7 @@ TRUST = (
 
 def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: str = "") -> str:
     """The card. ``player`` is a frame that is shown above it: the card is then what is left where frames are not."""
+    trace = without_folders(trace)
     log = folded(f"The log of {_steps(trace)}", block(_log(trace, level)), is_open=not player)
     drawn = trace_svg(trace) if picture else None
     graph = "" if drawn is None else image(drawn, f"The backward graph of {trace.header.program}")
@@ -41,6 +43,7 @@ def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: s
 
 def trace_markdown(trace: Trace, level: str = LEVEL) -> str:
     """The same as Markdown, without the picture."""
+    trace = without_folders(trace)
     sentences = [plain(shown(sentence)) for sentence in _sentences(trace)]
     return "\n\n".join([*sentences, "\n".join(fenced("\n".join(_log(trace, level))))])
 
@@ -49,13 +52,13 @@ def trace_svg(trace: Trace) -> str | None:
     """The backward graph; None if there is none."""
     if not trace.steps_of(ev.NodeCreated):
         return None
-    graph = backward_graph(trace)
+    graph = backward_graph(without_folders(trace))
     return graph.svg() if len(graph) else None
 
 
 def trace_text(trace: Trace) -> str:
     """One line."""
-    return f"<Trace of {shown(trace.header.program)} on {shown(engine_text(trace.header))}: {_steps(trace)}>"
+    return f"<Trace of {shown(new_name(trace.header.program))} on {shown(engine_text(trace.header))}: {_steps(trace)}>"
 
 
 def _steps(trace: Trace) -> str:

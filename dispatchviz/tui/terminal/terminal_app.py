@@ -21,13 +21,15 @@ from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
-from textual.theme import Theme
+from textual.theme import Theme, ThemeProvider
+from textual.widget import AwaitMount
 from textual.worker import WorkerFailed
 
 from dispatchviz.tui.keymap import Key
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
-from dispatchviz.tui.text.palette import Uncoloured
+from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
+from dispatchviz.tui.text.palette import Readable, Uncoloured
 from dispatchviz.tui.widgets.typed_keys import TYPED_AHEAD, TypedKeys
 
 if TYPE_CHECKING:
@@ -65,6 +67,16 @@ class InOrder(SystemCommandsProvider):
     async def discover(self) -> Hits:
         for name, text, callback, _ in self.app.get_system_commands(self.screen):
             yield DiscoveryHit(name, callback, help=text)
+
+
+class KeptThemes(ThemeProvider):
+    """The themes, of which the one that is chosen is kept."""
+
+    @property
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        app = self.app
+        assert isinstance(app, TerminalApp)
+        return [(name, partial(app.keep_theme, name)) for name in sorted(app.available_themes)]
 
 
 class TerminalApp(App[Result]):
@@ -132,6 +144,21 @@ class TerminalApp(App[Result]):
         if support.is_there():
             self.set_interval(1, support.end_if_gone)  # else its input would be read for ever, at full speed
 
+    def use_kept_theme(self) -> None:
+        """Takes the theme that the reader chose last."""
+        if (name := read_theme()) in self.available_themes:
+            self.theme = name
+
+    def search_themes(self) -> None:
+        """Lists the themes; the one that the reader chooses is kept."""
+        self.push_screen(CommandPalette([KeptThemes], placeholder="Search for themes"))
+
+    def keep_theme(self, name: str) -> None:
+        """Takes a theme, and keeps it for the next time."""
+        self.theme = name
+        if why_not := write_theme(name):
+            self.notify(f"The theme cannot be kept: {why_not}", severity="warning")
+
     def end_soon(self) -> None:
         """Closes the screen as soon as what is being done is done; may be called at any moment."""
         if self._loop_of_keys is not None:
@@ -167,7 +194,7 @@ class TerminalApp(App[Result]):
             self.failed = failure(error, report, self.what_failed)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncoloured()] if self.no_color else super().get_line_filters()
+        return [Uncoloured()] if self.no_color else [*super().get_line_filters(), Readable()]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from palette_commands(self._entries, self.run_key_action)
@@ -181,12 +208,20 @@ class TerminalApp(App[Result]):
             return
         if isinstance(event, events.Key) and event.key == TYPED_AHEAD and not event.is_forwarded:
             event = events.Key("enter", "\r")
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self._view:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif not self._keys.hold(event):
             await self.on_ready()
-            if not self.before_key(event) and not await self._keys.take(event):
-                await super().on_event(event)
+            await self._take(event)
+
+    async def _take(self, event: events.Key | events.Paste) -> None:
+        """Gives what is typed its effect: on the view, or on the screen that is over it by now."""
+        if self.screen is self._view:
+            if self.before_key(event) or await self._keys.take(event):
+                return
+        elif not self.screen.is_mounted:  # Textual drops what is typed for it until then
+            await AwaitMount(self.screen, [self.screen])
+        await super().on_event(event)
 
     def from_thread(self, show: Callable[[], object]) -> None:
         """Has something done in the application's own thread, unless the reader has quit. It is not waited for."""
@@ -229,6 +264,7 @@ _typed_ahead: list[events.Key | events.Paste] = []
 
 def run_to_its_end(app: TerminalApp[Any]) -> None:
     """Shows it until its reader is done. Raises StepperError if it fails, EndedBySignal if a signal ends it."""
+    app.use_kept_theme()
     app.type_first(_typed_ahead)
     _typed_ahead.clear()
     with ended_by_signals(app.end_soon):

@@ -15,6 +15,7 @@ from textual.color import Color
 from textual.filter import LineFilter, NoColor
 from textual.strip import Strip
 
+from dispatchviz.tui.text.contrast import muted, readable
 from dispatchviz.tui.text.line_fitting import fit
 from dispatchviz.tui.text.styled_line import Line
 
@@ -111,6 +112,22 @@ def _uncoloured(style: Style) -> Style:
     background = style.bgcolor
     stands_out = background is not None and Color.from_rich_color(background).brightness > BRIGHT
     return style + NoColor.DEFAULT_COLORS + Style(reverse=True if stands_out else None)
+
+
+class Readable(LineFilter):
+    """All text has enough contrast, whatever the theme says; dim text is weaker, alike in every terminal."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, style and _readable(style), control) for text, style, control in segments]
+
+
+@functools.lru_cache(4096)
+def _readable(style: Style) -> Style:
+    """The style with enough contrast, as far as its colours are known."""
+    if style.color is None or style.bgcolor is None or not (style.color.triplet and style.bgcolor.triplet):
+        return style
+    colour = (muted if style.dim else readable)(style.color.triplet, style.bgcolor.triplet)
+    return style + Style(color=RichColor.from_triplet(colour), dim=False)
 
 
 BRIGHT = 0.25

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_program import DEFINITIONS, WITHS, changed_program
-from dispatchviz.explain.comparison.what_if.changes import Change
+from dispatchviz.explain.comparison.what_if.changes import TYPED, Change, device_of, for_device, read_change
 from dispatchviz.explain.moment.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, source_line, user_stack
@@ -46,6 +46,34 @@ def offered_changes(trace: Trace, at: int) -> list[Offered]:
     lines = source.splitlines()
     found = dict.fromkeys(_changes(trace, at, line, parsed))
     return [Offered(each, lines[each.line - 1].strip()) for each in found if _can_be_made(source, each)]
+
+
+def matching(trace: Trace, offered: Sequence[Offered], typed: str) -> tuple[list[Offered], str]:
+    """Returns the offered changes that have all typed words, and first the one that is typed, if it is a change.
+
+    Where there is neither, the text says why not.
+    """
+    if not typed.strip():
+        return list(offered), ""
+    words = typed.casefold().split()
+    kept = [each for each in offered if all(word in f"{each.change.text} {each.text}".casefold() for word in words)]
+    try:
+        own = typed_change(trace, typed, offered[0].change.line)
+    except DispatchvizError as error:
+        return kept, "" if kept else str(error)
+    return [own, *(each for each in kept if each.change != own.change)], ""
+
+
+def typed_change(trace: Trace, typed: str, line: int) -> Offered:
+    """Reads a change as ``--what-if`` takes it; one without a line is for ``line``. DispatchvizError if it is none, or
+    cannot be made.
+    """
+    change = read_change(typed if TYPED.fullmatch(typed.strip()) else f"{line}: {typed.strip()}")
+    if change.what == "autocast":
+        change = for_device(change, device_of(trace))
+    source = trace.header.sources[trace.header.program]
+    changed_program(ast.parse(source), [change])
+    return Offered(change, source.splitlines()[change.line - 1].strip())
 
 
 def not_offered(trace: Trace, at: int) -> str:

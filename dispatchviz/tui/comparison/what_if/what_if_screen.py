@@ -11,11 +11,12 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.explain.comparison.what_if.offered_changes import Offered, not_offered
+from dispatchviz.explain.comparison.what_if.offered_changes import Offered, matching, not_offered
 from dispatchviz.tui.comparison.what_if.changed_process import ChangedProcess
 from dispatchviz.tui.session import Session, Update
 from dispatchviz.tui.terminal.terminal_app import TerminalApp
@@ -24,27 +25,33 @@ from dispatchviz.tui.text.palette import Palette
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import RowsView
 
-TITLE = "What if (Enter runs the program again so, Esc or q closes)"
+TITLE = "What if (Enter runs the program again so, Esc closes)"
+
+PLACEHOLDER = "type to filter, or another change: dtype bfloat16 x, line 4: skip"
 
 
 class WhatIfView(RowsView):
-    """A row per change, one of them chosen, then what is not offered; one row while the program runs."""
-
-    BINDINGS: ClassVar = [
-        Binding("down,n,j", "choose(1)", show=False),
-        Binding("up,N,k", "choose(-1)", show=False),
-        Binding("enter,right,s", "run", show=False),
-    ]
+    """A row per change, one of them chosen, then a remark; one row while the program runs."""
 
     def __init__(
-        self, offered: Sequence[Offered], remark: str, palette: Palette, run: Callable[[Change], None]
+        self, session: Session, offered: Sequence[Offered], palette: Palette, run: Callable[[Change], None]
     ) -> None:
         super().__init__(0, TITLE)
-        self.palette, self._offered, self._remark, self._run = palette, offered, remark, run
-        self._cells = columns([(f"line {each.change.line}", each.change.command, each.text) for each in offered])
-        self._chosen = 0
+        self.palette, self._run = palette, run
+        self._session, self._offered = session, offered
+        self._stays = not_offered(session.trace, session.cursor.at)
         self.running: Change | None = None
-        self.port.count = len(offered) + bool(remark)
+        self.filter("")
+
+    def filter(self, typed: str) -> None:
+        """Lists the changes that have the typed words, or the one that is typed."""
+        self._listed, why_none = matching(self._session.trace, self._offered, typed)
+        self._remark = why_none or self._stays
+        self._cells = columns([(f"line {each.change.line}", each.change.command, each.text) for each in self._listed])
+        self._chosen = 0
+        self.port.count = len(self._listed) + bool(self._remark)
+        self.port.scroll(0)
+        self.refresh()
 
     def on_resize(self) -> None:
         self.fit(*self.size)
@@ -56,30 +63,33 @@ class WhatIfView(RowsView):
     def row(self, at: int, width: int) -> Line:
         if self.running is not None:
             return line("  ", (f"Running with {self.running.text} ... Esc stops it", "hint"))
-        if at == len(self._offered):
+        if at == len(self._listed):
             return line("  ", (self._remark, "hint"))
         number, command, text = self._cells[at]
         sign = "▶ " if at == self._chosen else "  "
         return line((sign, "focus"), (f"{number}  ", "dim"), (f"{command}   ", "bold"), (text, "dim"), cut=True)
 
     def row_base(self, at: int) -> Style:
-        chosen = at == self._chosen and self.running is None
+        chosen = at == self._chosen and at < len(self._listed) and self.running is None
         return self.palette.base + self.palette.highlight if chosen else self.palette.base
 
     def pointed_at(self, at: int) -> None:
-        if self.running is None and at < len(self._offered):
+        if self.running is None and at < len(self._listed):
             self._chosen = at
-            self.action_run()
+            self.run_chosen()
 
-    def action_choose(self, by: int) -> None:
-        if self.running is None:
-            self._chosen = (self._chosen + by) % len(self._offered)
-            self.reveal(self._chosen, 1)
-            self.refresh()
+    def choose(self, direction: int) -> bool:
+        if self.running is not None or not self._listed:
+            return False
+        self._chosen = (self._chosen + direction) % len(self._listed)
+        self.reveal(self._chosen, 1)
+        self.refresh()
+        return True
 
-    def action_run(self) -> None:
-        if self.running is None:
-            self._run(self._offered[self._chosen].change)
+    def run_chosen(self) -> None:
+        """Runs the program with the chosen change."""
+        if self.running is None and self._listed:
+            self._run(self._listed[self._chosen].change)
 
     def show_running(self, change: Change) -> None:
         """One row, in place of the list."""
@@ -89,20 +99,45 @@ class WhatIfView(RowsView):
 
 
 class WhatIfScreen(ModalScreen[Update | None]):
-    """The list over the stepper; closes with what opens the two runs, with a remark, or with None."""
+    """An input line and the list over the stepper; closes with what opens the two runs, with a remark, or with None."""
 
-    BINDINGS: ClassVar = [Binding("escape,q,backspace,W", "leave", show=False)]
-    DEFAULT_CSS = "WhatIfScreen { align: center middle; } WhatIfView { width: 90%; height: 70%; padding: 0 1; }"
+    BINDINGS: ClassVar = [
+        Binding("escape", "leave", show=False),
+        Binding("down", "choose(1)", show=False),
+        Binding("up", "choose(-1)", show=False),
+    ]
+    DEFAULT_CSS = """
+        WhatIfScreen { align: center middle; }
+        WhatIfScreen Input, WhatIfScreen Input:focus {
+            border: none; height: 1; width: 90%; padding: 0 1; background: $panel;
+        }
+        WhatIfView { width: 90%; height: 70%; padding: 0 1; }
+        """
 
     def __init__(self, session: Session, offered: Sequence[Offered], palette: Palette) -> None:
         super().__init__()
-        self._session, self._view = session, WhatIfView(offered, _remark(session), palette, self._begin)
+        self._session, self._view = session, WhatIfView(session, offered, palette, self._begin)
+        self._input = Input(placeholder=PLACEHOLDER, select_on_focus=False)
         self._process: ChangedProcess | None = None
         self._ended: Update | None = None
         """What came while another screen was over this one."""
 
     def compose(self) -> ComposeResult:
+        yield self._input
         yield self._view
+
+    def on_mount(self) -> None:
+        self.set_focus(self._input)
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        self._view.filter(message.value)
+
+    def on_input_submitted(self) -> None:
+        self._view.run_chosen()
+
+    def action_choose(self, direction: int) -> None:
+        """Chooses the next change, or the one before."""
+        self._view.choose(direction)
 
     def on_unmount(self) -> None:
         if self._process is not None:
@@ -122,6 +157,7 @@ class WhatIfScreen(ModalScreen[Update | None]):
         except DispatchvizError as error:
             self._end(self._noted(f"What if: {error}", "warning"))
             return
+        self._input.disabled = True
         self._view.show_running(change)
         app = cast(TerminalApp[object], self.app)
         Thread(target=self._wait, args=(app, self._process, change), daemon=True).start()
@@ -150,10 +186,6 @@ class WhatIfScreen(ModalScreen[Update | None]):
 
     def _noted(self, text: str, role: str) -> Update:
         return Update(self._session.cursor, line((f" {text}", role)))
-
-
-def _remark(session: Session) -> str:
-    return not_offered(session.trace, session.cursor.at)
 
 
 def _fail(error: Exception) -> None:

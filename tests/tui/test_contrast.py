@@ -1,0 +1,93 @@
+"""All text can be read in every theme that can be chosen: a contrast of 4.5 to its background, as WCAG 2 asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import BLACK
+from textual.theme import BUILTIN_THEMES
+
+from dispatchviz.tui.text.contrast import LEAST, contrast, muted, readable
+from dispatchviz.tui.text.palette import ROLES, Palette, Readable
+from dispatchviz.tui.text.styled_line import line
+from tests.amounts import some
+
+from .screens import Reader, read
+from .synthetic import forum
+
+THEMES = tuple(name for name in BUILTIN_THEMES if not name.startswith("ansi"))
+"""Those whose colours are known; the terminal defines those of the others."""
+
+
+def of(segments: list[Segment]) -> Iterator[tuple[float, Segment]]:
+    """The contrast of each segment that has text."""
+    for segment in segments:
+        style = segment.style
+        if segment.text.strip() and style is not None and style.color is not None and style.bgcolor is not None:
+            assert not style.dim, segment
+            assert not style.reverse, segment
+            yield contrast(style.color.get_truecolor(), style.bgcolor.get_truecolor()), segment
+
+
+def test_the_contrast_is_that_of_wcag() -> None:
+    black, white, grey = (Color.parse(name).get_truecolor() for name in ("#000000", "#ffffff", "#767676"))
+    assert contrast(black, white) == 21
+    assert contrast(white, white) == 1
+    assert round(contrast(grey, white), 2) == 4.54
+
+
+@pytest.mark.parametrize("colour", ["#000000", "#ffffff", "#777777", "#ffd700", "#0000ff"])
+@pytest.mark.parametrize("background", ["#000000", "#ffffff", "#777777", "#ffd700", "#0000ff"])
+def test_any_colour_can_be_made_readable(colour: str, background: str) -> None:
+    before, behind = Color.parse(colour).get_truecolor(), Color.parse(background).get_truecolor()
+    for made in (readable(before, behind), muted(before, behind)):
+        assert contrast(made, behind) >= LEAST
+    if contrast(before, behind) >= LEAST:
+        assert readable(before, behind) == before, "what can be read stays as it is"
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize("presenting", [False, True])
+def test_every_role_can_be_read_on_every_background(name: str, presenting: bool) -> None:
+    palette = Palette(BUILTIN_THEMES[name].to_color_system().generate(), contrast=presenting)
+    backgrounds = {"base": palette.base, "bar": palette.bar, "shade": palette.base + palette.shade,
+                   "highlight": palette.base + palette.highlight}  # fmt: skip
+    for where, base in backgrounds.items():
+        for role in [*ROLES, *(f"new:{role}" for role in ROLES)]:
+            for found, _ in of(Readable().apply(palette.segments(line(("text", role)), 6, base), BLACK)):
+                assert found >= LEAST, (name, where, role, found)
+
+
+def test_without_colours_dim_text_is_dim() -> None:
+    palette = Palette(BUILTIN_THEMES["textual-dark"].to_color_system().generate(), no_color=True)
+    (segment,) = palette.segments(line(("text", "dim")), 4, palette.base)
+    assert segment.style is not None
+    assert segment.style.dim
+
+
+@pytest.mark.parametrize("style", ["blue on #ffffff", "#fafafa on default", "dim #808080", "bold"])
+def test_colours_of_the_terminal_stay(style: str) -> None:
+    segment = Segment("text", Style.parse(style))
+    assert Readable().apply([segment], BLACK) == [segment]
+
+
+def test_what_is_on_the_screen_can_be_read() -> None:
+    """The stepper, its help, its input line, and the palette of commands, in every theme."""
+    screens = {"stepper": (), "help": ("question_mark",), "prompt": ("escape", "slash"),
+               "palette": ("escape", "ctrl+p")}  # fmt: skip
+
+    async def story(reader: Reader) -> None:
+        for what, keys in screens.items():
+            await reader.press(*keys)
+            for name in some(THEMES, 5):
+                reader.app.theme = name
+                await reader.answered()
+                for text in reader.app.screen._compositor.render_strips():
+                    for found, segment in of(list(text)):
+                        assert found >= LEAST, (name, what, segment.text, found)
+
+    read(forum(), story, size=(100, 30))
