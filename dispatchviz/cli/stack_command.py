@@ -145,6 +145,10 @@ def command(
     alone("OP and SCRIPT", release=release)
     if operator is None or source is None:
         raise click.UsageError("say which operator, and which program: dispatchviz stack add SCRIPT")
+    if isinstance(source, str) and operator.endswith(".py"):
+        raise click.UsageError(
+            f"{operator} is a program, and the operator comes first: dispatchviz stack {source} {operator}"
+        )
     return _run(operator, source, args, call, key, python, shown, as_json, pager)
 
 
