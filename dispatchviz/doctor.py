@@ -12,6 +12,7 @@ import sys
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
 from dispatchviz.explain.cells.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.live.blind_spots import BLIND_SPOTS, LIFTED
 from dispatchviz.live.installed_torch import OLDEST, WANTED, release
 from dispatchviz.tui.terminal.support import can_run
 
@@ -52,6 +53,11 @@ def examine() -> dict[str, Facts]:
             "pyarrow": version("pyarrow") or "not installed: pip install 'dispatchviz[parquet]'",
         },
     }
+
+
+def blind_spots() -> dict[str, tuple[str, ...]]:
+    """The facts that a recording of an installed PyTorch lacks, by the releases of which that is true."""
+    return {"not seen of an installed PyTorch:": BLIND_SPOTS, "nor of releases before 2.9:": LIFTED}
 
 
 def version(distribution: str) -> str | None:

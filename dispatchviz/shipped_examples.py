@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from dispatchviz.near_files import near_file
+
 FOLDER = "examples"
 LESSONS = "lessons"
 """The folder of the lessons within."""
@@ -91,10 +93,13 @@ def script_of(path: Path) -> str:
 
 
 def alternatives(script: str) -> str:
-    """What to say of a script that is not there: the examples beside it, if it is named like one; else nothing."""
+    """What to say of a script that is not there: the examples beside it, if it is named like one; a file beside it or
+    an example that was probably meant; else nothing."""
     inner = _inner(script)
     if inner is None:
-        return ""
+        name = script.removesuffix(".py")
+        named = next((each.script for each in examples() if each.name == name), "") if "/" not in script else ""
+        return near_file(script) or (named and f"; did you mean {named}?")
     beside = [name for name in (example.name for example in examples()) if _parent(name) == _parent(inner)]
     return f"; the examples are {', '.join(f'{FOLDER}/{name}.py' for name in beside)}" if beside else ""
 

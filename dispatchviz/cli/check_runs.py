@@ -33,7 +33,7 @@ from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_json import check_json
 from dispatchviz.render.cards.check_text import check_lines, same_until
 from dispatchviz.render.console import terminal
-from dispatchviz.shipped_examples import located
+from dispatchviz.shipped_examples import alternatives, located
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 from dispatchviz.tui.terminal.support import can_run
@@ -97,7 +97,7 @@ def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str,
     if isinstance(source, (Code, Module)):
         kind = "code" if isinstance(source, Code) else "module"
     elif not os.path.exists(located(source)):
-        raise DispatchvizError(f"there is no file {source}")
+        raise DispatchvizError(f"there is no file {source}{alternatives(source)}")
     return CheckedRequest(engine, kind, _text(source), tuple(args), cuda, str(Path(folder) / f"{engine}.dvtrace"))
 
 

@@ -8,6 +8,7 @@ import importlib
 import click
 
 from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command
+from dispatchviz.cli.other_meanings import with_meaning
 from dispatchviz.cli.overview import COMMANDS, OVERVIEW, help_text
 from dispatchviz.terminal_output import print_lines
 
@@ -32,7 +33,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Raises UsageError, with the command that was probably meant, for one that does not exist."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0])}", ctx)
+            unknown = f"there is no command {args[0]!r}"
+            raise click.UsageError(with_meaning(f"{unknown}{_meant(args[0])}", args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:

@@ -21,7 +21,7 @@ from dispatchviz.instrumented_source import Changed
 from dispatchviz.program_source import read_source
 from dispatchviz.render.cards.diff_text import diff_lines
 from dispatchviz.render.console import terminal
-from dispatchviz.shipped_examples import located
+from dispatchviz.shipped_examples import alternatives, located
 from dispatchviz.trace import Trace
 from dispatchviz.tui.comparison.two_runs import TwoRuns
 from dispatchviz.tui.terminal.support import can_run
@@ -37,7 +37,9 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     opened = [trace_in(source) for source in sources]  # what is wrong with a trace is said before anything runs
     for source in sources:
         if source != STANDARD_INPUT and not os.path.exists(located(source)):
-            raise DispatchvizError(f"there is no file {source}: diff compares two scripts or traces")
+            raise DispatchvizError(
+                f"there is no file {source}: diff compares two scripts or traces{alternatives(source)}"
+            )
     if args and None not in opened:
         check_no_arguments(sources[0], args)
     first, second = (

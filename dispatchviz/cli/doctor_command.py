@@ -10,20 +10,29 @@ WIDTH = 100
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(as_json: bool) -> int:
+@click.option("--unseen", is_flag=True, help="List the facts that a recording of an installed PyTorch lacks.")
+def command(as_json: bool, unseen: bool) -> int:
     """Versions, GPU, renderers, terminal: what works here and why not.
 
     \b
     Examples:
       dispatchviz doctor
       dispatchviz doctor --json
+      dispatchviz doctor --unseen
     """
     import textwrap
 
     from dispatchviz.cli.lookup import print_json
-    from dispatchviz.doctor import examine
+    from dispatchviz.doctor import blind_spots, examine
     from dispatchviz.terminal_output import print_lines
 
+    if unseen:
+        spots = blind_spots()
+        if as_json:
+            print_json(spots)
+        else:
+            print_lines(line for title, facts in spots.items() for line in (title, *(f"  {fact}" for fact in facts)))
+        return 0
     report = examine()
     if as_json:
         print_json(report)

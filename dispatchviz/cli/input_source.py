@@ -29,10 +29,22 @@ def trace_in(source: Script) -> Trace | None:
 def load(source: str) -> Trace:
     """A trace; prints what is wrong with it. TraceError if it cannot be read or is none."""
     is_input = source == STANDARD_INPUT
-    trace = Trace.decoded(standard_input(), "standard input") if is_input else Trace.load(source)
+    try:
+        trace = Trace.decoded(standard_input(), "standard input") if is_input else Trace.load(source)
+    except DispatchvizError as error:
+        raise type(error)(str(error) if is_input else _with_meant(str(error), source)) from None
     if trace.notice:
         complain(trace.notice)
     return trace
+
+
+def _with_meant(error: str, source: str) -> str:
+    """The error, with what a file is that is no trace, or which file was meant by one that is not there."""
+    from dispatchviz.cli.other_meanings import with_meaning
+    from dispatchviz.near_files import near_file
+
+    near = "" if os.path.exists(source) else near_file(source)
+    return error + near if near else with_meaning(error, source, but="a saved trace")
 
 
 def check_no_arguments(source: Script, arguments: tuple[str, ...]) -> None:

@@ -58,9 +58,18 @@ def lines(
 
 
 def _cards(layout: str | None, build: str | None, things: tuple[str, ...]) -> list[KeyCard | RawSetCard]:
+    return [_card(thing, layout, build) for thing in things]
+
+
+def _card(thing: str, layout: str | None, build: str | None) -> KeyCard | RawSetCard:
+    from dispatchviz.cli.other_meanings import with_meaning
+    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.keys.key_inputs import read
 
-    return [read(thing, lambda: looking_up.registry_of(build), layout) for thing in things]
+    try:
+        return read(thing, lambda: looking_up.registry_of(build), layout)
+    except DispatchvizError as error:
+        raise DispatchvizError(with_meaning(str(error), thing, but="a dispatch key")) from None
 
 
 def _lines(card: KeyCard | RawSetCard, console: Console, operators: bool) -> Iterator[str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.lesson_file import Lesson
 
 FOLDER = click.option(
     "--folder",
@@ -95,9 +99,20 @@ def show(
 ) -> int:
     """Open a lesson; without a terminal its text is printed."""
     from dispatchviz.cli.lesson_show import show_lesson
-    from dispatchviz.lessons.catalog import lesson_named
 
-    return show_lesson(lesson_named(name, context.obj), plain, present, output, answers=answers)
+    return show_lesson(_named(name, context.obj), plain, present, output, answers=answers)
+
+
+def _named(name: str, folder: Path | None) -> Lesson:
+    """The lesson. LessonError, also with what else the name means, if there is none."""
+    from dispatchviz.cli.other_meanings import with_meaning
+    from dispatchviz.lessons.catalog import lesson_named
+    from dispatchviz.lessons.lesson_file import LessonError
+
+    try:
+        return lesson_named(name, folder)
+    except LessonError as error:
+        raise LessonError(with_meaning(str(error), name, but="a lesson")) from None
 
 
 @command.command("new")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
@@ -30,10 +31,27 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
 
 def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
     """The operator that a name means. DispatchvizError if that is unknown or open."""
+    from dispatchviz.cli.other_meanings import with_meaning
+    from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.operators.operator_names import find_operator
 
-    found = find_operator(text, registry.names())
+    try:
+        found = find_operator(text, registry.names())
+    except DispatchvizError as error:
+        raise DispatchvizError(with_meaning(str(error), text, but="an operator")) from None
     return registry.find(found.name), found
+
+
+def check_order(command: str, operator: str, keys: Sequence[str]) -> None:
+    """DispatchvizError, with the command that was meant, if a key stands where the operator belongs."""
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.explain.keys.key_names import known_key
+
+    if keys and known_key(operator) is not None and known_key(keys[0]) is None:
+        meant = " ".join([keys[0], operator, *keys[1:]])
+        raise DispatchvizError(
+            f"{operator} is a dispatch key, and the operator comes first: dispatchviz {command} {meant}"
+        )
 
 
 def remark(found: Found) -> str:

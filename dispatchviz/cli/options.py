@@ -34,7 +34,7 @@ save = click.option(
     help="Also save the trace: .dvtrace, .jsonl, or .jsonl.gz to compress it. It is written while the program runs. "
     "Only a trace is overwritten.",
 )
-step = click.option("--step", metavar="N", type=int, help="Begin at step N.")
+step = click.option("--step", metavar="N", type=click.IntRange(min=0), help="Begin at step N.")
 plain = click.option(
     "--plain",
     is_flag=True,
@@ -203,12 +203,20 @@ class OfProgram(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """``source`` is the program: the name of a file, or what ``-c`` or ``-m`` has."""
-        ours, script, rest = split_at_program(self, args)
-        if script is None:
-            return super().parse_args(ctx, args)
-        super().parse_args(ctx, [*ours, "--", name_of(script), *rest])
-        ctx.params["source"] = script
-        return []
+        words = list(args)
+        ours, program, rest = split_at_program(self, args)
+        if program is not None:
+            super().parse_args(ctx, [*ours, "--", name_of(program), *rest])
+            ctx.params["source"], left = program, []
+        else:
+            left = super().parse_args(ctx, args)
+            rest = [*ctx.params["args"]]
+            ours = words[: len(words) - len(rest) - 1]
+        if rest and not ctx.resilient_parsing:
+            from dispatchviz.cli.options_after_script import remark_on_own_options
+
+            remark_on_own_options(ctx, ours, ctx.params["source"], rest)
+        return left
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Of what is the script's own nothing is known but that it may name files."""

@@ -78,6 +78,7 @@ def command(
       dispatchviz run -m examples.forum
       dispatchviz run --no-trace examples/mlp.py
     """
+    from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.input_source import STANDARD_INPUT, alone, check_no_arguments, check_step, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script, run_script_untraced
     from dispatchviz.cli.text_output import OPTIONS, Text
@@ -112,6 +113,7 @@ def command(
             file = save or ("" if source == STANDARD_INPUT else name_of(source))
             show(trace, step, file, plain, (), pager=pager)
         return 0
+    check_filters(log, source, engine)
     as_text = plain or text.wanted or can_run() is not None
     recorded = _recorded(engine, cuda, **recording)
     if follow:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
+from dispatchviz.cli.checked_before_run import check_only
 from dispatchviz.cli.input_source import standard_input
 from dispatchviz.cli.kept_traces import StreamKeeper, kept_in, streamed
 from dispatchviz.cli.trace_folders import places
@@ -53,6 +54,8 @@ def run_script(
     Raises DispatchvizError for what is the user's to mend.
     """
     selected, at_most = read_only(only) if only else None, read_limit(limit)
+    if selected is not None:
+        check_only(selected, script, engine)
     chosen = _engine(engine, cuda, hashes, values)
     given = standard_input() if script == STANDARD_INPUT else b""
     file = save and os.path.abspath(save)  # the program may go elsewhere

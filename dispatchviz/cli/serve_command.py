@@ -82,14 +82,14 @@ def _offered(word: str, folder: Path | None) -> Offered:
     from dispatchviz.cli.input_source import trace_in
     from dispatchviz.lessons.catalog import lesson_named
     from dispatchviz.serving.offer import Kind, Offered
-    from dispatchviz.shipped_examples import located
+    from dispatchviz.shipped_examples import alternatives, located
 
     path = Path(located(word))
     if word.isdecimal() or not (path.is_file() or path.suffix or "/" in word):
         lesson = lesson_named(word, folder)
         return _lesson(lesson)
     if not path.is_file():
-        raise DispatchvizError(f"there is no file {word}")
+        raise DispatchvizError(f"there is no file {word}{alternatives(word)}")
     if path.suffix == ".py":
         return _program(path)
     trace = trace_in(str(path))

@@ -35,12 +35,23 @@ class StackCommand(click.Command):
         if script is None:
             inner, file, rest = _at_operator(self, program)
             named = [operator] if file is None else [operator, file, *rest]
+            if file is not None:
+                _remark(ctx, [*ours, operator, *inner], file, rest)
             return super().parse_args(ctx, [*ours, *inner, "--", *named])
         from dispatchviz.program_source import name_of
 
+        _remark(ctx, [*ours, operator, *inner], script, rest)
         super().parse_args(ctx, [*ours, *inner, "--", operator, name_of(script), *rest])
         ctx.params["source"] = script
         return []
+
+
+def _remark(context: click.Context, before: list[str], program: Script, arguments: list[str]) -> None:
+    """Prints a remark if the arguments of a program that reads none have options of ours."""
+    if arguments and not context.resilient_parsing:
+        from dispatchviz.cli.options_after_script import remark_on_own_options
+
+        remark_on_own_options(context, before, program, arguments)
 
 
 def _at_operator(command: click.Command, args: list[str]) -> tuple[list[str], str | None, list[str]]:
@@ -134,6 +145,10 @@ def command(
     alone("OP and SCRIPT", release=release)
     if operator is None or source is None:
         raise click.UsageError("say which operator, and which program: dispatchviz stack add SCRIPT")
+    if isinstance(source, str) and operator.endswith(".py"):
+        raise click.UsageError(
+            f"{operator} is a program, and the operator comes first: dispatchviz stack {source} {operator}"
+        )
     return _run(operator, source, args, call, key, python, shown, as_json, pager)
 
 

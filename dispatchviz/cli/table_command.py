@@ -129,7 +129,7 @@ def _card(operator: str | None, keys: tuple[str, ...], build: str | None) -> tup
     from dispatchviz.explain.cells.computed_table import table_card
     from dispatchviz.explain.keys.key_names import runtime_keys
 
-    op, _, chosen, found = _operator(operator, build)
+    op, _, chosen, found = _operator(operator, keys, build)
     return table_card(op, chosen, runtime_keys(keys)), found
 
 
@@ -137,15 +137,18 @@ def _history(operator: str | None, keys: tuple[str, ...], build: str | None) -> 
     from dispatchviz.explain.cells.registration.registration_history import registration_history
     from dispatchviz.explain.keys.key_names import runtime_keys
 
-    op, registry, chosen, found = _operator(operator, build)
+    op, registry, chosen, found = _operator(operator, keys, build)
     return registration_history(op, registry, chosen, runtime_keys(keys)), found
 
 
-def _operator(operator: str | None, build: str | None) -> tuple[OperatorEntry, Registry, str, Found]:
+def _operator(
+    operator: str | None, keys: tuple[str, ...], build: str | None
+) -> tuple[OperatorEntry, Registry, str, Found]:
     from dispatchviz.errors import DispatchvizError
 
     if operator is None:
         raise DispatchvizError("name an operator, such as: dispatchviz table add (see dispatchviz table --help)")
+    looking_up.check_order("table", operator, keys)
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
     return op, registry, chosen, found

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--stack",
     metavar="STEP",
-    type=int,
+    type=click.IntRange(min=0),
     help="Print instead of the log every function of PyTorch that a step is in, with its file and role.",
 )
 @click.option("--fold", is_flag=True, help="With --stack: frames that are the same in every call as one row.")
@@ -77,6 +77,7 @@ def command(
       dispatchviz trace --stack 45 examples/forum.py
       dispatchviz trace --format torch -m examples.forum
     """
+    from dispatchviz.cli.checked_before_run import check_filters
     from dispatchviz.cli.input_source import alone, check_no_arguments, trace_in
     from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.output import STANDARD_OUTPUT, check_save, save_trace
@@ -96,6 +97,7 @@ def command(
             save_trace(trace, save)
         shown.write(trace)
         return 0
+    check_filters(log, source, engine)
     outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)

@@ -87,6 +87,7 @@ def _cell_answers(
         raise DispatchvizError(
             "name an operator and a key, such as: dispatchviz why add AutogradCUDA (see dispatchviz why --help)"
         )
+    looking_up.check_order("why", operator, keys)
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
     return [cell_answer(op, runtime_key(key), registry) for key in keys], found, chosen

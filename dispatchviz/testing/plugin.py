@@ -81,8 +81,14 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Puts the log into the report of a failed test, and into any one which golden logs were written."""
-    report = yield
     trace = item.stash.get(TRACE, None)
+    if trace is None or call.excinfo is None:
+        report = yield
+    else:
+        from dispatchviz.testing.reports import own_frames_hidden
+
+        with own_frames_hidden(call.excinfo.value):
+            report = yield
     if item.config.getoption("dispatchviz_accept"):
         from dispatchviz.testing.golden_log import Accepting
 

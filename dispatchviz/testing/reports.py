@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import pytest
 
+import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.render.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.render.log.text_log import text_log
@@ -43,9 +48,39 @@ def add_log(
     command = _command(item, trace, step)
     log = _log(trace, step, lines, wanted) if lines > 0 else []
     hint = [_hint(item)] * (not command and len(trace) > 0)
-    sections = (("dispatchviz log", "\n".join([*log, *hint])), ("dispatchviz trace", command))
-    report.sections += [(title, text) for title, text in sections if text]
+    shown = {"dispatchviz log": [*log, *hint] if log else [], "dispatchviz trace": [command, *(() if log else hint)]}
+    report.sections += [(title, text) for title, lines in shown.items() if (text := "\n".join(filter(None, lines)))]
 
+
+@contextmanager
+def own_frames_hidden(error: BaseException) -> Iterator[None]:
+    """In the block pytest leaves frames of this package out of a traceback, unless ``--full-trace`` is given.
+
+    An error of a kernel is then shown at the line that called the operator. pytest looks for ``__tracebackhide__``
+    among a function's variables and those of its module.
+    """
+    modules = {id(module): module for module in _own_modules(error)}.values()
+    for module in modules:
+        module["__tracebackhide__"] = True
+    try:
+        yield
+    finally:
+        for module in modules:
+            del module["__tracebackhide__"]
+
+
+def _own_modules(error: BaseException | None) -> Iterator[dict[str, Any]]:
+    """The variables of the package's modules that are in the tracebacks of an error and of what caused it."""
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        for frame, _ in walk_tb(error.__traceback__):
+            if frame.f_code.co_filename.startswith(PACKAGE):
+                yield frame.f_globals
+        error = error.__cause__ or error.__context__
+
+
+PACKAGE = os.path.dirname(dispatchviz.__file__) + os.sep
 
 FRAME = 5
 """Lines that come with a log: the section's title, the log's head, what was left out twice, the command."""

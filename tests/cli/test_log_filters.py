@@ -203,8 +203,8 @@ def test_the_commands_print_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_mistakes_are_one_line_and_keep_the_trace(tmp_path: Path) -> None:
-    script(tmp_path, "import torch\ntorch.ones(2)\n", "ones.py")
-    for command, wanted in (("run", ["--line", "9"]), ("trace", ["--op", "add"]), ("run", ["--level", "some"])):
+    script(tmp_path, "import torch\n\ntorch.ones(2)\n", "ones.py")
+    for command, wanted in (("run", ["--line", "2"]), ("trace", ["--op", "add"]), ("run", ["--level", "some"])):
         ended = dispatchviz(command, *wanted, "ones.py", cwd=tmp_path)
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.count("\n") == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import Trace, program
+from dispatchviz.cli import main
 from dispatchviz.core.record import events as ev
 from dispatchviz.engines import engine_named
 from dispatchviz.explain.sentences.rules.knowledge import KNOWN
@@ -75,7 +76,21 @@ def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: s
     torch = installed_torch()
     assert first[0].endswith(f" on PyTorch {torch.__version__} (installed, observed), cuda: {cuda_text(torch)}")
     assert first[1] == f"build: {traces[name].header.build}"
-    assert first[2] == ("otherwise than in PyTorch 2.13:" if traces[name].header.differs else "not seen:")
+    if traces[name].header.differs:
+        assert first[2] == "otherwise than in PyTorch 2.13:"
+    else:
+        assert first[2].startswith("not seen: ")
+
+
+def test_the_log_names_the_command_that_lists_what_is_not_seen(
+    traces: dict[str, Trace], capfd: pytest.CaptureFixture[str]
+) -> None:
+    trace = next(iter(traces.values()))
+    said = next(row for row in text_log(trace) if row.startswith("not seen"))
+    assert said == f"not seen: {len(trace.header.blind_spots)} kinds of facts (dispatchviz doctor --unseen lists them)"
+    assert main(["doctor", "--unseen"]) == 0
+    listed = capfd.readouterr().out.splitlines()
+    assert {f"  {sentence}" for sentence in trace.header.blind_spots} <= set(listed)
 
 
 def test_kinds_are_known_as_the_table_says(traces: dict[str, Trace]) -> None:

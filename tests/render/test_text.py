@@ -54,6 +54,5 @@ def test_a_real_PyTorch_is_called_so() -> None:
     assert list(text_log(trace)) == [
         "a.py on PyTorch 2.13.0 (installed, observed), cuda: none",
         "build: PyTorch 2.13.0, CPU build, release",
-        "not seen:",
-        "  The ready queue.",
+        "not seen: 1 kind of facts (dispatchviz doctor --unseen lists them)",
     ]

@@ -143,27 +143,27 @@ class EventFilter:
     def _of_line(self, event: ev.SourceLine) -> int:
         only = self._only
         selected = 0
-        if any(first <= event.line <= last and _is_file(event.file, file) for file, first, last in only.line):
+        if any(first <= event.line <= last and is_file(event.file, file) for file, first, last in only.line):
             selected |= _LINE
-        if any(_is_file(event.file, name) or name in event.function.split(".")[:-1] for name in only.module):
+        if any(is_file(event.file, name) or name in event.function.split(".")[:-1] for name in only.module):
             selected |= _MODULE
         return selected
 
     def _is_named(self, operator: str) -> bool:
         known = self._names.get(operator)
         if known is None:
-            known = self._names[operator] = any(_names_operator(name, operator) for name in self._only.op)
+            known = self._names[operator] = any(names_operator(name, operator) for name in self._only.op)
         return known
 
 
-def _names_operator(name: str, operator: str) -> bool:
+def names_operator(name: str, operator: str) -> bool:
     """Whether ``add`` or ``aten::add`` or ``add.Tensor`` or ``a*`` names ``aten::add.Tensor``."""
     short = operator.partition("::")[2] or operator
     forms = {operator, short, operator.partition(".")[0], short.partition(".")[0]}
     return any(fnmatchcase(form, name) for form in forms)
 
 
-def _is_file(file: str, name: str) -> bool:
+def is_file(file: str, name: str) -> bool:
     """Whether a file of the program is called so, with its folders or without, with ``.py`` or without."""
     path = PurePosixPath(file)
     return not name or name in (file, path.name, path.stem) or file.endswith(f"/{name}")

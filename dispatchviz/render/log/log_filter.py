@@ -139,22 +139,28 @@ LINE = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?"
 """``6``, ``6-9``, ``forum.py:6``."""
 
 
-def _on_line(trace: Trace, text: str) -> Mask:
-    """What happened on a line, and on those of functions that it called."""
+def line_range(text: str) -> tuple[str, int, int]:
+    """File, first and last line. DispatchvizError for a text that no line can have."""
     match = LINE.fullmatch(text)
+    first, last = (int(match["first"]), int(match["last"] or match["first"])) if match else (0, 0)
     if match is None:
         raise DispatchvizError(f"--line {text}: write a line such as 6, 6-9 or forum.py:6")
-    first, last = int(match["first"]), int(match["last"] or match["first"])
+    return match["file"] or "", first, last
+
+
+def _on_line(trace: Trace, text: str) -> Mask:
+    """What happened on a line, and on those of functions that it called."""
+    name, first, last = line_range(text)
     chosen: set[int] = set()
     places: dict[str, set[int]] = {}
     for event in _lines(trace):
-        there = _is_file(event.file, match["file"] or "")
+        there = is_in_file(event.file, name)
         if (there and first <= event.line <= last) or event.caller in chosen:
             chosen.add(event.seq)
         if there:
             places.setdefault(event.file, set()).add(event.line)
     if not chosen:
-        raise DispatchvizError(f"--line {text}: {_nothing_there(trace, match['file'] or '', first, places)}")
+        raise DispatchvizError(f"--line {text}: {_nothing_there(trace, name, first, places)}")
     on_line = np.zeros(len(trace) + 1, np.bool_)
     on_line[list(chosen)] = True
     return on_line[_array(trace.columns.lines)]
@@ -165,7 +171,8 @@ def _lines(trace: Trace) -> Iterator[ev.SourceLine]:
     return (event for event in events if isinstance(event, ev.SourceLine))
 
 
-def _is_file(file: str, name: str) -> bool:
+def is_in_file(file: str, name: str) -> bool:
+    """Whether a file is meant by a name, which may be empty or leave out folders."""
     return not name or file == name or file.endswith(f"/{name}")
 
 

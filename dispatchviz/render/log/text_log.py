@@ -183,16 +183,15 @@ def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
 
 
 def _observed(header: Header) -> Iterator[LogRow]:
-    """The build, and what cannot be seen of it; nothing of the model."""
+    """The build, how it differs, and that some facts of it cannot be seen; nothing of the model."""
     if header.build:
         yield LogRow(f"build: {header.build}")
-    for title, sentences in (
-        ("otherwise than in PyTorch 2.13", header.differs or ()),
-        ("not seen", header.blind_spots),
-    ):
-        if sentences:
-            yield LogRow(f"{title}:")
-            yield from (LogRow(f"  {sentence}") for sentence in sentences)
+    if header.differs:
+        yield LogRow("otherwise than in PyTorch 2.13:")
+        yield from (LogRow(f"  {sentence}") for sentence in header.differs)
+    if header.blind_spots:
+        many = f"{len(header.blind_spots)} kind{'s' * (len(header.blind_spots) > 1)} of facts"
+        yield LogRow(f"not seen: {many} (dispatchviz doctor --unseen lists them)")
 
 
 class _Call:

@@ -53,6 +53,14 @@ def every_operator(text: str, names: Collection[str]) -> list[str]:
     raise DispatchvizError(f"no call is of an operator {text!r}{_meant(text, names) or _some(names)}")
 
 
+def means_one(text: str, names: Collection[str]) -> bool:
+    """Whether ``every_operator`` finds one."""
+    try:
+        return bool(every_operator(text, names))
+    except DispatchvizError:
+        return False
+
+
 def _some(names: Collection[str]) -> str:
     bases = list(dict.fromkeys(name.partition(".")[0].removeprefix("aten::") for name in names))
     return f"; there are calls of {', '.join(bases[:MOST])}{', ...' if len(bases) > MOST else ''}"

@@ -1,0 +1,91 @@
+"""Options that no run of a program can satisfy: refused before the program runs.
+
+A program may define operators that PyTorch does not have. So an unknown one is refused only if the program's whole text
+is known and defines none; a line only if no file of it has one of that number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from dispatchviz.cli.input_source import standard_input
+from dispatchviz.cli.program_text import whole_program
+from dispatchviz.core.record.event_filter import Only, is_file, names_operator
+from dispatchviz.core.table.registry import process
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.cells.operators.operator_names import close_operators, means_one
+from dispatchviz.program_source import STANDARD_INPUT, Script, Source, read_source
+from dispatchviz.recording import EngineName
+from dispatchviz.render.log.log_filter import is_in_file, line_range
+
+OPERATOR = re.compile(r"[\w.:]+\(?")
+"""What the name of an operator may look like."""
+
+DEFINES_OPERATORS = re.compile(r"\b(library|custom_op|triton_op|load_library)\b")
+"""Words by which a program defines operators."""
+
+
+def check_filters(log: Mapping[str, str], source: Script, engine: EngineName) -> None:
+    """Checks ``--op`` and ``--line`` of a log. DispatchvizError for what no log of the program has."""
+    operator, line = log.get("operator"), log.get("line")
+    if operator is not None and not OPERATOR.fullmatch(operator.strip()):
+        raise DispatchvizError(f"--op {operator!r}: write an operator such as add, torch.add or aten::add.Tensor")
+    lines = [] if line is None else [line_range(line)]
+    if any(not 0 < first <= last for _, first, last in lines):
+        raise DispatchvizError(f"--line {line}: lines are counted from 1, and a range ends with the higher one")
+    if not operator and not lines:
+        return
+    program = _read(source)
+    if operator and engine == "model":
+        program.check_operator(f"--op {operator}", operator, means_one(operator, process.names()))
+    if lines:
+        program.check_line(f"--line {line}", lines, is_in_file)
+
+
+def check_only(only: Only, source: Script, engine: EngineName) -> None:
+    """The same of ``--only``: one of its operators and one of its lines must be there."""
+    if not only.op and not only.line:
+        return
+    program = _read(source)
+    if only.op and engine == "model":
+        there = any(names_operator(name, operator) for operator in process.names() for name in only.op)
+        program.check_operator(f"--only op={only.op[0]}", only.op[0], there)
+    if only.line:
+        option = next(text for text in only.texts if text.startswith("line="))
+        program.check_line(f"--only {option}", only.line, is_file)
+
+
+class _Program(NamedTuple):
+    """A program that has been read."""
+
+    source: Source
+    texts: dict[str, str] | None
+    """Of each of its files, None if they are not known."""
+
+    def check_operator(self, option: str, name: str, there: bool) -> None:
+        """DispatchvizError for an operator that neither PyTorch nor the program has."""
+        if there or self.texts is None or any(map(DEFINES_OPERATORS.search, self.texts.values())):
+            return
+        close = close_operators(name, process.names())
+        end = f"did you mean {' or '.join(close)}? It was not run" if close else "it was not run"
+        raise DispatchvizError(f"{option}: PyTorch has no such operator, and {self.source.shown} defines none; {end}")
+
+    def check_line(
+        self, option: str, lines: Iterable[tuple[str, int, int]], is_called: Callable[[str, str], bool]
+    ) -> None:
+        """DispatchvizError for lines that are in none of the program's files."""
+        shown, path, text = self.source.shown, self.source.path, self.source.text or ""
+        if self.texts is not None and not any(
+            first <= len(text.splitlines()) and (is_called(file, name) or (file == path and is_called(shown, name)))
+            for name, first, _ in lines
+            for file, text in self.texts.items()
+        ):
+            has = f"{shown} has {len(text.splitlines())} lines"
+            raise DispatchvizError(f"{option}: no file of the program has such a line; {has} and was not run")
+
+
+def _read(source: Script) -> _Program:
+    program = read_source(source, standard_input() if source == STANDARD_INPUT else b"")
+    return _Program(program, whole_program(program))

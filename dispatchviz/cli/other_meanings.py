@@ -1,0 +1,38 @@
+"""What a word names where a command expected a name of another kind: the ends of errors."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def with_meaning(error: str, word: str, but: str = "") -> str:
+    """An error, and what the word is that it is about, with the command for it: something else than expected."""
+    found = next((each for each in _meanings(word) if each[0] != but), None)
+    if found is None:
+        return error
+    return f"{error}{'' if error.endswith('?') else ';'} {word} is {found[0]}: dispatchviz {found[1]} {word}"
+
+
+def _meanings(word: str) -> Iterator[tuple[str, str]]:
+    """Each kind of which it is a name, and the command."""
+    import os
+
+    from dispatchviz.cli import lookup
+    from dispatchviz.explain.cells.operators.operator_names import means_one
+    from dispatchviz.explain.keys.key_names import known_key
+    from dispatchviz.output import TRACES, suffix_of
+    from dispatchviz.shipped_examples import LESSONS, examples
+
+    if os.path.isfile(word):
+        if word.endswith(".py"):
+            yield "a program", "run"
+        elif suffix_of(word) in TRACES:
+            yield "a saved trace", "open"
+    if known_key(word) is not None:
+        yield "a dispatch key", "keys"
+    if f"{LESSONS}/{word}" in {example.name for example in examples()}:
+        yield "a lesson", "lesson"
+    if word.strip() and means_one(word, lookup.registry_of(None)[0].names()):
+        yield "an operator", "table"
