@@ -43,7 +43,7 @@ function nextHit(by) {
 function hitText() {
   if (!S.query) return "";
   const place = S.hits.indexOf(S.at);
-  return ` · /${S.query}: ${place < 0 ? `${S.hits.length} hits` : `hit ${place + 1}/${S.hits.length}`}`;
+  return ` · /${S.query}: ${place < 0 ? `${S.hits.length} ${S.hits.length === 1 ? "hit" : "hits"}` : `hit ${place + 1}/${S.hits.length}`}`;
 }
 
 // -- A step by its number ---------------------------------------------------------------------------------------------
@@ -52,6 +52,6 @@ function hitText() {
 function stepTyped(text) {
   const typed = /^\s*([+-]?)(\d+)(%?)\s*$/.exec(text);
   if (!typed) return NaN;
-  const number = typed[3] ? Math.round((typed[2] / 100) * last()) : +typed[2];
+  const number = typed[3] ? Math.floor((typed[2] * last()) / 100) : +typed[2];
   return typed[1] ? S.at + number * (typed[1] === "-" ? -1 : 1) : number;
 }
