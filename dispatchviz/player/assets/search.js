@@ -16,9 +16,14 @@ function search(query) {
 const labelOf = (step) => D.tree.steps.labels[step];
 const sentenceOf = (step) => D.why.number(step);
 const TEXTS = new Map([
-  [labelOf, (number) => span(number)[0]],
+  [labelOf, (number) => withoutFile(...span(number))],
   [sentenceOf, (number) => plain(line(D.why.lists.at(number)[0]))],
 ]);
+
+/** A line's label without the name of its file: a word that is in it would be found in every line of that file. */
+function withoutFile(label, role) {
+  return role === "program" && !label.startsWith("printed ") ? label.replace(/^\S.*?, (?=line \d)/, "") : label;
+}
 
 function hitsIn(of, wanted) {
   const known = new Map(), hits = [];
