@@ -18,6 +18,7 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.call_stack import Frame
 from dispatchviz.explain.calls.folded_frames import GROUPS, OUTSIDE, folded
 from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_counts import place_of
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.explain.things.questions import description, questions, title
@@ -120,7 +121,7 @@ def print_step(trace: Trace, at: int, pager: bool = True) -> None:
 
 def _step(trace: Trace, at: int, width: int) -> Iterator[Line]:
     event = trace[at]
-    place = f"step {at} of {len(trace) - 1} in {trace.header.program} on {engine_text(trace.header)}"
+    place = f"{place_of(at, len(trace))} in {trace.header.program} on {engine_text(trace.header)}"
     yield from wrap(line(place), width)
     yield from wrap(line((f"{sign(event)} {label(trace, at)}", "bold"), indent=2), width)
     titles = {WHY: "Why", **{_name(module): pane for pane, module in PANES.values()}}

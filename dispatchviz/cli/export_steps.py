@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.output import HAND_OUTS, STANDARD_OUTPUT, STEPS_MARK, check_picture, write_bytes, write_text
 from dispatchviz.terminal_output import print_lines
 from dispatchviz.without_folders import without_folders
@@ -50,7 +51,7 @@ class Steps:
         chosen = range(first, min(int(match["last"] or first) + 1, len(trace)))
         if not chosen:
             raise DispatchvizError(
-                f"--steps {self.steps}: the steps of {trace.header.program} are 0 to {len(trace) - 1}"
+                f"--steps {self.steps}: the steps of {trace.header.program} are {numbers_of_steps(len(trace))}"
             )
         return chosen
 

@@ -10,6 +10,7 @@ from functools import cache
 from dispatchviz.core.record.trace_file import Trace as Recorded
 from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.output import BEGINNING, TRACES, suffix_of
 from dispatchviz.program_source import STANDARD_INPUT as STANDARD_INPUT
 from dispatchviz.program_source import Script, name_of
@@ -69,7 +70,7 @@ def alone(what: str, **options: object) -> None:
 def check_step(trace: Recorded, step: int | None) -> None:
     """DispatchvizError if a trace has no such step."""
     if step is not None and not 0 <= step < len(trace):
-        has = f"the steps 0 to {len(trace) - 1}" if len(trace) else "none"
+        has = f"the steps {numbers_of_steps(len(trace))}" if len(trace) else "none"
         raise DispatchvizError(f"there is no step {step}: {trace.header.program} has {has}")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.step_counts import number_of_steps
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.lesson_file import Lesson
@@ -95,7 +96,9 @@ def _offered(word: str, folder: Path | None) -> Offered:
     trace = trace_in(str(path))
     if trace is None:
         raise DispatchvizError(f"{word} is no lesson, no .py file and no trace: nothing else can be offered")
-    return Offered(Kind.TRACE, str(path), path.name.partition(".")[0], f"{len(trace)} steps · {trace.header.program}")
+    return Offered(
+        Kind.TRACE, str(path), path.name.partition(".")[0], f"{number_of_steps(len(trace))} · {trace.header.program}"
+    )
 
 
 def _program(path: Path) -> Offered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.explain.sentences.step_counts import LAST, PART, PLACE
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.tui.actions import NO_JUMP, engine_shown, no_breakpoints, no_marks, stack_shown
 from dispatchviz.tui.commands import autoplay, stopping
@@ -15,13 +16,15 @@ from dispatchviz.tui.questions.mark_question import UNMARKED, marked
 def said_data(guide: Guide | None) -> dict[str, object]:
     """By a name that the page's scripts use."""
     return {
+        "place": PLACE.format(step="STEP", count="COUNT"),
+        "last": LAST,
         "marked": marked(),
         "unmarked": UNMARKED,
         "no_marks": no_marks(),
         "no_jump": NO_JUMP,
         "all": ALL,
         "stay": STAY,
-        "kept": kept("COUNT", "QUERY"),
+        "kept": kept(PART, "QUERY"),
         "breakpoint": f"{stopping.set_at('PLACE', 'STOPS', 'FIRST')}  {stopping.listed()}",
         "no_breakpoint": stopping.gone("PLACE"),
         "none": stopping.NONE,

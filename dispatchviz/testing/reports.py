@@ -17,6 +17,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_counts import number_of_steps
 from dispatchviz.render.log.log_filter import ALL_STEPS, LogFilter
 from dispatchviz.render.log.text_log import text_log
 from dispatchviz.testing.failures import EMPTY, LOGLESS, STEP, still
@@ -147,7 +148,7 @@ def _log(trace: Trace, step: int | None, most: int, wanted: LogFilter) -> list[s
     try:
         head, *lines = text_log(still(trace), wanted=wanted)
     except Exception as error:
-        return [f"the log of {len(trace)} steps cannot be shown: {error!r}"]
+        return [f"the log of {number_of_steps(len(trace))} cannot be shown: {error!r}"]
     rows = [line for line in lines if line]
     at = _row_of(rows, step)
     return [head, *_around([f"{'>' if k == at else ' '} {row}" for k, row in enumerate(rows)], at, most)]

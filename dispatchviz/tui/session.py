@@ -15,6 +15,7 @@ from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.sentences.step_counts import number_of_steps
 from dispatchviz.tui.cursor.breakpoints.breakpoint import carry_over
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.saved_marks import Marks
@@ -109,7 +110,7 @@ class Session:
             return Update(after, FOLLOWING if after.follows else None)
         key = key_of("jump('last')").first
         end = f"; {key} goes to its end" if after.at != after.last_step else ""
-        return Update(after, line((f" The recording has ended after {len(trace)} steps{end}", "hint")))
+        return Update(after, line((f" The recording has ended after {number_of_steps(len(trace))}{end}", "hint")))
 
     def _first_cursor(self, outline: Outline, step: int | None) -> Cursor:
         """At ``step``, as near as there is one; without it where something happens first, or where the program

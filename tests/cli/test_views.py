@@ -131,7 +131,7 @@ def test_the_whole_step_has_every_view(trace: Trace, capsys: Captured) -> None:
     at = cell(trace)
     print_step(trace, at)
     text = capsys.readouterr().out
-    assert text.startswith(f"step {at} of {len(trace) - 1} in ")
+    assert text.startswith(f"step {at} of {len(trace)} in ")
     titles = ["Why", *(title for title, _ in PANES.values())]
     assert [line for line in text.splitlines() if line in titles] == titles
     for name in view_names()[1:-6]:

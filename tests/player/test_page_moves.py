@@ -28,12 +28,12 @@ JUMPS = ("first", "last", "caller", "callee", "undo", "redo")
 def test_the_keyboard_walks_through_all_steps_and_back(page: Page, folder: Path, forum: Trace) -> None:
     opened(page, folder, forum, "forum")
     page.keys("g", *"+++")
-    assert page.text("#position") == f"0/{last_step(forum)}"
+    assert page.text("#position") == f"step 0 of {len(forum)}"
     for number in range(1, len(forum)):
         page.keys("s")
         if number % 9 == 0:
             assert page.text("#sentence") == why_here(forum, number)
-    assert page.text("#position") == f"{last_step(forum)}/{last_step(forum)}"
+    assert page.text("#position") == f"step {last_step(forum)} of {len(forum)} (last)"
     page.keys(*"SSS")
     assert at(page) == last_step(forum) - 3
     page.keys("G", "s")

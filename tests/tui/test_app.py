@@ -23,7 +23,9 @@ AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x", "$x", "a\nb", "\x1b[2J", "
 def test_first_screen(size: tuple[int, int]) -> None:
     async def story(reader: Reader) -> None:
         assert reader.sees("5 lines · 2 operator calls · 3 Nodes · 1 backward", "→ unfold", "s step", "keys")
-        assert reader.sees(f"forum.py  0/{END}  depth 0  forward", "cuda: emulated on NumPy (CuPy is not installed)")
+        assert reader.sees(
+            f"forum.py  step 0 of {END + 1}  depth 0  forward", "cuda: emulated on NumPy (CuPy is not installed)"
+        )
         assert reader.sees("▶  0 ", " 3  x = torch")
         assert all(len(row) == size[0] for row in reader.screen)
 
@@ -36,7 +38,7 @@ def test_every_step_says_why_and_where_at_every_size(size: tuple[int, int]) -> N
     async def story(reader: Reader) -> None:
         for at in range(1, len(forum())):
             await reader.move("into")
-            assert f"{at}/{END}" in reader.screen[0]
+            assert f"step {at} of {END + 1}" in reader.screen[0]
             await reader.until(lambda at=at: f"▶ {at:>2} " in reader.text)
             assert reader.sees("cuda: emulated on NumPy (CuPy is not installed)")
             assert reader.app.view.query_one("#why").plain[0].strip()
@@ -99,7 +101,7 @@ def test_a_long_trace_opens_and_steps_like_a_short_one() -> None:
     trace = big(100_000)
 
     async def story(reader: Reader) -> None:
-        assert reader.sees(f"0/{len(trace) - 1}")
+        assert reader.sees(f"step 0 of {len(trace):,}")
         await reader.press("G")
         assert reader.at == len(trace) - 1
         assert reader.sees(f"▶ {len(trace) - 1}")
@@ -146,6 +148,6 @@ def test_a_terminal_that_shrinks_below_all_use_and_grows_again() -> None:
         for size in [(30, 8), (10, 3), (1, 1), (120, 40)]:
             await reader.pilot.resize_terminal(*size)
             await reader.press("s")
-        assert reader.sees("1 Steps", f"4/{END}", "6 Backward graph")
+        assert reader.sees("1 Steps", f"step 4 of {END + 1}", "6 Backward graph")
 
     read(forum(), story)

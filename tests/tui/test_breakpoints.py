@@ -215,8 +215,8 @@ def test_what_a_breakpoint_may_be() -> None:
 NOBODY = "No step, event, key, operator, Node or variable of this trace is called"
 
 REFUSED = [
-    ("9999", f"There is no step 9999: the last one is {END}"),
-    (f"{END + 1}", f"There is no step {END + 1}: the last one is {END}"),
+    ("9999", f"There is no step 9999: the steps are 0 to {END}"),
+    (f"{END + 1}", f"There is no step {END + 1}: the steps are 0 to {END}"),
     ("step x", "x is no step's number"),
     ("line 9", "Nothing ran on line 9 of forum.py: lines 3, 4, 5, 6 and 7 did"),
     ("line x", "x is no line: write line 6 or forum.py:6"),

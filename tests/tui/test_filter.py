@@ -60,7 +60,10 @@ def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
         await reader.press("f", *"nodecreated", "enter")
         for keys in (["s"], ["2"], ["enter"], ["escape"], ["g"], ["slash", "escape"]):
             await reader.press(*keys)
-            assert reader.sees(f"filter: nodecreated  {NODES} of {len(forum())} · f Enter clears"), (keys, reader.text)
+            assert reader.sees(f"filter: nodecreated  {NODES} of {len(forum())} steps · f Enter clears"), (
+                keys,
+                reader.text,
+            )
         await reader.press("f", "enter")
         assert not reader.sees("filter:")
 

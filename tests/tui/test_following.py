@@ -68,7 +68,7 @@ def test_the_step_stays_and_more_comes(growing: Growing) -> None:
             assert reader.at == at
         await reader.until(lambda: growing.file.over and len(session.trace) == len(growing.whole))
         await reader.until(lambda: "The recording has ended after" in reader.text)
-        assert f"{at}/{len(growing.whole) - 1}" in reader.text
+        assert f"step {at} of {len(growing.whole):,}" in reader.text
         assert "  recording" not in reader.text
 
     read_session(growing.session(), reads)

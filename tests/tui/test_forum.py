@@ -107,7 +107,7 @@ def test_every_step_of_the_program_paints_at_every_size(size: tuple[int, int]) -
     async def story(reader: Reader) -> None:
         for at in range(1, len(trace)):
             await reader.move("into")
-            assert f"{at}/{len(trace) - 1}" in reader.screen[0]
+            assert f"step {at} of {len(trace)}" in reader.screen[0]
             await reader.until(lambda at=at: f"▶ {at:>3} " in reader.text)
 
     read(trace, story, size)

@@ -57,7 +57,7 @@ def test_f_shows_only_some_steps() -> None:
 
     async def story(reader: Reader) -> None:
         await reader.press("f", *"dispatch", "enter")
-        assert reader.sees(f"{len(hits)} steps with dispatch; f and Enter show all again")
+        assert reader.sees(f"{len(hits)} of {len(forum())} steps with dispatch; f and Enter show all again")
         assert reader.at == hits[0]
         assert not reader.sees("> line 3  x = torch.randn")
         await reader.press("s")

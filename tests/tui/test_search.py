@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 import pytest
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import AnyEvent, KernelReturned, NameBound, NodeCreated, SourceLine
+from dispatchviz.program import run
 from dispatchviz.testing import Pattern, node_created, redispatch
 from dispatchviz.tui.commands.move_notes import hit_note
 from dispatchviz.tui.cursor.cursor import Cursor
-from dispatchviz.tui.cursor.step_search import Search
+from dispatchviz.tui.cursor.step_search import Search, all_hits
 from dispatchviz.tui.widgets.step_list import StepList
-from tests.steps import last_step, steps
+from tests.steps import last_step, line, steps
 
 from .synthetic import big, forum
 
@@ -139,3 +144,23 @@ def test_a_list_that_is_painted_higher_than_it_is_has_no_hits_below_its_rows() -
     bar = [steps.bar_cell(y).plain for y in range(1, 40)]
     assert set(bar[:4]) & {"├", "┣"}
     assert not set(bar[4:]) & {"├", "┣"}
+
+
+def test_a_word_in_the_name_of_a_file_is_not_found_in_each_of_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "conv.py").write_text("import torch\nx = torch.ones(2)\ny = x * 2\nconvolved = y\n", encoding="utf-8")
+    trace = run(str(tmp_path / "conv.py"), (), io.StringIO()).trace
+    lines = [step for step in all_hits(trace, "conv") if isinstance(trace[step], ev.SourceLine)]
+    assert lines == [line(trace, 4)]
+    assert list(all_hits(trace, "conv.py:3")) == [line(trace, 3)]
+    assert len(all_hits(trace, "file:conv.py event:sourceline")) == 4
+
+
+def test_nor_in_the_lines_of_a_module(tmp_path: Path) -> None:
+    (tmp_path / "conv_module.py").write_text("def double(x):\n    y = x * 2\n    return y\n", encoding="utf-8")
+    source = (
+        "import sys\nsys.path.insert(0, sys.argv[1])\nimport torch\nimport conv_module as m\nm.double(torch.ones(2))\n"
+    )
+    (tmp_path / "main.py").write_text(source, encoding="utf-8")
+    trace = run(str(tmp_path / "main.py"), (str(tmp_path),), io.StringIO()).trace
+    found = [trace[step] for step in all_hits(trace, "conv_module")]
+    assert [event.line for event in found if isinstance(event, ev.SourceLine)] == [4]

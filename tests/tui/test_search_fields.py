@@ -303,7 +303,7 @@ def test_a_filter_takes_the_same_language() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("f", *"key:CUDA", "enter")
         assert list(reader.app.session.cursor.rows) == hits
-        assert reader.sees(f"filter: key:CUDA  {len(hits)} of {len(trace)} · f Enter clears")
+        assert reader.sees(f"filter: key:CUDA  {len(hits)} of {len(trace)} steps · f Enter clears")
         await reader.press("f", "enter")
         assert not reader.sees("filter:")
 

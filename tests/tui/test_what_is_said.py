@@ -172,7 +172,7 @@ def test_of_a_long_path_the_end_and_the_position_are_seen() -> None:
 
     async def story(reader: Reader) -> None:
         assert reader.screen[0].startswith(" …/")
-        assert f"/this/week/training_loop.py  0/{last_step(trace)}  depth 0  forward" in reader.screen[0]
+        assert f"/this/week/training_loop.py  step 0 of {len(trace)}  depth 0  forward" in reader.screen[0]
 
     read(Trace(Header(cuda="CuPy", program=path), trace.events), story, (80, 24))
 

@@ -76,6 +76,12 @@ function past(item) {
   if (place < steps.length) toward(steps[place]);
 }
 
+/** To the last step, listed at this level or not; of a filter, to the last step that it lets through. */
+function toEnd() {
+  if (S.filter) toward(last());
+  else goTo(last());
+}
+
 const asRow = (item) => ({ item, step: tree().begins[item] });
 
 const MOVES = {
@@ -93,7 +99,7 @@ const MOVES = {
   out() {
     if (S.filter) return toward(parent() < 0 ? last() : D.tree.steps.ends[parent()] + 1);
     const item = parentOf(row());
-    if (item < 0) toward(last());
+    if (item < 0) toEnd();
     else past(asRow(item));
   },
   out_back() {
@@ -102,8 +108,8 @@ const MOVES = {
     while (item >= 0 && tree().begins[item] === S.at) item = tree().parents[item];
     if (item >= 0) toward(tree().begins[item]);
   },
-  resume() { if (!along(1)) stopAt(nextStop(1), last()); },
-  resume_back() { if (!along(-1)) stopAt(nextStop(-1), 0); },
+  resume() { if (!along(1)) stopAt(nextStop(1), toEnd); },
+  resume_back() { if (!along(-1)) stopAt(nextStop(-1), () => toward(0)); },
   unfold() {
     if (S.filter) return MOVES.into();
     const { item } = row(), inner = item < 0 ? [] : tree().within(item);
@@ -150,7 +156,8 @@ function* errors() {
 
 function stopAt(step, end) {
   const isLine = step >= 0 && kind(step).name === "SourceLine" && !S.breakpoints.length && !S.marks.has(step);
-  if (step < 0 || isLine) toward(step < 0 ? end : step);
+  if (step < 0) end();
+  else if (isLine) toward(step);
   else goTo(step);
 }
 
@@ -183,7 +190,7 @@ function along(by) {
 
 const JUMPS = {
   first() { toward(0); },
-  last() { toward(last()); },
+  last: toEnd,
   caller() {
     const from = S.at, frames = [...around(S.at)].filter((step) => kind(step).frame);
     if (!frames.length) return;

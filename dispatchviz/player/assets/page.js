@@ -16,15 +16,24 @@ function render() {
 
 function drawBars(asked) {
   const asking = A.on ? [["predict", score()].filter(Boolean).join(": ")] : [], playing = P.timer ? [`playing ×${P.tempo}`] : [];
-  element("position").textContent = `${S.at}/${last()}`;
+  element("position").textContent = placeOf(S.at);
   element("where").replaceChildren(...D.where.at(S.at).flatMap((number) => line(number).spans.map(drawnSpan)), made("span", "r-good", [...asking, ...playing].map((each) => `  ${each}`).join("")));
   element("slider").value = S.at;
-  element("slider").setAttribute("aria-valuetext", `step ${S.at} of ${last()}`);
+  element("slider").setAttribute("aria-valuetext", placeOf(S.at));
   element("steps-title").textContent = `Steps${hitText()}`;
   for (const [name, on] of [["predict", A.on], ["present", S.presenting]])
     document.querySelector(`#bar [data-action=${name}]`).setAttribute("aria-pressed", on);
   drawWhy(asked);
 }
+
+/** `step 2 of 326`; the last one is marked. */
+function placeOf(step) {
+  const place = D.said.place.replace("STEP", step).replace("COUNT", withCommas(last() + 1));
+  return step === last() ? place + D.said.last : place;
+}
+
+/** A number of steps, with commas: 627,032. */
+const withCommas = (count) => count.toLocaleString("en");
 
 function drawWhy(asked) {
   const place = D.lesson?.[S.place], said = place && place.step === S.at ? place : null;

@@ -16,9 +16,14 @@ function search(query) {
 const labelOf = (step) => D.tree.steps.labels[step];
 const sentenceOf = (step) => D.why.number(step);
 const TEXTS = new Map([
-  [labelOf, (number) => span(number)[0]],
+  [labelOf, (number) => withoutFile(...span(number))],
   [sentenceOf, (number) => plain(line(D.why.lists.at(number)[0]))],
 ]);
+
+/** A line's label without the name of its file: a word that is in it would be found in every line of that file. */
+function withoutFile(label, role) {
+  return role === "program" && !label.startsWith("printed ") ? label.replace(/^\S.*?, (?=line \d)/, "") : label;
+}
 
 function hitsIn(of, wanted) {
   const known = new Map(), hits = [];
@@ -43,7 +48,7 @@ function nextHit(by) {
 function hitText() {
   if (!S.query) return "";
   const place = S.hits.indexOf(S.at);
-  return ` · /${S.query}: ${place < 0 ? `${S.hits.length} hits` : `hit ${place + 1}/${S.hits.length}`}`;
+  return ` · /${S.query}: ${place < 0 ? `${S.hits.length} ${S.hits.length === 1 ? "hit" : "hits"}` : `hit ${place + 1}/${S.hits.length}`}`;
 }
 
 // -- A step by its number ---------------------------------------------------------------------------------------------
@@ -52,6 +57,6 @@ function hitText() {
 function stepTyped(text) {
   const typed = /^\s*([+-]?)(\d+)(%?)\s*$/.exec(text);
   if (!typed) return NaN;
-  const number = typed[3] ? Math.round((typed[2] / 100) * last()) : +typed[2];
+  const number = typed[3] ? Math.floor((typed[2] * last()) / 100) : +typed[2];
   return typed[1] ? S.at + number * (typed[1] === "-" ? -1 : 1) : number;
 }

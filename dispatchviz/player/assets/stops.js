@@ -69,6 +69,6 @@ const askFilter = () => prompted("Show only (words; nothing: all): ", S.filterTe
   if (query && !steps.length) return void (S.note = words(`No step has ${query}: ${D.said.stay}`, "warning"));
   S.filterText = query;
   S.filter = query ? Int32Array.from(steps) : null;
-  S.note = words((query ? D.said.kept.replace("COUNT", steps.length).replace("QUERY", () => query) : D.said.all).trim(), "hint");
+  S.note = words((query ? D.said.kept.replace("SOME", withCommas(steps.length)).replace("COUNT", withCommas(last() + 1)).replace("QUERY", () => query) : D.said.all).trim(), "hint");
   if (query) goTo(S.filter[Math.min(behind(S.filter, S.at - 1), S.filter.length - 1)]);
 });

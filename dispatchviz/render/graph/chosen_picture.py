@@ -14,6 +14,7 @@ from dispatchviz.explain.cells.registration.registration_history import Registra
 from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.explain.codegen.structured_classes import family_of
 from dispatchviz.explain.sentences.rules.knowledge import build_of
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.render.graph.drawn_picture import DrawnPicture
 from dispatchviz.render.graph.graph_picture import Picture, backward_graph, picture
 from dispatchviz.render.graph.picture_options import USUAL, Options
@@ -59,7 +60,7 @@ def _check_steps(trace: Trace, chosen: Chosen) -> None:
     first, last = chosen.steps
     if not 0 <= first <= last < len(trace):
         steps = f"step {first}" if first == last else f"steps {first}-{last}"
-        raise RenderError(f"there is no {steps}: the trace has the steps 0 to {len(trace) - 1}")
+        raise RenderError(f"there is no {steps}: the trace has the steps {numbers_of_steps(len(trace))}")
 
 
 def drawn_picture(trace: Trace, kind: Kind, steps: tuple[int, int] | None) -> DrawnPicture:

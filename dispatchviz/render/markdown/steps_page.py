@@ -15,6 +15,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.columns import NONE
 from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.explain.sentences.step_labels import label, sign
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.source_lines import source_lines
@@ -81,10 +82,9 @@ class StepsPage:
 
 def _head(trace: Trace, steps: range) -> Iterator[str]:
     header, program = trace.header, shown(trace.header.program)
-    last = len(trace) - 1
     which = "All steps" if len(steps) == len(trace) else f"Steps {steps.start} to {steps.stop - 1}"
     yield from (f"# {which} of {plain(program)}", "")
-    yield from (f"{plain(program)} on {plain(engine_text(header))}; its steps are 0 to {last}.", "")
+    yield from (f"{plain(program)} on {plain(engine_text(header))}; its steps are {numbers_of_steps(len(trace))}.", "")
     if trace.notice:
         yield from (f"Note: {plain(shown(trace.notice))}", "")
     source = source_lines(trace, header.program)

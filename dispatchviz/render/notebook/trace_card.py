@@ -9,6 +9,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.sentences.rules.knowledge import engine_text
+from dispatchviz.explain.sentences.step_counts import number_of_steps
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.render.graph.graph_picture import backward_graph
 from dispatchviz.render.log.log_filter import LogFilter
@@ -32,7 +33,7 @@ TRUST = (
 def trace_html(trace: Trace, level: str = LEVEL, picture: bool = True, player: str = "") -> str:
     """The card. ``player`` is a frame that is shown above it: the card is then what is left where frames are not."""
     trace = without_folders(trace)
-    log = folded(f"The log of {_steps(trace)}", block(_log(trace, level)), is_open=not player)
+    log = folded(f"The log of {number_of_steps(len(trace))}", block(_log(trace, level)), is_open=not player)
     drawn = trace_svg(trace) if picture else None
     graph = "" if drawn is None else image(drawn, f"The backward graph of {trace.header.program}")
     if graph:
@@ -58,16 +59,13 @@ def trace_svg(trace: Trace) -> str | None:
 
 def trace_text(trace: Trace) -> str:
     """One line."""
-    return f"<Trace of {shown(new_name(trace.header.program))} on {shown(engine_text(trace.header))}: {_steps(trace)}>"
-
-
-def _steps(trace: Trace) -> str:
-    return f"{len(trace):,} step{'' if len(trace) == 1 else 's'}"
+    program, engine = shown(new_name(trace.header.program)), shown(engine_text(trace.header))
+    return f"<Trace of {program} on {engine}: {number_of_steps(len(trace))}>"
 
 
 def _sentences(trace: Trace) -> list[str]:
     header = trace.header
-    found = [f"{header.program} on {engine_text(header)}: {_steps(trace)}."]
+    found = [f"{header.program} on {engine_text(header)}: {number_of_steps(len(trace))}."]
     if trace.notice:
         found.append(f"Note: {trace.notice}")
     if len(trace) and isinstance(trace[len(trace) - 1], ev.ProgramRaised):

@@ -127,7 +127,7 @@ class Cursor:
             around = self._parent(self.at)
             return self.toward(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
         item = self.tree.around(self.row.item)
-        return self.toward(self.last_step) if item is None else self._behind(item)
+        return self._to_end() if item is None else self._behind(item)
 
     def out_back(self) -> Cursor:
         if self.tree is None:
@@ -151,10 +151,12 @@ class Cursor:
         return before
 
     def resume(self) -> Cursor:
-        return self._stopped(self.stop(), self.last_step)
+        stop = self.stop()
+        return self._to_end() if stop is None else self._stopped(stop)
 
     def resume_back(self) -> Cursor:
-        return self._stopped(self.stop(forward=False), 0)
+        stop = self.stop(forward=False)
+        return self.toward(0) if stop is None else self._stopped(stop)
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
@@ -207,9 +209,8 @@ class Cursor:
         return self.toward(0)
 
     def last(self) -> Cursor:
-        """To the end; of a trace that grows, to each new one."""
-        end = self.toward(self.last_step)
-        return replace(end, follows=True) if self.is_growing else end
+        """To the last step; of a trace that grows, to each new row."""
+        return replace(self.toward(self.last_step), follows=True) if self.is_growing else self._to_end()
 
     def caller(self) -> Cursor:
         """To the call around this event; ``callee`` comes back."""
@@ -336,10 +337,12 @@ class Cursor:
         """Where lines of the program begin."""
         return self.trace.steps_of(SourceLine) if self.outline is None else self.outline.lines.begins
 
-    def _stopped(self, stop: int | None, end: int) -> Cursor:
-        """At a stop or at the end. A line that the filter hides is no more than a point to go on from."""
-        if stop is None:
-            return self.toward(end)
+    def _to_end(self) -> Cursor:
+        """To the last step, listed at this level or not; of a filter, to the last step that it lets through."""
+        return self.toward(self.last_step) if self.tree is None else self.goto(self.last_step)
+
+    def _stopped(self, stop: int) -> Cursor:
+        """At a stop. A line that the filter hides is no more than a point to go on from."""
         is_line = isinstance(self.trace[stop], SourceLine) and not self.breakpoints and stop not in self.marks
         return self.toward(stop) if is_line else self.goto(stop)
 

@@ -13,6 +13,9 @@ FIELDS = ("key", "op", "node", "tensor", "line", "file", "event", "says")
 
 TERM = re.compile(rf'(?:(?P<field>{"|".join(FIELDS)}):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))', re.IGNORECASE)
 
+PLACE = re.compile(r":[0-9]+$")
+"""How a word ends that is the place of a line: ``forum.py:6``."""
+
 
 @dataclass(frozen=True)
 class Query:
@@ -28,7 +31,9 @@ class Query:
 
     def narrows(self, other: Query) -> bool:
         """Whether a step that has not what another query asks for cannot have what this one does."""
-        return self.fields == other.fields and all(any(text in each for each in self.texts) for text in other.texts)
+        if self.fields != other.fields or any(map(PLACE.search, self.texts)):
+            return False  # the beginning of a place is a word, which is not looked for in places
+        return all(any(text in each for each in self.texts) for text in other.texts)
 
 
 def query_of(text: str) -> Query:

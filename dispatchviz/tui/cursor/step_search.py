@@ -1,7 +1,7 @@
 """Search: the steps that have all terms of a query (``search_query.py``), upper and lower case alike.
 
-What columns tell, fields, is there at once. Words are looked for in the label, the kind and, of a line, the place of a
-step; if no step has them there, in all that the screen says of it: sentence, rule, PyTorch's file.
+What columns tell, fields, is there at once. Words are looked for in the label and the kind of a step; if no step has
+them there, in all that the screen says of it: sentence, rule, PyTorch's file. ``forum.py:6`` is the place of a line.
 
 A search goes over the trace in slices, a few milliseconds each, so that keys are answered all the while: first over
 names of kinds (which need no label), then over the texts, from where the reader stands to the end and round it. What
@@ -16,14 +16,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 
-from dispatchviz.core.record.events import SourceLine
+from dispatchviz.core.record.events import AnyEvent, SourceLine
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.rules.event_rules import rule
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.cursor.near_steps import neighbour
 from dispatchviz.tui.cursor.search_fields import candidates
-from dispatchviz.tui.cursor.search_query import Query, query_of
+from dispatchviz.tui.cursor.search_query import PLACE, Query, query_of
 from dispatchviz.tui.cursor.searched_columns import StepsByName, steps_by_name
 
 STRETCH = 128
@@ -244,20 +244,32 @@ class _Asked:
     def _has_texts(self, step: int) -> bool:
         if not self.query.texts:
             return True
-        text = text_of(self._trace, step, self.deep)
-        return all(each in text for each in self.query.texts)
+        text, place = text_of(self._trace, step, self.deep), place_of(self._trace, step)
+        return all(each in text or (each in place and PLACE.search(each)) for each in self.query.texts)
 
 
 def text_of(trace: Trace, step: int, deep: bool) -> str:
-    """What words are looked for in: label, kind, a line's place; ``deep``: and all else that the screen says."""
+    """What words are looked for in: label and kind; ``deep``: and all else that the screen says.
+
+    The name of a line's file is left out, or a word that is in it would be found in every line of that file.
+    """
     event = trace[step]
-    text = f"{label(trace, step)} {type(event).__name__}"
-    if isinstance(event, SourceLine):
-        text = f"{text} {event.file}:{event.line}"
+    text = f"{_label(trace, event)} {type(event).__name__}"
     if deep:
         behind = rule(event)
         text = f"{text} {why_here(trace, step)} {behind.function} {behind.file}"
     return " ".join(text.split()).casefold()
+
+
+def _label(trace: Trace, event: AnyEvent) -> str:
+    text = label(trace, event.seq)
+    return text.removeprefix(f"{event.file}, ") if isinstance(event, SourceLine) else text
+
+
+def place_of(trace: Trace, step: int) -> str:
+    """The place of a line; empty of other steps."""
+    event = trace[step]
+    return f"{event.file}:{event.line}".casefold() if isinstance(event, SourceLine) else ""
 
 
 def all_hits(trace: Trace, query: str) -> Sequence[int]:

@@ -10,6 +10,7 @@ from time import time
 
 from dispatchviz.core.record.unfinished_files import is_being_written
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.sentences.step_counts import number_of_steps
 from dispatchviz.shown_text import shown
 from dispatchviz.tui.home.home_list import TRACE, TRACES, Entry
 
@@ -43,7 +44,7 @@ def facts_of(path: Path) -> str:
 
     try:
         trace = Trace.load(path)
-        facts = [f"{len(trace):,} step{'s' * (len(trace) != 1)}", trace.notice, trace.header.program]
+        facts = [number_of_steps(len(trace)), trace.notice, trace.header.program]
     except (DispatchvizError, OSError) as error:
         facts = [str(error)]
     return SEPARATOR.join(part.removeprefix(str(path)).lstrip(" :") for part in facts if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.explain.sentences.step_counts import part_of
 from dispatchviz.tui.commands.move_notes import nothing_has
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.step_search import Search
@@ -41,13 +42,13 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
     if not hits:
         stays = STAY if not cursor.filter_text else f"the filter stays {cursor.filter_text}"
         return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
-    note = kept(f"{len(hits):,}", repeated(search.query))
+    note = kept(part_of(len(hits), len(cursor.trace)), repeated(search.query))
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))
 
 
 ALL, STAY = " All steps", "all steps stay"
 
 
-def kept(hits: str, query: str) -> str:
-    """How many steps a filter lets through."""
-    return f" {hits} steps with {query}; {key_of('ask_filter').first} and Enter show all again"
+def kept(steps: str, query: str) -> str:
+    """How many steps a filter lets through: ``3 of 326 steps``."""
+    return f" {steps} with {query}; {key_of('ask_filter').first} and Enter show all again"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dispatchviz.explain.outline.places import line_named, turn_named
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.tui.commands.moves import goto
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.cursor.typed_text import repeated, whole_number
@@ -20,7 +21,7 @@ class StepQuestion(Question):
 
     @property
     def hint(self) -> str:
-        return f"a step from 0 to {self.session.cursor.last_step}, +10, 50%, line 6, turn 500"
+        return f"a step from {numbers_of_steps(len(self.session.trace))}, +10, 50%, line 6, turn 500"
 
     def answered(self, text: str | None) -> Update:
         if not text:
@@ -42,7 +43,7 @@ def place_named(text: str, cursor: Cursor) -> int | str:
 
 def step_named(text: str, cursor: Cursor) -> int | None:
     """The step that ``37``, ``+10``, ``-10`` or ``50%`` names; None if it names none."""
-    named = NAMED.fullmatch(text.replace(" ", ""))
+    named = NAMED.fullmatch(text.replace(" ", "").replace(",", ""))
     if named is None or (named["sign"] and named["percent"]):
         return None
     number = whole_number(named["digits"])

@@ -13,6 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.keys.key_names import known_key
 from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.step_counts import numbers_of_steps
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.tui.cursor import named_steps
 from dispatchviz.tui.cursor.breakpoints.breakpoint import (
@@ -64,7 +65,7 @@ def _step(text: str, trace: Trace, growing: bool) -> Breakpoint | str:
         return f"{repeated(text)} is no step's number"
     if growing or whole_number(text) < len(trace):
         return Breakpoint(STEP, str(whole_number(text)))
-    return f"There is no step {repeated(text)}: the last one is {len(trace) - 1}"
+    return f"There is no step {repeated(text)}: the steps are {numbers_of_steps(len(trace))}"
 
 
 def _line(text: str, trace: Trace, growing: bool) -> Breakpoint | str:

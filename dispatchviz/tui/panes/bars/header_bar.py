@@ -6,6 +6,7 @@ from dispatchviz.core.record.events import BackwardStarted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.moment.thread_state import thread_state
 from dispatchviz.explain.sentences.rules.knowledge import engine_text, is_live
+from dispatchviz.explain.sentences.step_counts import part_of, place_of
 from dispatchviz.explain.trace_index.used_cuda import uses_cuda
 from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
@@ -60,14 +61,14 @@ def place(trace: Trace, at: int) -> tuple[Span, ...]:
 
 def position(cursor: Cursor) -> str:
     """Which step of how many, and how fast they come if they come by themselves."""
-    return "  ".join(filter(None, (f"{cursor.at}/{cursor.last_step}", cursor.playing)))
+    return "  ".join(filter(None, (place_of(cursor.at, len(cursor.trace)), cursor.playing)))
 
 
 def _filter(cursor: Cursor) -> tuple[Span, ...]:
     """What is shown of how many steps, as long as a filter hides some."""
     if cursor.shown is None or not cursor.filter_text:
         return ()
-    shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)}  {len(cursor.shown):,} of {len(cursor.trace):,}"
+    shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)}  {part_of(len(cursor.shown), len(cursor.trace))}"
     clears = f" · {key_of('ask_filter').first} Enter clears "
     return (" filter: ", "dim"), (shown, "warning"), (clears, "dim")
 
