@@ -28,5 +28,5 @@ def cuda_is(kind: str) -> Iterator[None]:
     except DeviceUnavailable as reason:
         pytest.skip(str(reason))
     finally:
-        array_library.detect = detect
-        choose_cuda(choice)
+        array_library.detect, array_library._choice = detect, choice
+        array_library.cuda_state.cache_clear()

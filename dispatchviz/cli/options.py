@@ -22,10 +22,11 @@ engine = click.option(
 )
 cuda = click.option(
     "--cuda",
-    metavar="auto|cupy|emulated",
-    type=click.Choice(["auto", "cupy", "emulated"]),
+    metavar="auto|cupy|emulated|none",
+    type=click.Choice(["auto", "cupy", "emulated", "none"]),
     default="auto",
-    help="What cuda is: a GPU through CuPy, or NumPy behind the same keys. auto: the GPU if there is one.",
+    help="What cuda is: a GPU through CuPy, or NumPy behind the same keys. auto: the GPU if there is one. none: no "
+    "CUDA device, which is also what auto gives when CUDA_VISIBLE_DEVICES names none.",
 )
 save = click.option(
     "--save",

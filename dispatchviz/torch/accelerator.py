@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the machine's accelerator, here always CUDA (``torch/accelerator/__init__.py``).
+"""``torch.accelerator``: the machine's accelerator, here CUDA or none (``torch/accelerator/__init__.py``).
 
 NB: PyTorch's memory statistics are missing: what an emulated device holds is the CPU's memory.
 """
@@ -6,29 +6,31 @@ NB: PyTorch's memory statistics are missing: what an emulated device holds is th
 from __future__ import annotations
 
 from dispatchviz.core.device.device import Device
+from dispatchviz.core.table.pytorch_registrations import chosen_build
 from dispatchviz.torch import cuda
 from dispatchviz.torch.cuda import current_stream as current_stream
 from dispatchviz.torch.cuda import set_stream as set_stream
-from dispatchviz.torch.cuda import synchronize as synchronize
 
 
 def is_available() -> bool:
-    """True: ``cuda`` works on every machine."""
+    """Whether there is a CUDA device."""
     return cuda.is_available()
 
 
 def device_count() -> int:
-    """One."""
+    """One or none."""
     return cuda.device_count()
 
 
-def current_accelerator(check_available: bool = False) -> Device:
-    """``device(type='cuda')``, without an index."""
-    return Device("cuda")
+def current_accelerator(check_available: bool = False) -> Device | None:
+    """``device(type='cuda')``, without an index. None for a build without CUDA; without a device if that is checked."""
+    missing = chosen_build() == "cpu" or (check_available and not is_available())
+    return None if missing else Device("cuda")
 
 
 def current_device_index() -> int:
-    """Index of the device."""
+    """Index of the device. RuntimeError without an accelerator."""
+    _check()
     return cuda.current_device()
 
 
@@ -41,3 +43,14 @@ def set_device_index(device: object) -> None:
 
 
 set_device_idx = set_device_index
+
+
+def synchronize(device: object = None) -> None:
+    """Waits for the accelerator. RuntimeError without one."""
+    _check()
+    cuda.synchronize(device)
+
+
+def _check() -> None:
+    if chosen_build() == "cpu":
+        raise RuntimeError("Cannot access accelerator device when none is available.")

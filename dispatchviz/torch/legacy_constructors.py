@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.bindings.default_device import set_default_device
+from dispatchviz.core.bindings.default_device import check_compiled, set_default_device
 from dispatchviz.core.bindings.invalid_arguments import type_name
 from dispatchviz.core.bindings.parameter_types import Parameter, is_index
 from dispatchviz.core.bindings.parameter_values import converted
@@ -91,7 +91,13 @@ class tensortype(type):
     device: Device
 
     def __call__(cls, *args: Any) -> Any:
-        """A tensor of this type, of data, of a size, or an alias of a tensor."""
+        """A tensor of this type, of data, of a size, or an alias of a tensor. TypeError for a type of CUDA in a build
+        without it."""
+        if cls.device.type == "cuda":
+            if chosen_build() == "cpu":
+                name = f"{cls.__module__}.{cls.__name__}"
+                raise TypeError(f"type {name} not available. Torch not compiled with CUDA enabled.")
+            check_compiled(cls.device)
         return new(args, cls.dtype, cls.device)
 
     def __instancecheck__(cls, instance: object) -> bool:

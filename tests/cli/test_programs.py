@@ -168,6 +168,16 @@ def test_cuda_emulated_is_said_and_changes_no_step() -> None:
     assert steps == forum().out.split("\n", 1)[1]
 
 
+def test_cuda_none_is_a_machine_without_a_device(tmp_path: Path) -> None:
+    asks = "import torch\nprint(torch.ones(1, device='cuda' if torch.cuda.is_available() else 'cpu').device)\n"
+    asked = dispatchviz("trace", "--cuda", "none", script(tmp_path, asks), cwd=tmp_path)
+    assert asked.out.splitlines()[0].endswith("cuda: none (requested)")
+    assert "printed cpu" in asked.out
+    needs = dispatchviz("trace", "--cuda", "none", FORUM)
+    assert needs.status == 1
+    assert "RuntimeError: No CUDA GPUs are available" in needs.err
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m dispatchviz trace {FORUM} | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -5,6 +5,8 @@ NB: in PyTorch a mode adds ``device=`` to the arguments of factory functions; he
 
 from __future__ import annotations
 
+from dispatchviz.core.device.accelerator_error import no_device
+from dispatchviz.core.device.array_library import has_device
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.device.missing_devices import check_initialized
 from dispatchviz.core.table.pytorch_registrations import chosen_build
@@ -25,10 +27,13 @@ def device_or_default(device: Device | None) -> Device:
 
 
 def check_compiled(device: Device) -> None:
-    """AssertionError for a device that the build does not have (``torch.cuda._lazy_init``)."""
+    """AssertionError for a device that the build does not have, RuntimeError for CUDA without a device
+    (``torch.cuda._lazy_init``)."""
     if device.type == "cuda":
         if chosen_build() == "cpu":
             raise AssertionError("Torch not compiled with CUDA enabled")
+        if not has_device():
+            raise no_device()
     else:
         check_initialized(device)
 

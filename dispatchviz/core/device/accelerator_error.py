@@ -23,3 +23,8 @@ def invalid_device() -> AcceleratorError:
     )
     error.error_code = _INVALID_DEVICE
     return error
+
+
+def no_device() -> RuntimeError:
+    """``device_count_ensure_non_zero`` (``c10/cuda/CUDAFunctions.cpp``)."""
+    return RuntimeError("No CUDA GPUs are available")

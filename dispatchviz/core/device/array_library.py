@@ -1,7 +1,8 @@
 """The array library of each device: NumPy for ``cpu``, CuPy for ``cuda`` where a GPU is usable.
 
 Without a usable GPU ``cuda`` is emulated on NumPy behind the same keys, and the reason is kept for every header. CuPy
-is imported only when the state of ``cuda`` is first used.
+is imported only when the state of ``cuda`` is first used. The choice ``none`` gives a machine without a CUDA device, as
+does ``auto`` while ``CUDA_VISIBLE_DEVICES`` names no device.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from dispatchviz.core.device.visible_devices import VARIABLE, names_a_device
 from dispatchviz.errors import DispatchvizError
 
 
@@ -30,9 +32,13 @@ class CudaState:
     real: bool
     library: ModuleType
     reason: str
-    """Why it is emulated; the GPU's name if it is real."""
+    """Why it is emulated or absent; the GPU's name if it is real."""
+    present: bool = True
+    """Whether there is a CUDA device at all."""
 
     def __str__(self) -> str:
+        if not self.present:
+            return f"none ({self.reason})"
         return f"CuPy on {self.reason}" if self.real else f"emulated on NumPy ({self.reason})"
 
 
@@ -53,19 +59,27 @@ def detect() -> tuple[ModuleType | None, str]:
         return None, f"CuPy does not work here: {type(error).__name__}{message and ': '}{message}"
 
 
-_CHOICES = ("auto", "cupy", "emulated")
-_choice = os.environ.get("DISPATCHVIZ_CUDA", "auto")
+_CHOICES = ("auto", "cupy", "emulated", "none")
+_CHOSEN_BEFORE = "DISPATCHVIZ_CUDA"
+"""The environment variable that chooses for the process unless a command's option does."""
+_choice = os.environ.get(_CHOSEN_BEFORE, "auto")
 
 
 def choose_cuda(choice: str) -> None:
-    """``auto``, ``cupy`` or ``emulated``; DeviceUnavailable if ``cupy`` is requested and not usable."""
+    """``auto``, ``cupy``, ``emulated`` or ``none``; DeviceUnavailable if ``cupy`` is requested and not usable.
+    ``auto`` leaves the choice to the environment."""
     global _choice
+    choice = os.environ.get(_CHOSEN_BEFORE, choice) if choice == "auto" else choice
     if choice not in _CHOICES:
-        raise DeviceUnavailable(f"cuda may be {', '.join(_CHOICES)}, not {choice!r}")
+        raise _unknown(choice)
     if choice == "cupy" and detect()[0] is None:
         raise DeviceUnavailable(f"--cuda cupy: {detect()[1]}; use --cuda auto or --cuda emulated")
     _choice = choice
     cuda_state.cache_clear()
+
+
+def _unknown(choice: str) -> DeviceUnavailable:
+    return DeviceUnavailable(f"{_CHOSEN_BEFORE} may be {', '.join(_CHOICES)}, not {choice!r}")
 
 
 def cuda_choice() -> str:
@@ -82,7 +96,11 @@ def cuda_state() -> CudaState:
 def state_under(choice: str) -> CudaState:
     """The state of ``cuda`` under a choice; looking at it prepares nothing for a GPU."""
     if choice not in _CHOICES:
-        raise DeviceUnavailable(f"DISPATCHVIZ_CUDA may be {', '.join(_CHOICES)}, not {choice!r}")
+        raise _unknown(choice)
+    if choice == "none":
+        return CudaState(False, numpy, "requested", present=False)
+    if choice == "auto" and not _is_visible():
+        return CudaState(False, numpy, f"{VARIABLE} names no device", present=False)
     if choice == "emulated":
         return CudaState(False, numpy, "requested")
     module, reason = detect()
@@ -91,9 +109,25 @@ def state_under(choice: str) -> CudaState:
 
 def cuda_without_looking(choice: str) -> str:
     """What ``cuda`` is under a choice, as far as that is known without importing CuPy."""
-    if choice == "emulated" or importlib.util.find_spec("cupy") is None:
+    if choice in ("emulated", "none") or not _is_visible() or importlib.util.find_spec("cupy") is None:
         return str(state_under(choice))
     return "CuPy, if a GPU is usable"
+
+
+def is_initialized() -> bool:
+    """Whether ``cuda`` has been used: from then on ``CUDA_VISIBLE_DEVICES`` changes nothing."""
+    return bool(cuda_state.cache_info().currsize)
+
+
+def has_device() -> bool:
+    """Whether there is a CUDA device."""
+    if is_initialized():
+        return cuda_state().present
+    return _choice != "none" and (_choice != "auto" or _is_visible())
+
+
+def _is_visible() -> bool:
+    return names_a_device(os.environ.get(VARIABLE))
 
 
 def array_module(device_type: str) -> Any:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.device.accelerator_error import no_device
+from dispatchviz.core.device.array_library import has_device
 from dispatchviz.core.device.device import Device, concrete
 
 _MTIA = (
@@ -32,4 +34,11 @@ def ensure_has_index(device: Device) -> Device:
     """The device with its current index. RuntimeError for a type that has no guard to ask."""
     if device.index is None and device.type not in _LINKED:
         raise RuntimeError(f"PyTorch is not linked with support for {device.type} devices")
+    return present(device)
+
+
+def present(device: Device) -> Device:
+    """The device with its current index. RuntimeError for CUDA without a device (``lazyInitDevice``)."""
+    if device.type == "cuda" and not has_device():
+        raise no_device()
     return concrete(device)

@@ -12,6 +12,7 @@ from dispatchviz.core.device.device import Device
 from dispatchviz.core.layers.autocast import autocast_mode as core
 from dispatchviz.core.tensor.dtype import DType, bfloat16, float16
 from dispatchviz.core.thread.restoring_state import restores_state_at_exit
+from dispatchviz.torch._namespace import torch
 
 _SUPPORTED = (bfloat16, float16)
 
@@ -39,7 +40,13 @@ class autocast:
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self._kind = kind
         self._cache_enabled = core.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        self._enabled = enabled and (device_type == "cuda" or self._supported())
+        self._enabled = enabled and (self._has_cuda() if device_type == "cuda" else self._supported())
+
+    def _has_cuda(self) -> bool:
+        available = torch.cuda.is_available()
+        if not available:
+            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
+        return bool(available)
 
     def _supported(self) -> bool:
         if self.fast_dtype in _SUPPORTED:

@@ -55,6 +55,9 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._device = device
+        if device == "cuda" and enabled and not torch.cuda.is_available():
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            enabled = False
         self._enabled = enabled
         if not enabled:
             return

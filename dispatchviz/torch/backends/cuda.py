@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from types import SimpleNamespace
 
 from dispatchviz.core.native.attention.sdp_backends import SDPBackend as SDPBackend
+from dispatchviz.core.table.pytorch_registrations import chosen_build
 from dispatchviz.core.thread.context import context
 
 matmul = SimpleNamespace(
@@ -20,8 +21,8 @@ matmul = SimpleNamespace(
 
 
 def is_built() -> bool:
-    """The model always has CUDA."""
-    return True
+    """Whether the build has CUDA."""
+    return chosen_build() == "cuda"
 
 
 def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.table.pytorch_registrations import chosen_build
 from dispatchviz.core.thread.context import context
 
 benchmark = False
@@ -20,8 +21,8 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """It always is."""
-    return True
+    """Whether the build has CUDA."""
+    return chosen_build() == "cuda"
 
 
 def version() -> None:

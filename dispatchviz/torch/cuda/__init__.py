@@ -1,9 +1,10 @@
-"""``torch.cuda``: there is always one device, real or emulated."""
+"""``torch.cuda``: there is one device, real or emulated; or none, if that was requested."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dispatchviz.core.device import array_library
 from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.core.native.random.generator import default_generators
 from dispatchviz.core.tensor.tensor import Tensor
@@ -14,6 +15,8 @@ from dispatchviz.torch.cuda import nvtx as nvtx
 from dispatchviz.torch.cuda.current_device import current_device as current_device
 from dispatchviz.torch.cuda.current_device import device as device
 from dispatchviz.torch.cuda.current_device import device_count as device_count
+from dispatchviz.torch.cuda.current_device import init as init
+from dispatchviz.torch.cuda.current_device import is_available as is_available
 from dispatchviz.torch.cuda.current_device import set_device as set_device
 from dispatchviz.torch.cuda.memory import empty_cache as empty_cache
 from dispatchviz.torch.cuda.memory import max_memory_allocated as max_memory_allocated
@@ -43,17 +46,9 @@ from dispatchviz.torch.cuda.streams import stream as stream
 from dispatchviz.torch.legacy_constructors import CUDA_TYPES
 
 
-def is_available() -> bool:
-    """True: ``cuda`` works on every machine."""
-    return True
-
-
-def init() -> None:
-    """Nothing: CUDA is ready."""
-
-
 def ipc_collect() -> None:
     """Nothing: no other process has memory of this one."""
+    init()
 
 
 def is_current_stream_capturing() -> bool:
@@ -63,6 +58,7 @@ def is_current_stream_capturing() -> bool:
 
 def can_device_access_peer(device: object, peer_device: object) -> bool:
     """Whether one device reads another's memory; there is one. RuntimeError for others."""
+    init()
     set_device(device)
     set_device(peer_device)
     return False
@@ -74,17 +70,18 @@ def get_arch_list() -> list[str]:
 
 
 def is_initialized() -> bool:
-    """True."""
-    return True
+    """Whether CUDA has been used."""
+    return is_available() and array_library.is_initialized()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """True."""
-    return True
+    """Whether there is a device."""
+    return is_available()
 
 
 def synchronize(device: object = None) -> None:
     """Waits for the GPU."""
+    init()
     if cuda_state().real:
         array_module("cuda").cuda.runtime.deviceSynchronize()
 
@@ -106,8 +103,8 @@ seed_all = seed
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """Of all devices: of one."""
-    return [get_rng_state()]
+    """Of all devices: of one or none."""
+    return [get_rng_state()] if is_available() else []
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
@@ -118,11 +115,13 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
 
 def initial_seed() -> int:
     """The seed from which the device's default generator started."""
+    init()
     return default_generators["cuda"].initial_seed()
 
 
 def get_rng_state(device: object = "cuda") -> Tensor:
     """The state of the device's default generator."""
+    init()
     return default_generators["cuda"].get_state()
 
 

@@ -1,17 +1,31 @@
-"""Which of the CUDA devices is current: there is one (``torch/cuda/__init__.py``)."""
+"""Whether there is a CUDA device, and which one is current: there is one or none (``torch/cuda/__init__.py``)."""
 
 from __future__ import annotations
 
-from dispatchviz.core.device.device import Device, concrete
+from dispatchviz.core.bindings.default_device import check_compiled
+from dispatchviz.core.device.array_library import has_device
+from dispatchviz.core.device.device import CUDA, Device, concrete
+from dispatchviz.core.table.pytorch_registrations import chosen_build
+
+
+def is_available() -> bool:
+    """Whether the build has CUDA, and the process a device."""
+    return chosen_build() == "cuda" and has_device()
+
+
+def init() -> None:
+    """AssertionError for a build without CUDA, RuntimeError without a device; otherwise CUDA is ready."""
+    check_compiled(CUDA)
 
 
 def device_count() -> int:
-    """One. NB: in PyTorch, as many as the machine has."""
-    return 1
+    """One, or none. NB: in PyTorch, as many as the machine has."""
+    return int(is_available())
 
 
 def current_device() -> int:
     """Index of the device."""
+    init()
     return 0
 
 
@@ -19,6 +33,7 @@ def set_device(device: object) -> None:
     """Makes the one device current, which it is; a negative index and None do nothing. AcceleratorError for another."""
     wanted = Device("cuda", device) if isinstance(device, int) and device >= 0 else device
     if isinstance(wanted, (str, Device)):
+        init()
         concrete(Device(wanted))
 
 

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import Any
 
 from dispatchviz.core.device.array_library import array_module, cuda_state
-from dispatchviz.torch.cuda.current_device import set_device
+from dispatchviz.torch.cuda.current_device import init, is_available, set_device
 
 _warned: set[str] = set()
 
@@ -28,6 +28,8 @@ def _pool() -> Any:
 
 
 def _bytes_of_pool(device: object, method: str) -> int:
+    if not is_available():
+        return 0
     set_device(device)
     pool = _pool()
     return 0 if pool is None else int(getattr(pool, method)())
@@ -58,6 +60,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 def reset_peak_memory_stats(device: object = None) -> None:
     """Nothing: peaks are not followed."""
+    init()
     set_device(device)
 
 
@@ -66,6 +69,7 @@ reset_accumulated_memory_stats = reset_max_memory_allocated = reset_max_memory_c
 
 def mem_get_info(device: object = None) -> tuple[int, int]:
     """Free and all bytes, of the GPU or, emulated, of the machine."""
+    init()
     set_device(device)
     if cuda_state().real:
         free, total = array_module("cuda").cuda.runtime.memGetInfo()
@@ -75,7 +79,9 @@ def mem_get_info(device: object = None) -> tuple[int, int]:
 
 
 def memory_stats(device: object = None) -> OrderedDict[str, Any]:
-    """Memory in use now; none of the other counters."""
+    """Memory in use now; none of the other counters. Empty without a device."""
+    if not is_available():
+        return OrderedDict()
     used, kept = _bytes_of_pool(device, "used_bytes"), _bytes_of_pool(device, "total_bytes")
     names = {"allocated_bytes": used, "reserved_bytes": kept}
     return OrderedDict((f"{name}.all.{when}", value) for name, value in names.items() for when in ("current", "peak"))
@@ -90,6 +96,7 @@ def memory_summary(device: object = None, abbreviated: bool = False) -> str:
 
 def set_per_process_memory_fraction(fraction: float, device: object = None) -> None:
     """Changes nothing. ValueError unless it is between 0 and 1."""
+    init()
     set_device(device)
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -99,5 +106,5 @@ def set_per_process_memory_fraction(fraction: float, device: object = None) -> N
 
 def empty_cache() -> None:
     """Gives blocks that CuPy keeps back to the GPU."""
-    if cuda_state().real:
+    if is_available() and cuda_state().real:
         array_module("cuda").get_default_memory_pool().free_all_blocks()

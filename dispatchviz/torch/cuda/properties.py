@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dispatchviz.core.device.array_library import array_module, cuda_state
-from dispatchviz.torch.cuda.current_device import set_device
+from dispatchviz.torch.cuda.current_device import init, set_device
 from dispatchviz.torch.cuda.memory import mem_get_info
 
 
@@ -30,6 +30,7 @@ class _CudaDeviceProperties:
 
 def get_device_name(device: object = None) -> str:
     """The GPU's name, or that it is emulated and why."""
+    init()
     set_device(device)
     state = cuda_state()
     return state.reason if state.real else f"dispatchviz: {state}"
@@ -37,6 +38,7 @@ def get_device_name(device: object = None) -> str:
 
 def get_device_properties(device: object = None) -> _CudaDeviceProperties:
     """Name, compute capability, memory. RuntimeError for a device that is not there."""
+    init()
     set_device(device)
     if not cuda_state().real:
         return _CudaDeviceProperties(get_device_name(), 0, 0, mem_get_info()[1], 0)

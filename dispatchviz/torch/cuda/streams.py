@@ -13,7 +13,7 @@ from types import TracebackType
 from dispatchviz.core.device import streams as _streams
 from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.core.device.device import Device
-from dispatchviz.torch.cuda.current_device import set_device
+from dispatchviz.torch.cuda.current_device import init, set_device
 
 
 class Stream:
@@ -26,6 +26,7 @@ class Stream:
     """``c10::DeviceType::CUDA``"""
 
     def __init__(self, device: object = None, priority: int = 0) -> None:
+        init()
         set_device(device)
         self._stream = _streams.from_pool(priority)
 
@@ -179,11 +180,13 @@ def set_stream(stream: Stream | None) -> None:
 
 def current_stream(device: object = None) -> Stream:
     """The current stream of this thread."""
+    init()
     set_device(device)
     return Stream._of(_streams.current())
 
 
 def default_stream(device: object = None) -> Stream:
     """Stream 0 of the device."""
+    init()
     set_device(device)
     return Stream._of(_streams.DEFAULT)

@@ -12,7 +12,7 @@ that call backward on one device take turns.
 from __future__ import annotations
 
 from dispatchviz.core.autograd.graph.node import Node
-from dispatchviz.core.device.array_library import cuda_state
+from dispatchviz.core.device.array_library import is_initialized
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import State, new_thread_id
 
@@ -22,7 +22,7 @@ _states: dict[int, State] = {}
 
 def needed() -> bool:
     """``cuda`` was initialized: there may be Nodes of it."""
-    return bool(cuda_state.cache_info().currsize)
+    return is_initialized()
 
 
 def state_for(node: Node, caller: State) -> State:

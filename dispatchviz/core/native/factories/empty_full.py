@@ -11,7 +11,8 @@ accepted where they ask for nothing and ignored.
 from __future__ import annotations
 
 from dispatchviz.core.call.deterministic_algorithms import filled_if_deterministic, fills_memory
-from dispatchviz.core.device.device import CPU, Device, concrete
+from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.device.missing_devices import present
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -56,7 +57,7 @@ def empty_meta(
 def _new(size: Size, dtype: DType | None, device: Device | None, memory_format: str | None) -> Tensor:
     size = tuple(size)
     check_size(size)
-    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype(), concrete(device or CPU))
+    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype(), present(device or CPU))
 
 
 def empty_out(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
@@ -100,7 +101,7 @@ def _new_strided(size: Size, stride: Size, dtype: DType | None, device: Device |
     check_size(size)
     if stride and min(stride) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    return allocate(size, stride, dtype or default_dtype(), concrete(device or CPU))
+    return allocate(size, stride, dtype or default_dtype(), present(device or CPU))
 
 
 def empty_like(

@@ -62,13 +62,18 @@ def changed_request(trace: Trace, change: Change, save: str, run_arguments: Sequ
         program,
         header.arguments,
         (change.text,),
-        cuda="emulated" if header.cuda.startswith("emulated") else "cupy",
+        cuda=_cuda_of(header.cuda),
         only=header.only,
         hashes=len(trace.steps_of(ev.ResultHashed)) > 0,
         values=len(trace.steps_of(ev.NumbersRecorded)) > 0,
         save=save,
         text=text,
     )
+
+
+def _cuda_of(text: str) -> str:
+    """The choice that gives what a header says of cuda."""
+    return next((choice for choice in ("emulated", "none") if text.startswith(choice)), "cupy")
 
 
 def _program(trace: Trace, run_arguments: Sequence[str]) -> tuple[Literal["file", "code", "module"], str, str]:

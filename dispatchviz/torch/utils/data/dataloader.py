@@ -119,6 +119,12 @@ class _SingleProcessDataLoaderIter:
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
         self._reported = loader._reported
+        if loader.pin_memory and not torch.accelerator.is_available():
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                "used.",
+                stacklevel=2,
+            )
         self._sampler_iter = iter(loader._index_sampler)
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
         self._samples = iter(loader.dataset) if isinstance(loader.dataset, IterableDataset) else None
