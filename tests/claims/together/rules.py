@@ -28,7 +28,7 @@ always(r"has for all operators: this one registers nothing that covers the key",
 always(r"used by every operator that registers nothing else there", "fallthrough skipped")
 always(r"is not needed and is never queued", "edge into a pruned Node")
 always(r"nobody else holds the gradient", "gradient stolen", "gradients added in place")
-always(r"nothing beyond is even visited", "Node pruned by its topological number")
+always(r"nothing beyond is even visited|the topological number there is below", "Node pruned by its topological number")
 always(r"is never differentiable", "never differentiable")
 
 # The event itself tells it, or where it stands.
@@ -72,4 +72,6 @@ always(r"It gets all gradients that arrive|must return None", "hook registered")
 always(r"every call of this thread goes to the transform first", "transform begins")
 always(r"It gets a call before those below it do", "inner transform begins")
 always(r"that only wraps another one", "wrapper made")
+always(r"told back to the first forward", "parent assigned")
+always(r"when it is first read", "tangent of a view made")
 always(r"returns nothing that replaces", "hook replaces nothing")
