@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.outline.facts import Fact
+from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline

@@ -6,27 +6,20 @@ is a text with the group of events that it is about (``event_groups.SIGNS``).
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import islice
-from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.outline.call_facts import Fact, call_facts
 from dispatchviz.explain.sentences.english import plain_dtype, shaped
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
-from dispatchviz.explain.trace_index.enclosing_steps import within
+from dispatchviz.explain.trace_index.steps_between import between, events_between
 from dispatchviz.explain.trace_index.trace_index import index
 
-Fact = tuple[str, str]
-"""Text and group."""
-
-E = TypeVar("E", bound=ev.Event)
-
 NAMED = 3
-"""So many calls, Nodes or gradients are named; of more there is the number."""
+"""Up to this many casts, Nodes or gradients are named; of more there is the number."""
 
 LOOKED_AT = 1000
 """Of more registrations no event is looked at."""
@@ -37,7 +30,7 @@ ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
 def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
     """What happened in the steps from one to another."""
     return [
-        *_calls(trace, begin, end),
+        *call_facts(trace, begin, end),
         *_casts(trace, begin, end),
         *_nodes(trace, begin, end),
         *_backward(trace, begin, end),
@@ -47,59 +40,6 @@ def facts(trace: Trace, begin: int, end: int) -> list[Fact]:
         *_errors(trace, begin, end),
         *_freed(trace, begin, end),
     ]
-
-
-def between(trace: Trace, kind: type[ev.Event], begin: int, end: int) -> Sequence[int]:
-    """The steps of a kind from one step to another."""
-    steps = trace.steps_of(kind)
-    return steps[bisect_left(steps, begin) : bisect_right(steps, end)]
-
-
-def events_between(trace: Trace, kind: type[E], begin: int, end: int) -> Iterator[E]:
-    """The events of a kind from one step to another; those of damaged blocks are left out."""
-    return (event for event in map(trace.__getitem__, between(trace, kind, begin, end)) if isinstance(event, kind))
-
-
-# -- calls -------------------------------------------------------------------------------------------------------------
-
-_OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
-
-
-def outermost_calls(trace: Trace) -> array[int]:
-    """The calls of operators that are in no other call and in no run of the engine, printing aside."""
-    known = _OUTERMOST.get(trace)
-    if known is None:
-        known = _OUTERMOST[trace] = array("i", _outermost(trace, 0, len(trace) - 1))
-    return known
-
-
-def _outermost(trace: Trace, begin: int, end: int) -> Iterator[int]:
-    """Those between two steps: one pass over the calls, none is read."""
-    kinds, ends, call = trace.columns.kinds, trace.ends, trace.columns.code(ev.Dispatched)
-    around = (ev.BackwardStarted, ev.TensorFormatted)
-    steps = sorted(step for kind in (ev.Dispatched, *around) for step in between(trace, kind, begin, end))
-    last = -1
-    for step in steps:
-        if step > last:
-            last = ends[step]
-            if kinds[step] == call:
-                yield step
-
-
-def _calls(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
-    calls = outermost_calls(trace)
-    steps = calls[bisect_left(calls, begin) : bisect_right(calls, end)]
-    if len(steps) > NAMED:
-        yield f"{len(steps):,} operator calls", "dispatch"
-        return
-    told = [inner for step in steps for inner in told_calls(trace, step)]
-    if len(told) > NAMED:
-        told = list(steps)
-    alone = len(told) == 1
-    for step in told:
-        keys = key_chain(trace, step)
-        name = plain_operator(trace, step)
-        yield f"{name} → {' → '.join(keys if alone else keys[-1:])}", "dispatch"
 
 
 def _casts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
@@ -112,43 +52,6 @@ def _casts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     for cast in events_between(trace, ev.AutocastCast, begin, end):
         casts.setdefault(plain_dtype(cast.after), []).append(tensor_name(trace, cast.tensor, cast.seq))
     yield from ((f"{', '.join(names)} cast to {dtype}", "thread") for dtype, names in casts.items())
-
-
-def told_calls(trace: Trace, step: int) -> list[int]:
-    """A call, or those that a composite kernel makes in its place."""
-    selected = within(trace, step, ev.KernelSelected)
-    if selected is None or selected.source != "CompositeImplicitAutograd":
-        return [step]
-    inner = list(islice(_outermost(trace, step + 1, trace.ends[step]), NAMED + 1))
-    return [each for call in inner for each in told_calls(trace, call)] if inner else [step]
-
-
-def plain_operator(trace: Trace, step: int) -> str:
-    """``add`` for ``aten::add.Tensor``."""
-    event = trace[step]
-    return event.operator.rpartition("::")[2].partition(".")[0] if isinstance(event, ev.Dispatched) else "?"
-
-
-def key_chain(trace: Trace, step: int) -> list[str]:
-    """The keys at which an operator runs, by a call and the redispatches of the same operator."""
-    calls, last = trace.steps_of(ev.Dispatched), trace.ends[step]
-    event = trace[step]
-    keys, operator = [], ""
-    at = bisect_left(calls, step)
-    while isinstance(event, ev.Dispatched) and (not operator or _goes_on(event, operator)):
-        keys.append(event.key)
-        operator, at = event.operator, at + 1
-        if at == len(calls) or calls[at] > last:
-            break
-        event = trace[calls[at]]
-    return keys or ["?"]
-
-
-def _goes_on(event: ev.Dispatched, operator: str) -> bool:
-    return event.operator == operator and event.how.startswith("redispatch")
-
-
-# -- the rest ----------------------------------------------------------------------------------------------------------
 
 
 def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:

@@ -1,0 +1,63 @@
+"""Describe the calls between two steps: each operator that the program called, and the keys at which it ran."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.call_chains import Chain, call_chain, outermost
+
+Fact = tuple[str, str]
+"""Text and group."""
+
+NAMED = 3
+"""Up to this many calls are named; of more there is the number. The same holds for the parts of a composite."""
+
+SHORT = 2
+"""Beside other calls, a chain of up to this many keys is written in full; of a longer one only the first key."""
+
+_OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
+
+
+def outermost_calls(trace: Trace) -> array[int]:
+    """The calls of operators that are in no other call, in no run of the engine and in no printing."""
+    known = _OUTERMOST.get(trace)
+    if known is None:
+        known = _OUTERMOST[trace] = array("i", outermost(trace, 0, len(trace) - 1))
+    return known
+
+
+def call_facts(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
+    """The calls that the program made between two steps, each with its keys; of many calls their number."""
+    calls = outermost_calls(trace)
+    steps = calls[bisect_left(calls, begin) : bisect_right(calls, end)]
+    if len(steps) > NAMED:
+        yield f"{len(steps):,} operator calls", "dispatch"
+        return
+    for step in steps:
+        yield call_text(call_chain(trace, step), alone=len(steps) == 1), "dispatch"
+
+
+def call_text(chain: Chain | None, alone: bool) -> str:
+    """``add → AutogradCUDA → CUDA``, ``view → AutogradCPU → …``, ``reshape → AutogradCPU (composite: view)``."""
+    if chain is None:
+        return "?"
+    keys = chain.keys if alone or len(chain.keys) <= SHORT else (chain.keys[0], "…")
+    return " → ".join((plain_operator(chain.operator), *keys)) + _parts(chain)
+
+
+def _parts(chain: Chain) -> str:
+    """What the last kernel calls in its place: `` (composite: t, addmm)``, `` (calls alias)``."""
+    names = [plain_operator(part) for part in chain.parts[:NAMED]] + ["…"] * (len(chain.parts) > NAMED)
+    listed = ", ".join(names)
+    if chain.composite:
+        return f" (composite: {listed})" if names else " (composite)"
+    return f" (calls {listed})" if names else ""
+
+
+def plain_operator(operator: str) -> str:
+    """``add`` for ``aten::add.Tensor``."""
+    return operator.rpartition("::")[2].partition(".")[0]
