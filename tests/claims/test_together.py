@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import re
 import warnings
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
+from scripts.sentences.__main__ import PAGE
 from tests.amounts import some
-from tests.claims.together.reading import contradictions, steps_of
+from tests.claims.together.reading import contradictions, steps_of, unread
 from tests.claims.together.rows import wrong_rows
 from truth.programs import PROGRAMS
 
@@ -37,6 +39,15 @@ def found_in(trace: Trace) -> list[str]:
     """All contradictions of a trace."""
     said = [f"step {step.seq}, {problem}" for step in steps_of(trace) for problem in contradictions(step)]
     return said + list(wrong_rows(trace))
+
+
+def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
+    """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
+    sections = PAGE.read_text("utf-8").split("\n## explain/sentences/")[1:]
+    parts = (section.partition("\n## ")[0] for section in sections)
+    said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
+    assert len(said) > 200
+    assert [(kind, word) for kind, text in said for word in unread(kind, text)] == []
 
 
 CONTRADICTED_ONCE = """

@@ -122,6 +122,18 @@ def selects(step: Step, found: re.Match[str]) -> Problems:
         yield f"the set has {names(step.event.key_set)}"
 
 
+@reads(r"is computed from the arguments all the same: 0x(\w+), (\w+) included", "call for a key")
+def given_key(step: Step, found: re.Match[str]) -> Problems:
+    if found[2] != step.event.key or not int(found[1], 16) & bits(found[2]):
+        yield f"the set has {names(int(found[1], 16))}"
+
+
+@reads(r"its cell is empty", "cell is empty")
+def empty_cell(step: Step, found: re.Match[str]) -> Problems:
+    if step.event.kernel or any(outcome == "taken" for _, outcome, _ in step.event.candidates):
+        yield f"it holds {step.event.kernel}"
+
+
 @reads(r"which keeps every key below the autograd keys: 0x(\w+)", "redispatch")
 def below_autograd(step: Step, found: re.Match[str]) -> Problems:
     if int(found[1], 16) >= raw(DispatchKey.AutogradOther) & ~BACKENDS:
