@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.explain.sentences import dispatch_sentences, functorch_sentences
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
 from scripts.sentences.__main__ import PAGE
@@ -68,6 +69,20 @@ y = torch.ones(2, 3, 4)[True, :, True]
 
 def test_what_was_wrong_once(tmp_path: Path) -> None:
     assert found_in(trace_of(CONTRADICTED_ONCE, tmp_path)) == []
+
+
+def test_what_was_wrong_once_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The sentences of before, beside the values of now."""
+    trace = trace_of(CONTRADICTED_ONCE, tmp_path)
+    monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")
+    old = "no argument has a key, or all of them are excluded"
+    monkeypatch.setattr(dispatch_sentences, "_why_empty", lambda event: old)
+    found = [each.split("\n    ") for each in found_in(trace)]
+    guards = [problem for said, problem in found if "its own are excluded." in said and problem.startswith("not ")]
+    assert all("FuncTorchDynamicLayerBackMode, Python, Fake, BackendSelect" in problem for problem in guards)
+    assert len(guards) > 1
+    calls = [problem for said, problem in found if f"{old}." in said]
+    assert "not excluded are ADInplaceOrView, BackendSelect" in calls
 
 
 @pytest.mark.long
