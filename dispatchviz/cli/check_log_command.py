@@ -33,7 +33,7 @@ def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
     """Mark homework: whether each LOG, a saved trace, is as FILE expects it.
 
     FILE has lines as they stand in a golden log, in the order in which they happen; others may lie between, and an
-    indented line happens within the one that it stands under:
+    indented line happens within the one that it stands under. Operators that print calls do not count:
 
     \b
       # a product and its gradient

@@ -7,15 +7,18 @@ from typing import TypeVar
 
 from dispatchviz.core.record.events import BackwardStarted, Event
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing.printed_steps import PrintedSteps
 
 E = TypeVar("E", bound=Event)
 
 
 def events_of(trace: Trace, kind: type[E], backward: int | None = None) -> Iterator[E]:
-    """Those within a backward, counted from 0, if one is named. ValueError if there is no such."""
+    """Those within a backward, counted from 0, if one is named, and none of printing. ValueError if there is no such
+    backward."""
     begin, end = (0, len(trace)) if backward is None else _span(trace, backward)
-    steps = trace.steps_of(kind)
-    return (event for event in (trace[step] for step in steps if begin <= step <= end) if isinstance(event, kind))
+    printed = PrintedSteps(trace)
+    steps = (step for step in trace.steps_of(kind) if begin <= step <= end and step not in printed)
+    return (event for event in map(trace.__getitem__, steps) if isinstance(event, kind))
 
 
 def _span(trace: Trace, backward: int) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Assertions over a trace. A failure names the step, as the stepper does.
 
 All take a trace, also one that is still being recorded, and optionally ``within``: then only what happened within
-the first event of that pattern counts. A name that does not exist is refused (``known_names.py``).
+the first event of that pattern counts. What is called to print a tensor counts only within that (``printed_steps.py``).
+A name that does not exist is refused (``known_names.py``).
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
+from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered, TensorFormatted
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.testing.failures import difference, failed, lines, listed, near, says_nothing, times, window
 from dispatchviz.testing.graph_words import Part
 from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
+from dispatchviz.testing.printed_steps import PrintedSteps
 from dispatchviz.testing.trace_texts import key_ways
 
 
@@ -185,7 +187,10 @@ def part(trace: Trace, within: Pattern | None) -> tuple[int, int]:
 def _part(trace: Trace, within: Pattern | None) -> Sequence[AnyEvent]:
     __tracebackhide__ = True
     begin, end = part(trace, within)
-    return trace[begin:end]
+    printed = PrintedSteps(trace)
+    if begin < len(trace) and (begin in printed or isinstance(trace[begin], TensorFormatted)):
+        return trace[begin:end]  # it is asked for what printing calls
+    return [event for event in trace[begin:end] if event.seq not in printed]
 
 
 def _last(events: Sequence[AnyEvent]) -> int | None:

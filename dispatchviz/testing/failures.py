@@ -26,7 +26,10 @@ STEP = "dispatchviz_step"
 LOGLESS = "dispatchviz_logless"
 """The attribute, True, of a failure that no trace explains: a name is wrong, a file is missing."""
 
-EMPTY = "nothing was recorded: `from dispatchviz import torch` is the model, PyTorch itself is not recorded"
+EMPTY = (
+    "nothing was recorded: `from dispatchviz import torch` is the model, which is recorded; an installed PyTorch is "
+    'recorded by `with dispatchviz.record(engine="torch") as trace:`'
+)
 """What is to be said of an empty trace."""
 
 

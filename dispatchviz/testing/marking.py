@@ -1,7 +1,8 @@
 """Whether a trace is as a teacher expects it, line by line: what ``dispatchviz check-log`` prints.
 
 Lines that follow each other are looked for in order. Of a line with others within it every event that fits is tried,
-until one holds them all; if none does, the one that holds most of them counts.
+until one holds them all; if none does, the one that holds most of them counts. What is called to print a tensor
+counts nowhere.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.testing.expected_log import Line, every
 from dispatchviz.testing.failures import STEP, lines, near, still, times
 from dispatchviz.testing.known_names import check_name, check_names
+from dispatchviz.testing.printed_steps import PrintedSteps
 from dispatchviz.testing.trace_text import TraceText
 
 
@@ -46,6 +48,7 @@ def marked(trace: Trace, expected: Sequence[Line], file: str) -> list[Mark]:
 class _Marker:
     def __init__(self, trace: Trace, file: str) -> None:
         self._trace, self._file = trace, file
+        self._printed = PrintedSteps(trace)
 
     def block(self, expected: Sequence[Line], begin: int, end: int, where: str) -> Iterator[Mark]:
         """The marks of lines that stand together, within some steps."""
@@ -93,7 +96,7 @@ class _Marker:
         pattern = line.pattern
         assert pattern is not None
         steps = self._trace.steps_of(pattern.kind)
-        events = (self._trace[step] for step in steps if begin <= step < end)
+        events = (self._trace[step] for step in steps if begin <= step < end and step not in self._printed)
         return (event for event in events if pattern.matches(event))
 
     def _answered(self, line: Line) -> Mark:

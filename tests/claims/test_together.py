@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import re
 import warnings
 from pathlib import Path
 
 import pytest
 
+from dispatchviz.explain.sentences import dispatch_sentences, functorch_sentences
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
+from scripts.sentences.__main__ import PAGE
 from tests.amounts import some
-from tests.claims.together.reading import contradictions, steps_of
+from tests.claims.together.reading import contradictions, steps_of, unread
 from tests.claims.together.rows import wrong_rows
 from truth.programs import PROGRAMS
 
@@ -24,10 +27,10 @@ SHOWN = 10
 """Of more contradictions the first ones are shown."""
 
 
-def trace_of(name: str, folder: Path) -> Trace:
-    """The trace of a stored program."""
-    script = folder / f"{name}.py"
-    script.write_text(PROGRAMS[name], encoding="utf-8")
+def trace_of(source: str, folder: Path) -> Trace:
+    """The trace of a program."""
+    script = folder / "program.py"
+    script.write_text(source, encoding="utf-8")
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         return run(str(script), output=io.StringIO()).trace
@@ -39,7 +42,54 @@ def found_in(trace: Trace) -> list[str]:
     return said + list(wrong_rows(trace))
 
 
+def test_every_sentence_that_counts_or_compares_is_read_by_somebody() -> None:
+    """Of each kind the example on the page: a kind that no sampled program says is not forgotten."""
+    sections = PAGE.read_text("utf-8").split("\n## explain/sentences/")[1:]
+    parts = (section.partition("\n## ")[0] for section in sections)
+    said = [found for part in parts for found in re.findall(r"^### (.+)\n\n> (.+)$", part, re.MULTILINE)]
+    assert len(said) > 200
+    assert [(kind, word) for kind, text in said for word in unread(kind, text)] == []
+
+
+CONTRADICTED_ONCE = """
+import torch
+
+x = torch.ones(2, 3, requires_grad=True)
+torch.vmap(torch.sin)(x)
+torch.func.grad(lambda a: a.sin().sum())(x.detach())
+optimizer = torch.optim.SGD([x], lr=0.1)
+x.sum().backward()
+optimizer.step()
+with torch.autocast("cpu"):
+    y = torch.mm(x, x.T) + torch.mm(x, x.T)
+y = torch.ones(2, 3, 4)[True, :, True]
+"""
+"""Guards of transforms, a call without keys, a cast that is kept, an undefined tensor among the arguments."""
+
+
+def test_what_was_wrong_once(tmp_path: Path) -> None:
+    assert found_in(trace_of(CONTRADICTED_ONCE, tmp_path)) == []
+
+
+def test_what_was_wrong_once_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The sentences of before, beside the values of now."""
+    trace = trace_of(CONTRADICTED_ONCE, tmp_path)
+    monkeypatch.setattr(functorch_sentences, "_kept", lambda guard: "all keys but its own are excluded")
+    old = "no argument has a key, or all of them are excluded"
+    monkeypatch.setattr(dispatch_sentences, "_why_empty", lambda event: old)
+    found = [each.split("\n    ") for each in found_in(trace)]
+    guards = [problem for said, problem in found if "its own are excluded." in said and problem.startswith("not ")]
+    assert all("FuncTorchDynamicLayerBackMode, Python, Fake, BackendSelect" in problem for problem in guards)
+    assert len(guards) > 1
+    calls = [problem for said, problem in found if f"{old}." in said]
+    assert "not excluded are ADInplaceOrView, BackendSelect" in calls
+
+
 @pytest.mark.long
 def test_no_stored_program_makes_a_step_contradict_itself(tmp_path: Path) -> None:
-    found = [f"{name}: {each}" for name in some(sorted(PROGRAMS), 100) for each in found_in(trace_of(name, tmp_path))]
+    found = [
+        f"{name}: {each}"
+        for name in some(sorted(PROGRAMS), 100)
+        for each in found_in(trace_of(PROGRAMS[name], tmp_path))
+    ]
     assert not found, f"{len(found)} contradictions\n" + "\n".join(found[:SHOWN])

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli import main
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing import assert_count, assert_never, call, event
 from dispatchviz.testing.expected_log import read_expected
 from dispatchviz.testing.marking import marked
 from tests.explain.founding import founding
+from tests.explain.programs import traced
 
 TRACE = founding()
 
@@ -49,6 +52,20 @@ def _marks(text: str, trace: Trace = TRACE) -> dict[int, str]:
 
 def test_all_lines_may_hold() -> None:
     assert _marks(HOLDS) == {}
+
+
+def test_what_print_calls_does_not_count() -> None:
+    trace = traced("import torch\nx = torch.ones(2)\nprint(x)\nprint(x.abs().sum())\n")
+    inside = {trace[step].operator for step in range(len(trace)) if isinstance(trace[step], ev.Dispatched)}
+    assert {"aten::abs", "aten::ne.Scalar"} <= inside, "printing calls both"
+    text = (
+        "once: call aten::abs\nnever: call aten::ne.Scalar\nkeys aten::abs: AutogradCPU → CPU\nonce: call aten::sum\n"
+    )
+    assert _marks(text, trace) == {}
+    assert_count(trace, call("aten::abs"), 1)
+    assert_never(trace, call("aten::ne.Scalar"))
+    with pytest.raises(AssertionError):
+        assert_never(trace, call("aten::ne.Scalar"), within=event(ev.TensorFormatted))
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,9 @@ def _fallback(cell: Cell) -> Statement:
             "results.",
             holds(cell),
         )
-    text = f"The fallback serves every operator without a kernel of its own there: it {purpose(cell.key.functionality)}."
+    text = (
+        f"The fallback serves every operator without a kernel of its own there: it {purpose(cell.key.functionality)}."
+    )
     return Statement("cell: fallback", text, holds(cell))
 
 

@@ -132,7 +132,10 @@ def _backend(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, source:
     if source in COMPOSITES and called:
         do = "do" if " and " in called else "does"
         most = "most" if source.endswith("NonFunctional") else "all"
-        text = f"It is one kernel for {most} backends without one of their own: it calls {called}, which {do} the work on {key}{here}."
+        text = (
+            f"It is one kernel for {most} backends without one of their own: it calls {called}, which {do} the work on "
+            f"{key}{here}."
+        )
         return Statement("kernel: explicit composite", text)
     if called:
         return Statement("kernel: backend with help", f"It does the work on {key}{here}, with the help of {called}.")

@@ -70,6 +70,12 @@ def largest_there_is(step: Step, found: re.Match[str]) -> Problems:
         yield "no other waits"
 
 
+@reads(r"which goes first whatever the sequence numbers", "Node of the inner pass runs")
+def inner_pass(step: Step, found: re.Match[str]) -> Problems:
+    if _as_deep(step) or not _others(step):
+        yield f"{_others(step)} wait"
+
+
 @reads(r"GraphRoot runs first", "GraphRoot runs")
 def graph_root(step: Step, found: re.Match[str]) -> Problems:
     backward = step.so_far.backward(step.seq)
@@ -115,10 +121,10 @@ def nth_result(step: Step, found: re.Match[str]) -> Problems:
         yield f"its position is {step.event.position}"
 
 
-@reads(r"only the paths to .* are needed: ", "exec_info needs Nodes")
+@reads(r"only the paths to .* are needed(: | \(exec)", "exec_info needs Nodes", "exec_info needs no Node")
 def only_paths(step: Step, found: re.Match[str]) -> Problems:
-    if not step.event.needed:
-        yield "no Node is needed"
+    if bool(step.event.needed) != (found[1] == ": "):
+        yield f"{step.event.needed} are needed"
     if both := {node for node, _ in step.event.pruned} & set(step.event.needed):
         yield f"{both} are needed and pruned"
 

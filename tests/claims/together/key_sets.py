@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dispatchviz.core.keys.key_set import autocast_dispatch_keyset, autograd_dispatch_keyset, default_included_set, raw
+from dispatchviz.core.keys.key_set import (
+    FULL,
+    autocast_dispatch_keyset,
+    autograd_dispatch_keyset,
+    default_included_set,
+    raw,
+)
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
@@ -122,6 +128,18 @@ def selects(step: Step, found: re.Match[str]) -> Problems:
         yield f"the set has {names(step.event.key_set)}"
 
 
+@reads(r"is computed from the arguments all the same: 0x(\w+), (\w+) included", "call for a key")
+def given_key(step: Step, found: re.Match[str]) -> Problems:
+    if found[2] != step.event.key or not int(found[1], 16) & bits(found[2]):
+        yield f"the set has {names(int(found[1], 16))}"
+
+
+@reads(r"its cell is empty", "cell is empty")
+def empty_cell(step: Step, found: re.Match[str]) -> Problems:
+    if step.event.kernel or any(outcome == "taken" for _, outcome, _ in step.event.candidates):
+        yield f"it holds {step.event.kernel}"
+
+
 @reads(r"which keeps every key below the autograd keys: 0x(\w+)", "redispatch")
 def below_autograd(step: Step, found: re.Match[str]) -> Problems:
     if int(found[1], 16) >= raw(DispatchKey.AutogradOther) & ~BACKENDS:
@@ -208,6 +226,22 @@ def every_key_beside_its_number(step: Step) -> Problems:
             yield f"{number} has {names(keys)}"
         if functionalities != sorted(functionalities, reverse=True):
             yield f"{listed} is in another order than {number}"
+
+
+ALL_EXCLUDED = re.compile(r"\ball (keys but|of them are excluded|keys are excluded)")
+
+
+@beside
+def what_is_called_excluded_or_empty_is(step: Step) -> Problems:
+    """Whatever the sentence is: no key remains where all are called excluded, none is left where a set is empty."""
+    event = step.event
+    if isinstance(event, ev.GuardEntered) and ALL_EXCLUDED.search(step.text):
+        yield f"not excluded are {names(FULL & ~event.excluded)}"
+    if isinstance(event, ev.KeySetComputed):
+        if "all of them are excluded" in step.text and event.without_excluded > BACKENDS:
+            yield f"not excluded are {names(event.without_excluded)}"
+        if re.search(r"set is empty|no key is left", step.text, re.IGNORECASE) and event.effective > BACKENDS:
+            yield f"left are {names(event.effective)}"
 
 
 @beside

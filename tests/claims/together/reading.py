@@ -129,19 +129,22 @@ def contradictions(step: Step) -> Problems:
 
 
 def _read(step: Step, statement: Statement) -> Problems:
-    spans = []
-    known = READERS.get(statement.kind, Reading()).readers
-    for pattern, reader in known:
-        for found in pattern.finditer(statement.text):
-            spans.append(found.span())
-            if reader is not None:
-                yield from reader(step, found)
-    if statement.kind not in VERBATIM:
-        yield from (f"nobody reads {word!r}" for word in _unread(statement.text, spans))
+    for reader, found in _found(statement.kind, statement.text):
+        if reader is not None:
+            yield from reader(step, found)
+    yield from (f"nobody reads {word!r}" for word in unread(statement.kind, statement.text))
 
 
-def _unread(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
-    """The words that count or compare and are in no span that was read."""
+def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]]:
+    for pattern, reader in READERS.get(kind, Reading()).readers:
+        yield from ((reader, found) for found in pattern.finditer(text))
+
+
+def unread(kind: str, text: str) -> Iterator[str]:
+    """The words of a sentence that count or compare and that nobody reads, each with its surroundings."""
+    if kind in VERBATIM:
+        return
+    spans = [found.span() for _, found in _found(kind, text)]
     plain = CODE.sub(lambda found: "_" * len(found[0]), text)
     for word in WORDS.finditer(plain):
         if not any(begin <= word.start() and word.end() <= end for begin, end in spans):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,9 +10,15 @@ from itertools import pairwise
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.outline.facts import facts
+from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.trace import Trace
 
 Chain = tuple[str, ...]
+
+MORE = "…"
+
+PARTS = re.compile(r" \((?:composite|calls)[^)]*\)$")
+"""Behind the chain stands what its last kernel calls."""
 
 
 def wrong_rows(trace: Trace) -> Iterator[str]:
@@ -19,15 +26,22 @@ def wrong_rows(trace: Trace) -> Iterator[str]:
     lines = [*trace.steps_of(ev.SourceLine), len(trace)]
     for begin, after in pairwise(lines):
         for text, group in facts(trace, begin, after - 1):
-            name, *keys = text.split(" → ")
+            name, *keys = PARTS.sub("", text).split(" → ")
             if group == "dispatch" and keys:
                 yield from _wrong(trace, begin, after, name, tuple(keys))
 
 
 def _wrong(trace: Trace, begin: int, after: int, name: str, keys: Chain) -> Iterator[str]:
     chains = {chain_of(trace, step) for step in _calls(trace, begin, after, name)}
-    if keys not in chains:
+    if not any(_tells(keys, chain) for chain in chains):
         yield f"the row of step {begin} says {name} → {' → '.join(keys)}, the panes say {sorted(chains)}"
+
+
+def _tells(keys: Chain, chain: Chain) -> bool:
+    """Whether a row has the whole chain, or its beginning with a sign that more follows."""
+    if keys[-1] == MORE:
+        return chain[: len(keys) - 1] == keys[:-1] and len(chain) >= len(keys)
+    return keys == chain
 
 
 def _calls(trace: Trace, begin: int, after: int, name: str) -> Iterator[int]:
@@ -40,12 +54,20 @@ def _calls(trace: Trace, begin: int, after: int, name: str) -> Iterator[int]:
 
 
 def chain_of(trace: Trace, step: int) -> Chain:
-    """The keys that win in the pane of a call and of the redispatches that its kernels make, one after the other."""
+    """The keys that win in the panes of a call and of those that its kernels make of the same operator, in order."""
     card, event = key_set_card(trace, step), trace[step]
     assert card is not None
     assert isinstance(event, ev.Dispatched)
-    inner = (trace[each] for each in range(step + 1, trace.ends[step] + 1))
-    first = next((each for each in inner if isinstance(each, ev.Dispatched)), None)
-    if first is None or first.operator != event.operator or not first.how.startswith("redispatch"):
-        return (card.winner,)
-    return (card.winner, *chain_of(trace, first.seq))
+    steps = trace.steps_of(ev.Dispatched)
+    for each in steps[bisect_right(steps, step) : bisect_right(steps, trace.ends[step])]:
+        inner = trace[each]
+        assert isinstance(inner, ev.Dispatched)
+        if inner.operator == event.operator and _caller(trace, each) == step:
+            return (card.winner, *chain_of(trace, each))
+    return (card.winner,)
+
+
+def _caller(trace: Trace, step: int) -> int | None:
+    """The call that a call is made in."""
+    outer = around(trace, step, ev.Dispatched)
+    return None if outer is None else outer.seq

@@ -9,6 +9,7 @@ VERBATIM |= {
     *("error", "error: message", "anomaly", "stack stored", "stack contents", "called by a binding", "attribute saved"),
     *(
         "operator defined",
+        "operator defined after kernels",
         "operator defined, cells unknown",
         "result hashed",
         "numbers recorded",
@@ -28,7 +29,7 @@ always(r"has for all operators: this one registers nothing that covers the key",
 always(r"used by every operator that registers nothing else there", "fallthrough skipped")
 always(r"is not needed and is never queued", "edge into a pruned Node")
 always(r"nobody else holds the gradient", "gradient stolen", "gradients added in place")
-always(r"nothing beyond is even visited", "Node pruned by its topological number")
+always(r"nothing beyond is even visited|the topological number there is below", "Node pruned by its topological number")
 always(r"is never differentiable", "never differentiable")
 
 # The event itself tells it, or where it stands.
@@ -72,4 +73,13 @@ always(r"It gets all gradients that arrive|must return None", "hook registered")
 always(r"every call of this thread goes to the transform first", "transform begins")
 always(r"It gets a call before those below it do", "inner transform begins")
 always(r"that only wraps another one", "wrapper made")
+always(r"told back to the first forward", "parent assigned")
+always(r"when it is first read", "tangent of a view made")
+always(r"not by the highest key of a set", "call for a key")
+always(r"a Node that only warns|backward only warns", "autograd fallback: warns", "WarnNotImplemented made")
+always(r"records all work queued|runs only after|reused only after", "stream event recorded", "stream waits")
+always(r"it is reused only after the work", "memory used on a stream")
+always(r"backends that have only the out form", "output by default")
+always(r"At those, above Python, its composite kernel", "composite in Python")
+always(r"turn into None, zeros or an error", "input not in the graph of grad")
 always(r"returns nothing that replaces", "hook replaces nothing")
