@@ -10,19 +10,28 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from dispatchviz.cli import diff_screen
-from dispatchviz.cli.checked_run import CheckedRequest
+from dispatchviz.cli.checked_run import CheckedRequest, snapshot_beside
 from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.comparison.checked import OF_THE_MODEL, Checked, checked_traces, line_of_the_end, verdict
+from dispatchviz.explain.comparison.checked import (
+    OF_THE_MODEL,
+    Checked,
+    checked_traces,
+    keys_called,
+    line_of_the_end,
+    operators_that_differ,
+    verdict,
+)
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
@@ -87,9 +96,20 @@ def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked
             model = _run(_request("model", source, args, cuda, folder), shows=False)
         check_cuda(torch, model)
         with doing("both runs are compared"):
-            found = checked_traces(model, torch)
+            found = _with_changes(checked_traces(model, torch), snapshot_beside(str(Path(folder) / "torch.dvtrace")))
         check_model_has_all(found)
         return found
+
+
+def _with_changes(found: Checked, snapshot: Path) -> Checked:
+    """The same, with what the installed release registers otherwise, if it is another one."""
+    if found.same or not snapshot.exists():
+        return found
+    from dispatchviz.live.release_changes import release_changes
+    from dispatchviz.live.snapshot import read_snapshot
+
+    changes = release_changes(read_snapshot(snapshot), operators_that_differ(found), keys_called(found))
+    return replace(found, release_changes=tuple(changes))
 
 
 def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str, folder: str) -> CheckedRequest:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -16,7 +17,9 @@ import numpy
 
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.core.native.random.generator import DEFAULT_SEED
+from dispatchviz.core.table.pytorch_registrations import pytorch_version
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.program_source import script_of
 from dispatchviz.recording import EngineName
@@ -40,6 +43,8 @@ def main() -> int:
     request = msgspec.json.decode(os.fsencode(sys.argv[1]), type=CheckedRequest)
     try:
         _seed(request.engine)
+        if request.engine == "torch":
+            _keep_registrations(snapshot_beside(request.save))
         run_script(
             script_of(request.kind, request.program),
             request.arguments,
@@ -51,6 +56,20 @@ def main() -> int:
         complain(str(error))
         return error.status
     return 0
+
+
+def snapshot_beside(save: str) -> Path:
+    """The file for the snapshot of an installed PyTorch that is of another release than the model."""
+    return Path(save).with_suffix(".json")
+
+
+def _keep_registrations(path: Path) -> None:
+    """Before the recorder puts its kernels in front."""
+    if minor(str(installed_torch().__version__)) != minor(pytorch_version()):
+        from dispatchviz.live.installed_registrations import InstalledPyTorch
+        from dispatchviz.live.snapshot import from_installed, write_snapshot
+
+        write_snapshot(from_installed(InstalledPyTorch()), path)
 
 
 def _seed(engine: EngineName) -> None:

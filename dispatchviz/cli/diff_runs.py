@@ -13,10 +13,12 @@ from dispatchviz.cli.classics import WAYS, chosen_function, with_decorator
 from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, trace_in
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.explain.comparison.checked import compared_as_seen
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison, compare
 from dispatchviz.explain.comparison.what_if.changed_program import changed_program
 from dispatchviz.explain.comparison.what_if.changes import device_of, for_device, read_change
+from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.instrumented_source import Changed
 from dispatchviz.program_source import read_source
 from dispatchviz.render.cards.diff_text import diff_lines
@@ -45,19 +47,37 @@ def compared(sources: tuple[str, str], args: tuple[str, ...], cuda: str, every: 
     first, second = (
         _run(source, args, cuda) if known is None else known for source, known in zip(sources, opened, strict=True)
     )
-    found, wheres = compare(first, second), _wheres(*sources)
+    of_both = first.header.engine != second.header.engine
+    found = compared_as_seen(first, second) if of_both else compare(first, second)
+    wheres = _wheres(*sources)
     if _opens_screen(plain):
+        runs = Run(found.first, wheres[0]), Run(found.second, wheres[1])
         sides = [
             diff_screen.side(source, run, known is not None, cuda, args)
-            for source, known, run in zip(sources, opened, (Run(first, wheres[0]), Run(second, wheres[1])), strict=True)
+            for source, known, run in zip(sources, opened, runs, strict=True)
         ]
+        if of_both:
+            sides = [diff_screen.opening(side, whole) for side, whole in zip(sides, (first, second), strict=True)]
         words = () if STANDARD_INPUT in sources else (*sources, *(("--", *args) if args else ()))
         diff_screen.show([diff_screen.two(found, sides, words, cuda)])
     else:
         console = terminal()
-        console.print(diff_lines(found, wheres, console, every))
+        if of_both:
+            same = " PyTorch did what the model does." if found.same else ""
+            console.print(console.wrapped(_of_two_engines(first, second) + same, 0))
+        console.print(diff_lines(found, wheres, console, every, numbers=not of_both))
         console.print(_commands(found, sources, opened, cuda, args))
     return 0 if found.same else DIFFERENT
+
+
+def _of_two_engines(first: Trace, second: Trace) -> str:
+    """How a recording of an installed PyTorch and a run on the model are compared."""
+    ours, theirs = sorted((first, second), key=lambda trace: trace.header.engine != "model")
+    begin = "One run is on the model" if minor(ours.header.pytorch) == minor(theirs.header.pytorch) else (
+        f"Two releases are compared: one run is on the model of PyTorch {minor(ours.header.pytorch)}"
+    )  # fmt: skip
+    release = theirs.header.pytorch
+    return f"{begin}, and one is recorded on PyTorch {release}. Compared is what can be seen of both, without numbers."
 
 
 def _run(
@@ -84,7 +104,9 @@ def _commands(
     if part is None:
         return
     yield ""
-    for source, known, step in zip(sources, opened, (part.first, part.second), strict=True):
+    runs = Run(found.first, ""), Run(found.second, "")
+    steps = [None if at is None else run.number(at) for run, at in zip(runs, (part.first, part.second), strict=True)]
+    for source, known, step in zip(sources, opened, steps, strict=True):
         if step is None or source == STANDARD_INPUT:
             continue
         device = [] if cuda == "auto" else ["--cuda", cuda]

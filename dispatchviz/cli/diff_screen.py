@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dispatchviz.cli.input_source import STANDARD_INPUT
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison
+from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.garbage_collection import collector_waits
 from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 
@@ -19,6 +22,12 @@ def side(source: str, run: Run, is_trace: bool, cuda: str, args: Sequence[str]) 
     device = () if cuda == "auto" else ("--cuda", cuda)
     again = () if source == STANDARD_INPUT else ("--hashes", *device, source, *args)
     return Side("standard input" if source == STANDARD_INPUT else source, run, run_arguments=again)
+
+
+def opening(side: Side, whole: Trace) -> Side:
+    """The same of a run of which only a part is compared; the stepper opens all of it."""
+    assert isinstance(side.run.trace, SeenByBoth)
+    return replace(side, whole=whole, steps=side.run.trace.steps)
 
 
 def changed(run: Run, title: str) -> Side:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -28,6 +29,14 @@ class Checked:
     printed: tuple[str | None, str | None] | None
     """The first line that the program printed otherwise, in the model and in PyTorch (None: it printed no more); None
     if all lines are the same, up to the last digits of numbers."""
+    release_changes: tuple[str, ...] = ()
+    """What the installed release registers otherwise, of the operators that differ: sentences without a full stop."""
+
+    @property
+    def releases(self) -> tuple[str, str] | None:
+        """The releases of the model and of PyTorch, if these are two."""
+        ours, theirs = self.model.header.pytorch, self.torch.header.pytorch
+        return None if minor(ours) == minor(theirs) else (minor(ours), theirs.partition("+")[0])
 
     @property
     def printed_alike(self) -> bool:
@@ -48,13 +57,42 @@ class Checked:
 
 
 def checked_traces(model: Trace, torch: Trace) -> Checked:
-    """Compares a run on the model with one on PyTorch: first what happened, then with which tensors and Nodes."""
-    same_release = minor(model.header.pytorch) == minor(torch.header.pytorch)
-    ours, theirs = seen_by_both(model, same_release), seen_by_both(torch, same_release)
+    """Compares a run on the model with one on PyTorch, and what they printed."""
+    found = compared_as_seen(model, torch)
+    return Checked(model, torch, found, _first_unlike(_printed(found.first), _printed(found.second)))
+
+
+def compared_as_seen(first: Trace, second: Trace) -> Comparison:
+    """Compares what can be seen of both, one of which is of an installed PyTorch: first what happened, then with which
+    tensors and Nodes."""
+    same_release = minor(first.header.pytorch) == minor(second.header.pytorch)
+    ours, theirs = seen_by_both(first, same_release), seen_by_both(second, same_release)
     found = compare(ours, theirs)
-    if found.same:
-        found = compare(ours, theirs, exact=True)
-    return Checked(model, torch, found, _first_unlike(_printed(ours), _printed(theirs)))
+    return compare(ours, theirs, exact=True) if found.same else found
+
+
+def operators_that_differ(found: Checked) -> frozenset[str]:
+    """The operators of the calls that differ, or that what differs is in."""
+    comparison = found.comparison
+    differences = [one for group in comparison.divergences for one in (group.main, *group.further)]
+    ours = (_operators_around(comparison.first, one.first) for one in differences)
+    theirs = (_operators_around(comparison.second, one.second) for one in differences)
+    return frozenset(name for names in (*ours, *theirs) for name in names)
+
+
+def keys_called(found: Checked) -> frozenset[str]:
+    """The keys that calls of either run went to."""
+    runs = found.comparison.first, found.comparison.second
+    calls = (run[step] for run in runs for step in run.steps_of(ev.Dispatched))
+    return frozenset(call.key for call in calls if isinstance(call, ev.Dispatched))
+
+
+def _operators_around(trace: Trace, step: int | None) -> Iterator[str]:
+    while step is not None:
+        event = trace[step]
+        if isinstance(event, ev.Dispatched):
+            yield event.operator
+        step = event.parent
 
 
 def line_of_the_end(found: Checked) -> int | None:

@@ -9,16 +9,18 @@ from dispatchviz.explain.comparison.difference_sentences import Run, said
 from dispatchviz.explain.comparison.divergence_sentences import lines_of, raised, texts
 from dispatchviz.explain.comparison.divergences import Divergence
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.render.cards.check_text import amounts
+from dispatchviz.render.cards.check_text import amounts, release_reasons
 
 
 def check_json(found: Checked, wheres: tuple[str, str]) -> dict[str, Any]:
-    """``same``; what was compared; of each line that differs its text, the sentences, and the step of either run, as
-    the stepper counts; what was printed otherwise, what the model
-    says of itself, and the error that ended either run. None where there is none."""
+    """``releases``, if they are two, and how these explain what differs; ``same``; what was compared; of each line that
+    differs its text, the sentences, and the step of either run, as the stepper counts; what was printed otherwise, what
+    the model says of itself, and the error that ended either run. None where there is none."""
     runs = Run(found.comparison.first, wheres[0]), Run(found.comparison.second, wheres[1])
     return {
         "pytorch": found.torch.header.pytorch,
+        "releases": None if found.releases is None else _of_both(*found.releases),
+        "release_reasons": list(release_reasons(found)),
         "same": found.same,
         "compared": {name.replace(" ", "_"): many for name, many in amounts(found).items()},
         "differences": [_difference(*runs, one) for one in found.comparison.divergences],

@@ -23,11 +23,16 @@ COMPARED: tuple[tuple[type[ev.Event], str], ...] = (
 def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every: bool = False) -> Iterator[str]:
     """The comparison of a run on the model with one on PyTorch."""
     release = found.torch.header.pytorch
+    if (line := releases_line(found)) is not None:
+        yield from console.wrapped(line, 0)
     if found.comparison.same:
         but = "" if found.printed_alike else ". But the program printed something else"
         same = f"PyTorch {release} did what the model does, as far as can be seen: {_amounts(found)}{but}."
         yield from console.wrapped(same, 0)
     yield from diff_lines(replace(found.comparison, output=None), wheres, console, every, numbers=False)
+    for reason in release_reasons(found):
+        yield ""
+        yield from console.wrapped(reason, 0, 2)
     for event in found.warned:
         yield ""
         yield from console.wrapped(f"Line {event.line}: {event.message}.", 0, 2)
@@ -35,6 +40,23 @@ def check_lines(found: Checked, wheres: tuple[str, str], console: Console, every
         texts = [_line(line, where) for line, where in zip(found.printed, wheres, strict=True)]
         yield ""
         yield from console.wrapped(f"Printed otherwise, first: {', '.join(texts)}", 0, 2)
+
+
+def releases_line(found: Checked) -> str | None:
+    """That two releases are compared; None if it is one."""
+    if found.releases is None:
+        return None
+    ours, theirs = found.releases
+    return f"Two releases are compared: the model is PyTorch {ours}, and PyTorch {theirs} is installed."
+
+
+def release_reasons(found: Checked) -> tuple[str, ...]:
+    """Why two releases differ, as far as their registrations say it; empty if nothing differs."""
+    if found.releases is None or found.same:
+        return ()
+    if found.release_changes:
+        return tuple(f"The releases differ here: {one}." for one in found.release_changes)
+    return ("The release may be the cause: what a kernel does inside changes from one to the next.",)
 
 
 def _line(line: str | None, where: str) -> str:

@@ -1,0 +1,84 @@
+"""What an installed release registers otherwise than the one that the model is of, of some operators, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
+from dispatchviz.core.table.pytorch_registrations import (
+    pytorch_fallbacks,
+    pytorch_operators,
+    pytorch_registrations,
+    pytorch_schema,
+    pytorch_version,
+)
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.live.registration import Registration, place_said
+from dispatchviz.live.snapshot import VERSION, Operator, Snapshot
+from dispatchviz.live.snapshot_difference import OperatorDifference, difference
+
+
+def release_changes(installed: Snapshot, names: Collection[str], keys: Collection[str]) -> Iterator[str]:
+    """A sentence for each of these operators that both releases do not register alike, under an alias or a key of
+    ``keys``: a kernel of another key is no reason."""
+    ours, release = _of_the_model(names, installed.build), installed.torch.partition("+")[0]
+    theirs = msgspec.structs.replace(
+        installed, operators=tuple(one for one in installed.operators if one.name in names)
+    )
+    found = difference(ours, theirs)
+    for name in found.added:
+        yield f"PyTorch {release} has {name}, and PyTorch {ours.torch} does not"
+    for name in found.removed:
+        yield f"PyTorch {ours.torch} has {name}, and PyTorch {release} does not"
+    for name, one in found.operators.items():
+        if said := list(_said(one, {*keys, *ours.aliases})):
+            yield f"PyTorch {release} registers {name} otherwise than PyTorch {ours.torch}: {listed(said)}"
+
+
+def _said(one: OperatorDifference, keys: Collection[str]) -> Iterator[str]:
+    """A kernel that only moved to another file is the same kernel."""
+    if one.schema is not None:
+        yield "its schema differs"
+    cells = {change.key: change for change in one.cells if change.key in keys}
+    for change in cells.values():
+        yield f"the cell of {change.key} has {change.after} instead of {change.before}"
+    for kernel in one.kernels:
+        if kernel.key in keys and kernel.key not in cells and kernel.what != "moved":
+            yield f"the kernel for {kernel.key} is {kernel.after or 'gone'}{_before(kernel.before)}"
+
+
+def _before(kernel: str) -> str:
+    return f" (before: {kernel})" if kernel else ", where there was none"
+
+
+def _of_the_model(names: Collection[str], installed_build: str) -> Snapshot:
+    """The snapshot of the model's release, of these operators and the same build."""
+    build = "cuda" if installed_build.startswith(("CUDA", "ROCm")) else "cpu"
+    known = [name for name in names if name in pytorch_operators()]
+    operators = (
+        Operator(name, pytorch_schema(name), "", tuple(_row(*one) for one in pytorch_registrations(name, build)))
+        for name in known
+    )
+    return Snapshot(
+        VERSION,
+        pytorch_version().partition("+")[0],
+        build.upper(),
+        False,
+        "",
+        tuple(key.name for key in DispatchKey),
+        {alias.name: tuple(key.name for key in sorted(found)) for alias, found in ALIAS_MEMBERS.items()},
+        {},
+        tuple(_row(*one) for one in pytorch_fallbacks()),
+        tuple(operators),
+    )
+
+
+def _row(key: DispatchKey, kernel: Kernel) -> Registration:
+    place = place_said(kernel.debug)
+    if kernel.fallthrough:
+        return Registration(key.name, "fallthrough", place)
+    typed = "unboxed" if kernel.unboxed else "sym_unboxed"
+    return Registration(key.name, typed if kernel.signature else "boxed", place)
