@@ -28,7 +28,7 @@ from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
 from dispatchviz.process.progress import doing
 from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
-from dispatchviz.python_process import running
+from dispatchviz.child_processes import ended_together, running
 from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_json import check_json
 from dispatchviz.render.cards.check_text import check_lines, same_until
@@ -110,18 +110,19 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
     words = running(RUNNER, [os.fsdecode(msgspec.json.encode(request))])
     told: int | None = None if shows else subprocess.PIPE
     sys.stdout.flush()
-    process = subprocess.run(
+    process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
         stderr=told,
         env={**ALIKE, **os.environ},
-        check=False,
     )
+    with ended_together(process):
+        _, said = process.communicate()
     if not os.path.exists(request.save):
         if shows and process.returncode == _AlreadySaidError.status:
             raise _AlreadySaidError(f"the run on {request.engine} left no trace")
-        last = (process.stderr or b"").decode("utf-8", "backslashreplace").strip().splitlines()
+        last = (said or b"").decode("utf-8", "backslashreplace").strip().splitlines()
         why = last[-1].removeprefix("dispatchviz: ") if last else f"exit status {process.returncode}"
         raise DispatchvizError(why if last else f"the run on {request.engine} left no trace: {why}")
     return Trace.load(request.save)
