@@ -9,7 +9,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +22,7 @@ from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.checked import OF_THE_MODEL, Checked, checked_traces, line_of_the_end, verdict
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
@@ -58,7 +59,7 @@ def checked(
     if isinstance(source, str) and os.path.exists(located(source)) and trace_in(source) is not None:
         raise DispatchvizError(f"check runs a SCRIPT on both, and {source} is a saved trace")
     try:
-        found = two_runs(source, args, cuda)
+        found = two_runs(source, args, cuda, save)
     except _AlreadySaidError as error:
         return error.status
     if save:
@@ -78,18 +79,33 @@ class _AlreadySaidError(DispatchvizError):
     """The process whose errors the reader sees has said why there is no trace."""
 
 
-def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked:
-    """A program on PyTorch and on the model, compared. DispatchvizError if one of them cannot be."""
+def two_runs(source: Script, args: Sequence[str], cuda: str = "auto", save: str | None = None) -> Checked:
+    """A program on PyTorch and on the model, compared. DispatchvizError if one of them cannot be.
+
+    If a signal ends the run on the model, what was recorded goes to ``save``.
+    """
     with tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True) as folder:
         torch = _run(_request("torch", source, args, "auto", folder), shows=True)
         check_cuda(torch)
         with doing(f"{name_of(source)} runs on the model"):
-            model = _run(_request("model", source, args, cuda, folder), shows=False)
+            request = _request("model", source, args, cuda, folder)
+            with _kept_at_a_signal(request.save, save):
+                model = _run(request, shows=False)
         check_cuda(torch, model)
         with doing("both runs are compared"):
             found = checked_traces(model, torch)
         check_model_has_all(found)
         return found
+
+
+@contextmanager
+def _kept_at_a_signal(recorded: str, save: str | None) -> Iterator[None]:
+    try:
+        yield
+    except (EndedBySignal, KeyboardInterrupt):
+        if save and os.path.exists(recorded):
+            save_trace(Trace.load(recorded), save)
+        raise
 
 
 def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str, folder: str) -> CheckedRequest:
