@@ -1,8 +1,8 @@
 """The processes that this package begins: none outlives the one that began it, and each gets the signal that ends that.
 
 On Linux the kernel ends a child when its parent is gone, even by SIGKILL; elsewhere a thread of the child looks for its
-parent, where the child is a Python of ours. A child has to be begun by a thread that lives as long as it does: that is what
-the kernel looks at.
+parent, where the child is a Python of ours. The kernel looks at the thread that began the child: it has to live as
+long.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tie(parent):
 tie(int(sys.argv.pop(1)))
 del tie
 """
-"""Ends this process with its parent, of which it was given the number. ``-1`` of a platform without that does nothing."""
+"""Ends this process with its parent, whose number is its first argument."""
 
 _BEGIN = (
     _TIE
@@ -113,7 +113,7 @@ def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
 
 @contextmanager
 def signals_raised() -> Iterator[None]:
-    """Inside the block a signal that would end this process raises EndedBySignal, so that what is open can be closed."""
+    """Inside the block a signal that would end this process raises EndedBySignal, so that the block can end well."""
     if threading.current_thread() is not threading.main_thread():  # it hears no signals
         yield
         return

@@ -42,8 +42,8 @@ def command(
     does, unless OMP_NUM_THREADS is set.
 
     What the program prints on PyTorch goes to stderr. --save keeps the model's trace, whose header then says with which
-    PyTorch it was compared: it is written when both runs are over, or a signal ends the one on the model. In a terminal runs that differ open side by side; without one, or with --plain, text is
-    printed.
+    PyTorch it was compared: it is written when both runs are over, or when a signal ends the one on the model. In a
+    terminal runs that differ open side by side; without one, or with --plain, text is printed.
 
     \b
     Exit status, as of diff:

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from dispatchviz.child_processes import ended_together, running
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.checked_run import CheckedRequest
 from dispatchviz.cli.input_source import trace_in
@@ -29,7 +30,6 @@ from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
 from dispatchviz.process.progress import doing
 from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
-from dispatchviz.child_processes import ended_together, running
 from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_json import check_json
 from dispatchviz.render.cards.check_text import check_lines, same_until
