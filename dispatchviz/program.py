@@ -30,7 +30,7 @@ from dispatchviz.process.early_end import Keeper, NoKeeper, default_signals_agai
 from dispatchviz.process.interpreter_state import put_back_afterwards
 from dispatchviz.process.main_module import run_module
 from dispatchviz.process.program_end import End, clear_main, run_to_its_end
-from dispatchviz.process.progress import progress_of
+from dispatchviz.process.progress import LIMIT_HINT, progress_of
 from dispatchviz.process.standard_output import told_of_writes
 from dispatchviz.process.tracebacks import message_of, traceback_of
 from dispatchviz.process.warnings_shown import told_of_warnings
@@ -173,7 +173,7 @@ def _run_recorded(
                 in_family(family),
                 engine.children(),
                 finished_first(keeper),
-                progress_of(lambda: _count(watcher)),
+                progress_of(lambda: _count(watcher), _hint(watcher)),
                 engine.watching(watcher),
                 _recorded(watcher),
             ):
@@ -191,6 +191,11 @@ def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -
     except BaseException:
         watcher.end()
         raise
+
+
+def _hint(watcher: ProgramRecorder) -> str:
+    """How the rest of a program that takes long runs at full speed, where that was not asked for."""
+    return LIMIT_HINT if watcher.stream is not None and not watcher.stream.limit.chosen else ""
 
 
 def _count(watcher: ProgramRecorder) -> int:

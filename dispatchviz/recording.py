@@ -82,6 +82,18 @@ class Recording(Trace):
         self._source.write_to(stream, unbuffered)
         return stream
 
+    @property
+    def _class_of_values(self) -> type[Trace]:
+        return Trace
+
+    def __deepcopy__(self, memo: object) -> Trace:  # type: ignore[override]
+        """What was recorded so far."""
+        make, arguments = self.__reduce__()
+        return make(*arguments)
+
+    def __copy__(self) -> Trace:  # type: ignore[override]
+        return self.__deepcopy__({})
+
     def finish(self) -> None:
         """The recording has ended: nothing is added from now on."""
         value = self._value_in_file() if self._source.stream is not None else self._value_in_memory()
@@ -115,6 +127,7 @@ class Recording(Trace):
         except TraceError as error:  # the disk was full from the beginning
             return {"events": (), "notice": stream.stopped or str(error), "_make_header": header}
         stopped = stream.stopped and f"recording stopped at step {len(events)}: {stream.stopped}"
+        stopped = stopped or _stopped_by_fault(self._source.failed, len(events))
         return {"header": complete, "events": events, "columns": columns, "notice": stopped or notice}
 
     @property
@@ -153,8 +166,7 @@ class Recording(Trace):
     def notice(self) -> str:  # type: ignore[override]
         """What went wrong with the recording, or empty."""
         self._source.settle()
-        failed, read = self._source.failed, len(self._source.builder.events)
-        return "" if failed is None else f"recording stopped at step {read} by a fault of dispatchviz: {failed!r}"
+        return _stopped_by_fault(self._source.failed, len(self._source.builder.events))
 
     @property
     def columns(self) -> Columns:
@@ -164,6 +176,10 @@ class Recording(Trace):
         from dispatchviz.core.record.trace_file.column_builder import columns_of
 
         return columns_of(self.events)
+
+
+def _stopped_by_fault(failed: Exception | None, step: int) -> str:
+    return "" if failed is None else f"recording stopped at step {step} by a fault of dispatchviz: {failed!r}"
 
 
 def _header(
@@ -199,6 +215,7 @@ def record(
     process that is killed leaves it and memory does not grow; until it is complete it is beside that name
     (``run.part-4242.dvtrace``). ``limit`` is a number of events, or the size of the file (``"500MB"``), after which
     nothing more is recorded; ``trace.notice`` then says so, as it does if the file cannot be written to the end.
+    Without one a file grows to 4 GB, or half of the disk's free space if that is less; ``"none"`` lifts that.
     ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz diff`` tells where the
     numbers of two runs part; that takes about as long as reading them. ``values`` records the numbers of tensors of so
     many elements at most, as text, whenever they may have changed.
@@ -266,8 +283,8 @@ def _in_file(trace: Recording, save: str | Path | None, limit: int | str | None)
     if save is None and limit is None:
         yield
         return
-    path = Path(tempfile.gettempdir(), "recording.dvtrace") if save is None else os.path.abspath(save)
     at_most = read_limit(None if limit is None else str(limit))
+    path = Path(tempfile.gettempdir(), "recording.dvtrace") if save is None else os.path.abspath(save)
     try:
         stream = trace.stream_to(path, at_most)
     except OSError as error:

@@ -7,10 +7,7 @@ exit status is not 0.
 
 from __future__ import annotations
 
-import ctypes
-import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from dispatchviz.cli.script_run import run_script
@@ -24,18 +21,7 @@ from dispatchviz.terminal_output import complain
 
 def main() -> int:
     """Runs what the file asks for that ``sys.argv`` names; gives the exit status."""
-    _end_with_the_stepper()
     return _run(ChangedRequest.decoded(Path(sys.argv[1]).read_text("utf-8")))
-
-
-def _end_with_the_stepper() -> None:
-    """Where the stepper itself is killed, Linux kills this process, which nobody would see or stop any more."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-PR_SET_PDEATHSIG = 1
-"""From ``linux/prctl.h``."""
 
 
 def _run(request: ChangedRequest) -> int:

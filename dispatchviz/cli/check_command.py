@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dispatchviz.cli import options
+from dispatchviz.cli import completion, options
 
 if TYPE_CHECKING:
     from dispatchviz.program_source import Script
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 @click.option("--plain", is_flag=True, help="Print text instead of opening the two runs side by side.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: same, and of each line that differs what and where.")
 @options.cuda
-@options.save
+@click.option(
+    "--save",
+    metavar="FILE",
+    shell_complete=completion.traces,
+    help="Also save the model's trace at the end: "
+    ".dvtrace, .jsonl, or .jsonl.gz to compress it. Only a trace is overwritten.",
+)
 @options.code
 @options.module
 @options.script
@@ -36,8 +42,8 @@ def command(
     does, unless OMP_NUM_THREADS is set.
 
     What the program prints on PyTorch goes to stderr. --save keeps the model's trace, whose header then says with which
-    PyTorch it was compared. In a terminal runs that differ open side by side; without one, or with --plain, text is
-    printed.
+    PyTorch it was compared: it is written when both runs are over, or when a signal ends the one on the model. In a
+    terminal runs that differ open side by side; without one, or with --plain, text is printed.
 
     \b
     Exit status, as of diff:

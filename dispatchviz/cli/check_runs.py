@@ -9,20 +9,22 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from dispatchviz.child_processes import ended_together, running
 from dispatchviz.cli import diff_screen
 from dispatchviz.cli.checked_run import CheckedRequest, snapshot_beside
 from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
-from dispatchviz.errors import DispatchvizError
+from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.checked import (
     OF_THE_MODEL,
     Checked,
@@ -37,7 +39,6 @@ from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
 from dispatchviz.output import save_trace
 from dispatchviz.process.progress import doing
 from dispatchviz.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
-from dispatchviz.python_process import running
 from dispatchviz.recording import EngineName
 from dispatchviz.render.cards.check_json import check_json
 from dispatchviz.render.cards.check_text import check_lines, same_until
@@ -67,7 +68,7 @@ def checked(
     if isinstance(source, str) and os.path.exists(located(source)) and trace_in(source) is not None:
         raise DispatchvizError(f"check runs a SCRIPT on both, and {source} is a saved trace")
     try:
-        found = two_runs(source, args, cuda)
+        found = two_runs(source, args, cuda, save)
     except _AlreadySaidError as error:
         return error.status
     if save:
@@ -87,13 +88,18 @@ class _AlreadySaidError(DispatchvizError):
     """The process whose errors the reader sees has said why there is no trace."""
 
 
-def two_runs(source: Script, args: Sequence[str], cuda: str = "auto") -> Checked:
-    """A program on PyTorch and on the model, compared. DispatchvizError if one of them cannot be."""
+def two_runs(source: Script, args: Sequence[str], cuda: str = "auto", save: str | None = None) -> Checked:
+    """A program on PyTorch and on the model, compared. DispatchvizError if one of them cannot be.
+
+    If a signal ends the run on the model, what was recorded goes to ``save``.
+    """
     with tempfile.TemporaryDirectory(prefix="dispatchviz-", ignore_cleanup_errors=True) as folder:
         torch = _run(_request("torch", source, args, "auto", folder), shows=True)
         check_cuda(torch)
         with doing(f"{name_of(source)} runs on the model"):
-            model = _run(_request("model", source, args, cuda, folder), shows=False)
+            request = _request("model", source, args, cuda, folder)
+            with _kept_at_a_signal(request.save, save):
+                model = _run(request, shows=False)
         check_cuda(torch, model)
         with doing("both runs are compared"):
             found = _with_changes(checked_traces(model, torch), snapshot_beside(str(Path(folder) / "torch.dvtrace")))
@@ -110,6 +116,16 @@ def _with_changes(found: Checked, snapshot: Path) -> Checked:
 
     changes = release_changes(read_snapshot(snapshot), operators_that_differ(found), keys_called(found))
     return replace(found, release_changes=tuple(changes))
+
+
+@contextmanager
+def _kept_at_a_signal(recorded: str, save: str | None) -> Iterator[None]:
+    try:
+        yield
+    except (EndedBySignal, KeyboardInterrupt):
+        if save and os.path.exists(recorded):
+            save_trace(Trace.load(recorded), save)
+        raise
 
 
 def _request(engine: EngineName, source: Script, args: Sequence[str], cuda: str, folder: str) -> CheckedRequest:
@@ -130,18 +146,19 @@ def _run(request: CheckedRequest, shows: bool) -> Trace:
     words = running(RUNNER, [os.fsdecode(msgspec.json.encode(request))])
     told: int | None = None if shows else subprocess.PIPE
     sys.stdout.flush()
-    process = subprocess.run(
+    process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=sys.__stderr__ if shows else subprocess.DEVNULL,
         stderr=told,
         env={**ALIKE, **os.environ},
-        check=False,
     )
+    with ended_together(process):
+        _, said = process.communicate()
     if not os.path.exists(request.save):
         if shows and process.returncode == _AlreadySaidError.status:
             raise _AlreadySaidError(f"the run on {request.engine} left no trace")
-        last = (process.stderr or b"").decode("utf-8", "backslashreplace").strip().splitlines()
+        last = (said or b"").decode("utf-8", "backslashreplace").strip().splitlines()
         why = last[-1].removeprefix("dispatchviz: ") if last else f"exit status {process.returncode}"
         raise DispatchvizError(why if last else f"the run on {request.engine} left no trace: {why}")
     return Trace.load(request.save)

@@ -88,6 +88,7 @@ def _is_table(output: str, form: str | None, **_: object) -> bool:
 )
 @options.only
 @options.limit
+@options.strict
 @options.hashes
 @options.values
 @options.engine
@@ -107,6 +108,7 @@ def command(
     views: tuple[str, ...],
     only: tuple[str, ...],
     limit: str | None,
+    strict: bool,
     hashes: bool,
     values: bool,
     engine: EngineName,
@@ -157,7 +159,7 @@ def command(
     check_export(output, suffix)
     if more:
         check_no_arguments(source, args)
-        alone("saved traces", only=only, limit=limit, hashes=hashes, values=values)
+        alone("saved traces", only=only, limit=limit, strict=strict, hashes=hashes, values=values)
         _export_table((name_of(source), *more), output, run)
         return 0
 
@@ -170,19 +172,26 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", only=only, limit=limit, hashes=hashes, values=values, engine=engine != "model")
+        alone(
+            "a saved trace",
+            only=only,
+            limit=limit,
+            strict=strict,
+            hashes=hashes,
+            values=values,
+            engine=engine != "model",
+        )
         write(trace)
         return 0
     from dispatchviz.cli.script_run import conclude, kept, run_script  # brings the whole machine
 
     save = output if suffix in TRACES and output != STANDARD_OUTPUT else None
-    outcome = run_script(
-        source, args, cuda, save, output == STANDARD_OUTPUT, only, limit, hashes, values, engine=engine
-    )
+    to_stderr = output == STANDARD_OUTPUT
+    outcome = run_script(source, args, cuda, save, to_stderr, only, limit, hashes=hashes, values=values, engine=engine)
     with kept(outcome, save), suppress(*[RenderError] if outcome.error else []):  # why there is no picture: see below
         if save is None:
             write(outcome.trace)
-    return conclude(outcome, save)
+    return conclude(outcome, save, strict)
 
 
 def _check_picture(suffix: str, chosen: Chosen, given: list[str]) -> None:

@@ -7,23 +7,22 @@ stepper is closed. From then on all is as if the program had been run here: its 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dispatchviz.child_processes import ended_together, running
 from dispatchviz.cli.trace_folders import places
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_name
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.program_source import Script, name_of, typed
-from dispatchviz.python_process import running
 from dispatchviz.screen import show
 
 SUFFIX = ".dvtrace"
@@ -64,7 +63,7 @@ def run_followed(
     command = running("dispatchviz.cli", ["export", *options, "-o", str(target), *program])
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "output"), "wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        with _ended_together(process):
+        with ended_together(process):
             _step_through(process, target, step, ("--follow", *options, *typed(script), *args))
             with open(output.name, "rb") as printed:
                 _relay(process, printed)
@@ -105,14 +104,3 @@ def _relay(process: subprocess.Popen[bytes], printed: BinaryIO) -> None:
             sys.stdout.flush()
             if running:
                 time.sleep(PAUSE)
-
-
-@contextmanager
-def _ended_together(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """If the stepper fails, or a signal ends it, the program is ended too."""
-    try:
-        yield
-    except BaseException as error:
-        process.send_signal(error.number if isinstance(error, EndedBySignal) else signal.SIGTERM)
-        process.wait()
-        raise

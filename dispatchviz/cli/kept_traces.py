@@ -23,6 +23,7 @@ class StreamKeeper(Keeper):
     def __init__(self, trace: Recording, stream: TraceStream) -> None:
         self.remarks = stream.remarks
         self._trace, self._stream, self._program = trace, stream, trace.program
+        stream.when_stopped = self._say_that_it_stopped
 
     def finish(self, reason: str = "") -> None:
         """The trace is complete and in its place; says where."""
@@ -32,6 +33,9 @@ class StreamKeeper(Keeper):
             else:
                 self._trace.finish_stream(keep=True)
             complain_at_once(f"{self._program}: {reason} {kept_in(self._stream.path)}")
+
+    def _say_that_it_stopped(self) -> None:
+        complain_at_once(f"{self._program}: {self.stopped}; the program runs on")
 
     def give_up(self) -> None:
         """The file is the parent's."""

@@ -141,9 +141,15 @@ only = click.option(
 )
 limit = click.option(
     "--limit",
-    metavar="EVENTS|SIZE",
+    metavar="EVENTS|SIZE|none",
     help="Record at most so many events (1000000), or until the trace file has that size (500MB, 2GiB); the program "
-    "runs on.",
+    "runs on. Without it: 4GB, or half of the disk's free space; none: no limit.",
+)
+strict = click.option(
+    "--strict",
+    is_flag=True,
+    help="End with status 3 if the program ended with 0 and its recording did not reach the end: the disk was full, a "
+    "limit was reached, or dispatchviz failed.",
 )
 unbuffered = click.option(
     "--unbuffered",

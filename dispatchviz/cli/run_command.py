@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @options.no_trace
 @options.only
 @options.limit
+@options.strict
 @options.unbuffered
 @options.hashes
 @options.values
@@ -53,6 +54,7 @@ def command(
     no_trace: bool,
     only: tuple[str, ...],
     limit: str | None,
+    strict: bool,
     unbuffered: bool,
     hashes: bool,
     values: bool,
@@ -95,7 +97,7 @@ def command(
         others = {OPTIONS[name][2:]: True for name in log}
         alone(
             "--no-trace", save=save, step=step, view=view, json=as_json, plain=plain, follow=follow,
-            engine=engine != "model", **recording, **others
+            engine=engine != "model", strict=strict, **recording, **others
         )  # fmt: skip
         return run_script_untraced(source, args, cuda)
     if save:
@@ -103,7 +105,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", follow=follow, engine=engine != "model", **recording)
+        alone("a saved trace", follow=follow, strict=strict, engine=engine != "model", **recording)
         if save:
             save_trace(trace, save)
         check_step(trace, step)
@@ -118,16 +120,16 @@ def command(
     recorded = _recorded(engine, cuda, **recording)
     if follow:
         why_not = "text is asked for" if plain or text.wanted else can_run()
-        return _followed(source, args, recorded, save, step, why_not)
+        return _followed(source, args, (*recorded, *(["--strict"] if strict else ())), save, step, why_not)
     outcome = run_script(source, args, cuda, save, to_stderr=as_text, engine=engine, **recording)
     with kept(outcome, save):
         check_step(outcome.trace, step)
         if text.wanted:
             text.print(outcome.trace, step)
-            return conclude(outcome, save)
+            return conclude(outcome, save, strict)
         again = () if source == STANDARD_INPUT else (*recorded, *typed(source), *args)
         show(outcome.trace, step, save or "", plain, again, pager=pager)
-    return conclude(outcome, save)
+    return conclude(outcome, save, strict)
 
 
 def _recorded(

@@ -139,7 +139,11 @@ def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
         raise kept_error from None
 
 
-def conclude(outcome: Outcome, saved: str | None) -> int:
+NOT_ALL = 3
+"""The exit status, with ``--strict``, of a program that ended with 0 and was not recorded to its end."""
+
+
+def conclude(outcome: Outcome, saved: str | None, strict: bool = False) -> int:
     """Prints what left the program, and where its trace is; returns the exit status.
 
     Raises EndedBySignal if that is how the program ended.
@@ -148,7 +152,7 @@ def conclude(outcome: Outcome, saved: str | None) -> int:
         complain(f"{outcome.error_message} {_where(outcome.trace, saved)}")
     if outcome.signal:
         raise EndedBySignal(outcome.signal)
-    return outcome.status
+    return NOT_ALL if strict and outcome.status == 0 and outcome.trace.notice else outcome.status
 
 
 def _where(trace: Trace, saved: str | None) -> str:

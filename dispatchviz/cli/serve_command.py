@@ -137,7 +137,7 @@ def _check(names: Sequence[str]) -> None:
 def _serve(files: tuple[Offered, ...], answers: Path | None, host: str, port: int, names: Sequence[str]) -> int:
     import asyncio
 
-    from dispatchviz.python_process import running
+    from dispatchviz.child_processes import running
     from dispatchviz.serving.offer import Offer
     from dispatchviz.serving.server import RoomServer
     from dispatchviz.terminal_output import print_lines

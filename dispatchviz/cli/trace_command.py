@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @options.save
 @options.only
 @options.limit
+@options.strict
 @options.unbuffered
 @options.hashes
 @options.values
@@ -56,6 +57,7 @@ def command(
     save: str | None,
     only: tuple[str, ...],
     limit: str | None,
+    strict: bool,
     unbuffered: bool,
     hashes: bool,
     values: bool,
@@ -92,7 +94,7 @@ def command(
     trace = trace_in(source)
     if trace is not None:
         check_no_arguments(source, args)
-        alone("a saved trace", engine=engine != "model", **recording)
+        alone("a saved trace", strict=strict, engine=engine != "model", **recording)
         if save:
             save_trace(trace, save)
         shown.write(trace)
@@ -101,7 +103,7 @@ def command(
     outcome = run_script(source, args, cuda, save, to_stderr=not shown.file, engine=engine, **recording)
     with kept(outcome, save):
         shown.write(outcome.trace)
-    return conclude(outcome, save or (shown.file if form == "jsonl" else None))
+    return conclude(outcome, save or (shown.file if form == "jsonl" else None), strict)
 
 
 class _Shown(NamedTuple):

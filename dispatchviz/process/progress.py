@@ -20,6 +20,13 @@ from dispatchviz.process.standard_output import told_before
 PATIENCE = 2.0
 """Seconds after which a run counts as long."""
 
+HINT_PATIENCE = 5.0
+"""Seconds after which a hint tells how a run takes less time."""
+
+LIMIT_HINT = (
+    "a recorded program takes many times as long: --limit 1000000 records its beginning, the rest runs at full speed"
+)
+
 INTERVAL = 0.5
 """Seconds from one look to the next."""
 
@@ -29,8 +36,17 @@ ERASED = "\r\x1b[K"
 class Progress:
     """The line of a recording that goes on."""
 
-    def __init__(self, count: Callable[[], int], write: Callable[[str], object], patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        count: Callable[[], int],
+        write: Callable[[str], object],
+        patience: float = PATIENCE,
+        hint: str = "",
+        hint_patience: float = HINT_PATIENCE,
+    ) -> None:
+        """``hint`` is a line that is written once, after so many seconds."""
         self._count, self._write, self._patience = count, write, patience
+        self._hint, self._hint_patience = hint, hint_patience
         self._begun = time.monotonic()
         self._over = False
         self._process = os.getpid()
@@ -55,6 +71,9 @@ class Progress:
         self._counted = counted
         seconds = time.monotonic() - self._begun
         if seconds >= self._patience and self._at_line_start and counted != before and not self._over:
+            if self._hint and seconds >= self._hint_patience:
+                self._write(f"{ERASED}dispatchviz: {self._hint}\n")
+                self._hint = ""
             self._write(f"{ERASED}dispatchviz: {counted:,} events, {seconds:.0f} s (Ctrl+C stops the program)\r")
             self._shown = True
 
@@ -83,12 +102,12 @@ class Progress:
 
 
 @contextmanager
-def progress_of(count: Callable[[], int]) -> Iterator[None]:
+def progress_of(count: Callable[[], int], hint: str = "") -> Iterator[None]:
     """Inside the block a recording that takes long shows how far it is, if somebody sees it on stderr."""
     if sys.stderr is None or not _is_terminal(2):
         yield
         return
-    progress = Progress(count, _to_terminal)
+    progress = Progress(count, _to_terminal, hint=hint)
     worker = Worker(lambda: without_collections(progress.update), INTERVAL)
     with told_before(sys.stdout, progress.before_writing), told_before(sys.stderr, progress.before_writing):
         try:

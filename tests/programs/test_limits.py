@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,7 +51,7 @@ def test_a_size_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
 def test_what_is_no_limit_is_refused_in_one_line(limit: str, tmp_path: Path) -> None:
     ended = dispatchviz(*TRACED, f"--limit={limit}", script(tmp_path, LOOP), cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
-    means = "write a number of events (1000000) or a size (500MB, 2GiB), above 0"
+    means = "write a number of events (1000000) or a size (500MB, 2GiB), above 0, or none"
     assert ended.err == f"dispatchviz: the limit '{limit}' means nothing: {means}\n"
 
 
@@ -75,3 +77,62 @@ def test_export_records_no_more_either(tmp_path: Path) -> None:
     assert (refused.status, refused.err) == (
         2, "dispatchviz: --limit with a saved trace would do nothing: leave one of them out\n",
     )  # fmt: skip
+
+
+# -- without --limit ---------------------------------------------------------------------------------------------------
+
+SMALL = """\
+import sys
+from dispatchviz.core.record import recording_limit
+recording_limit.DEFAULT_LIMIT = recording_limit.DEFAULT_LIMIT._replace(bytes=100_000)
+from dispatchviz.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command with a small default limit."""
+
+
+def test_the_default_limit_is_told_once_and_the_program_runs_on(tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP.replace("200", "20000"))
+    words = [*TRACED, "--save", "t.dvtrace", str(program)]
+    ended = subprocess.run([sys.executable, "-c", SMALL, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "tensor([20001., 20001.])\n")
+    reason = "the default limit of 100,000 bytes is reached (limit none lifts it, limit 20GB sets another)"
+    steps = len(Trace.load(tmp_path / "t.dvtrace"))
+    end = f"the recording ended before step {steps}: {reason}; the program"
+    assert ended.stderr.splitlines() == [
+        f"dispatchviz: {program}: {end} runs on",
+        f"dispatchviz: {end} ran on, what was recorded is in {tmp_path / 't.dvtrace'}",
+    ]
+    free = subprocess.run(
+        [sys.executable, "-c", SMALL, words[0], "--limit", "none", *words[1:]],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (free.returncode, free.stdout, free.stderr) == (0, ended.stdout, "")
+    assert len(Trace.load(tmp_path / "t.dvtrace")) > steps
+
+
+# -- --strict ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [TRACED, ("export", "-o", "t.dvtrace"), ("run", "--plain")])
+def test_strict_ends_a_cut_recording_with_3_and_a_whole_one_with_0(command: tuple[str, ...], tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP)
+    assert dispatchviz(*command, "--limit", "500", program, cwd=tmp_path).status == 0
+    assert dispatchviz(*command, "--limit", "500", "--strict", program, cwd=tmp_path).status == 3
+    assert dispatchviz(*command, "--strict", program, cwd=tmp_path).status == 0
+
+
+def test_with_strict_the_status_of_a_program_that_failed_stays(tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP + "raise SystemExit(7)\n")
+    assert dispatchviz(*TRACED, "--limit", "500", "--strict", program, cwd=tmp_path).status == 7
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file's size")
+def test_strict_tells_of_a_full_disk(tmp_path: Path) -> None:
+    program = script(tmp_path, LOOP.replace("200", "20000"))
+    small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n" + SMALL
+    for option, status in (([], 0), (["--strict"], 3)):
+        words = [TRACED[0], *TRACED[1:], "--limit", "none", *option, "--save", "t.dvtrace", str(program)]
+        ended = subprocess.run([sys.executable, "-c", small, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout) == (status, "tensor([20001., 20001.])\n")
+        assert "File too large" in ended.stderr

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from dispatchviz.process.progress import ERASED, Progress
+from dispatchviz.process.progress import ERASED, LIMIT_HINT, Progress
 from tests.waiting import HANGS
 
 
@@ -41,6 +41,32 @@ def test_it_says_how_far_the_recording_is_and_how_to_stop_it() -> None:
     screen = _Screen()
     _progress(screen).update()
     assert screen.line == "dispatchviz: 1,000 events, 0 s (Ctrl+C stops the program)"
+
+
+def test_a_hint_how_the_rest_runs_at_full_speed_is_written_once() -> None:
+    screen = _Screen()
+    written: list[str] = []
+    counts = iter(range(1000, 2000))
+    progress = Progress(lambda: next(counts), written.append, patience=0, hint=LIMIT_HINT, hint_patience=0)
+    for _ in range(3):
+        progress.update()
+    assert [text for text in written if LIMIT_HINT in text] == [f"{ERASED}dispatchviz: {LIMIT_HINT}\n"]
+    assert "--limit 1000000" in LIMIT_HINT
+    for text in written:
+        screen.print(text.replace(ERASED, "")) if text.endswith("\n") else screen.write(text)
+    assert screen.lines == [f"dispatchviz: {LIMIT_HINT}"]
+    assert screen.line.startswith("dispatchviz: 1,002 events")
+
+
+def test_a_hint_waits_until_the_run_takes_long_and_the_line_is_free() -> None:
+    written: list[str] = []
+    counts = iter(range(1000, 2000))
+    patient = Progress(lambda: next(counts), written.append, patience=0, hint="h", hint_patience=HANGS)
+    patient.update()
+    busy = Progress(lambda: next(counts), written.append, patience=0, hint="h", hint_patience=0)
+    busy.before_writing("name? ")
+    busy.update()
+    assert not any(text.endswith("h\n") for text in written)
 
 
 def test_the_lines_of_the_program_stay_whole() -> None:

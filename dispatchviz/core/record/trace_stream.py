@@ -62,7 +62,10 @@ class TraceStream:
         except OSError:
             self._file.discard()
             raise
-        self._recorder, self._limit, self._chosen = recorder, limit, chosen
+        self._recorder, self._chosen = recorder, chosen
+        self.limit = limit.on_disk_of(os.path.dirname(self._file.path))
+        self.when_stopped: Callable[[], None] = lambda: None
+        """Called in the thread that writes when the default limit is reached."""
         self._events = recorder.builder.events = StreamedEvents()
         self._sources = 0
         """How many texts of files were written."""
@@ -169,12 +172,14 @@ class TraceStream:
         new: Sequence[AnyEvent] = self._events.recent
         if self._chosen is not None:
             new = tuple(self._chosen.keep(new))
-        if self._limit.events is not None:
-            new = new[: self._limit.events - writer.events]
+        if self.limit.events is not None:
+            new = new[: self.limit.events - writer.events]
         if new:
             writer.add(new)
         self._forget()
-        self.stopped = self.stopped or self._limit.reached(writer.events, writer.size)
+        self.stopped = self.stopped or self.limit.reached(writer.events, writer.size)
+        if self.stopped and not self.limit.chosen:
+            self.when_stopped()
 
     def _forget(self) -> None:
         """Drops events that are written, but for those that later ones refer to."""

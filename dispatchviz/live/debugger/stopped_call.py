@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dispatchviz.call_sites import INSTALLED, shown_file
-from dispatchviz.errors import DispatchvizError, EndedBySignal
+from dispatchviz.child_processes import ended_together, tied
+from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.calls.backtraces.native_frames import NativeFrame, RawFrame, RawSet, native_frames
 from dispatchviz.explain.calls.call_roles import YOURS
 from dispatchviz.explain.calls.call_stack import INTERPRETER, Frame
@@ -116,38 +117,25 @@ def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]
 def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
     """gdb, until the program has ended. Ctrl+C is the program's own."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
-    command = ["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program]
+    command = tied(["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program])
     environment = {**os.environ, "SHELL": "/bin/sh"}
-    with _keeping_on():
+    with _interrupts_left_to_it():
         process = subprocess.Popen(command, env=environment, stdout=2 if to_stderr else None)
-        try:
+        with ended_together(process):  # the program ends with its debugger
             process.wait()
-        except BaseException:
-            process.terminate()  # the program ends with its debugger
-            process.wait()
-            raise
 
 
 @contextmanager
-def _keeping_on() -> Iterator[None]:
-    """A Ctrl+C that reaches us, too, is not ours: the program ends, or not, and then we have something to show.
-
-    Who asks us to end means the program and gdb as well.
-    """
+def _interrupts_left_to_it() -> Iterator[None]:
+    """A Ctrl+C that reaches us, too, is not ours: the program ends, or not, and then we have something to show."""
     if threading.current_thread() is not threading.main_thread():  # signals do not reach it
         yield
         return
-    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, frame: object) -> None:
-    raise EndedBySignal(number)
+        signal.signal(signal.SIGINT, before)
 
 
 def _answer(file: Path, said: Path) -> dict[str, Any]:

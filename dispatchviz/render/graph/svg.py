@@ -19,6 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from dispatchviz.child_processes import tied
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.render.graph import graphviz_wasm
 from dispatchviz.render.graph.dot import FONT, Drawing
@@ -136,7 +137,7 @@ def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:
 def _child(command: list[str], source: str) -> bytes:
     """What a process makes of the DOT text."""
     try:
-        done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(tied(command), input=source.encode(), capture_output=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
         raise RenderError(f"{TOO_BIG}: took longer than {PATIENCE:.0f} s") from None
     if done.returncode:

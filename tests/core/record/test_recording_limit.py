@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from dispatchviz.core.record.recording_limit import Limit, read_limit
+from dispatchviz.core.record.recording_limit import DEFAULT_LIMIT, Limit, read_limit
 from dispatchviz.errors import DispatchvizError
 
 
 @pytest.mark.parametrize(
     ("text", "limit"),
     [
-        (None, Limit()),
+        (None, DEFAULT_LIMIT),
+        ("none", Limit()),
+        (" None ", Limit()),
         ("1000000", Limit(events=1_000_000)),
         ("1_000", Limit(events=1000)),
         ("500MB", Limit(bytes=500_000_000)),
@@ -28,3 +32,19 @@ def test_a_limit_is_a_number_of_events_or_a_size(text: str | None, limit: Limit)
 def test_anything_else_is_refused_with_what_there_is(text: str) -> None:
     with pytest.raises(DispatchvizError, match=r"means nothing: write a number of events \(1000000\) or a size"):
         read_limit(text)
+
+
+def test_the_default_limit_leaves_half_of_the_free_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = DEFAULT_LIMIT.bytes
+    assert free is not None
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(9 * free, 8 * free, free))  # type: ignore[attr-defined]
+    limit = DEFAULT_LIMIT.on_disk_of("/")
+    assert limit.bytes == free // 2
+    assert limit.reached(1, free // 2).endswith(" bytes is reached (limit none lifts it, limit 20GB sets another)")
+    assert Limit(bytes=free).on_disk_of("/").bytes == free
+    assert Limit().on_disk_of("/") == Limit()
+
+
+def test_a_disk_with_room_gives_the_default_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**14, 0, 10**14))  # type: ignore[attr-defined]
+    assert DEFAULT_LIMIT.on_disk_of("/") == DEFAULT_LIMIT

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import dispatchviz
+import dispatchviz.torch as torch
+
 from dispatchviz.core.record.event_filter import read_only
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_stream import NO_LIMIT, Limit, TraceStream
@@ -173,3 +176,30 @@ def test_a_part_of_a_killed_process_of_the_same_number_stays(tmp_path: Path) -> 
     trace, _, _ = _streamed(program, tmp_path / "t.dvtrace")
     assert Path(names[0]).read_bytes() == b"of another"
     assert len(trace)
+
+
+def test_a_long_recording_keeps_next_to_nothing_of_it_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 1000)
+
+    def twice(gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * 2
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(twice)
+    with dispatchviz.record(save=tmp_path / "t.dvtrace") as trace:
+        kept = []
+        for _ in range(4):
+            for _ in range(30):
+                (x * 2).sum().backward()
+            watcher = recorder.active
+            assert isinstance(watcher, ProgramRecorder) and watcher.stream is not None
+            watcher.stream.flush()
+            events = watcher.builder.events
+            assert isinstance(events, StreamedEvents) and not events.recent
+            columns = watcher.stream._writer._columns  # type: ignore[attr-defined]
+            assert len(columns) - columns.first < 1000
+            kept.append(len(events._kept) + len(watcher._last_line))
+    assert len(trace) > 20_000
+    assert max(kept) < 10

@@ -85,5 +85,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     sources: Mapping[str, str] = MappingProxyType({})
     """File name to text."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A mapping that cannot be changed cannot be pickled."""
+        values = msgspec.structs.asdict(self)
+        return _unpickled, (type(self), values | {"sources": dict(self.sources)})
+
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "sources", MappingProxyType(dict(self.sources)))
+
+
+def _unpickled(kind: type[Header], values: dict[str, object]) -> Header:
+    return kind(**values)  # type: ignore[arg-type]

@@ -103,6 +103,10 @@ class StoredEvents(Sequence[AnyEvent]):
     def __len__(self) -> int:
         return len(self._columns.kinds)
 
+    def __reduce__(self) -> tuple[type[tuple[AnyEvent, ...]], tuple[list[AnyEvent]]]:
+        """Pickled they are a tuple: another process has no such file."""
+        return tuple, (list(self),)
+
     @overload
     def __getitem__(self, at: int) -> AnyEvent: ...
     @overload

@@ -36,6 +36,22 @@ class Trace:
             vars(self).update(columns=columns)
         vars(self).update(header=header, events=events, notice=notice)
 
+    def __reduce__(self) -> tuple[Callable[..., Trace], tuple[type[Trace], bytes, str]]:
+        """A pickled trace holds all of its events, so that another process opens it without a file."""
+        return _unpickled, (self._class_of_values, self.encoded(".dvtrace"), self.notice)
+
+    @property
+    def _class_of_values(self) -> type[Trace]:
+        """The class of a trace that does not grow."""
+        return type(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """A value needs no copy."""
+        return self
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a trace cannot be changed: {name}")
 
@@ -126,3 +142,9 @@ class Trace:
         from dispatchviz.core.record.trace_file.reader import opened_bytes
 
         return cls(*opened_bytes(raw, path))
+
+
+def _unpickled(kind: type[Trace], raw: bytes, notice: str) -> Trace:
+    trace = kind.decoded(raw, "the pickled trace")
+    vars(trace)["notice"] = notice
+    return trace

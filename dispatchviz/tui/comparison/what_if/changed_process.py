@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dispatchviz.child_processes import running
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_request import changed_request
 from dispatchviz.explain.comparison.what_if.changes import Change
-from dispatchviz.python_process import running
 
 RUNNER = "dispatchviz.cli.changed_run"
 """The module that such a process runs."""

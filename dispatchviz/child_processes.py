@@ -1,0 +1,136 @@
+"""The processes that this package begins: none outlives the one that began it, and each gets the signal that ends that.
+
+On Linux the kernel ends a child when its parent is gone, even by SIGKILL; elsewhere a thread of the child looks for its
+parent, where the child is a Python of ours. The kernel looks at the thread that began the child: it has to live as
+long.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from os import getpid
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from dispatchviz.errors import EndedBySignal
+
+_FOLDER = Path(__file__).parent.parent
+"""Where this package is found, installed or not."""
+
+_TIE = """\
+import os, sys
+def tie(parent):
+    if sys.platform == "linux":
+        try:
+            import ctypes
+            ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
+        except Exception:
+            return
+    elif os.name == "posix":
+        import _thread, time
+        def watch():
+            while os.getppid() == parent:
+                time.sleep(0.5)
+            os._exit(137)
+        _thread.start_new_thread(watch, ())
+    if os.name == "posix" and os.getppid() != parent:
+        os._exit(137)
+tie(int(sys.argv.pop(1)))
+del tie
+"""
+"""Ends this process with its parent, whose number is its first argument."""
+
+_BEGIN = (
+    _TIE
+    + """\
+_, folder, scripts = sys.argv[:3]
+if not sys.flags.safe_path:
+    sys.path[0] = scripts
+if folder not in sys.path:
+    sys.path.append(folder)
+del sys.argv[1:3], folder, scripts, _, os
+from {module} import main
+sys.exit(main())
+"""
+)
+"""``sys.path`` begins as it does for the command ``dispatchviz``: with the folder of scripts."""
+
+_EXECUTE = _TIE + "os.execvp(sys.argv[1], sys.argv[1:])\n"
+
+PATIENCE = 5.0
+"""Seconds that a process has to end after a signal, before it is killed."""
+
+GRACE = 1.0
+"""Seconds that a process has to end after Ctrl+C, which a terminal sends to it as well."""
+
+
+def running(module: str, words: Sequence[str]) -> list[str]:
+    """The command line of a new Python that runs ``main()`` of a module, with words as its arguments.
+
+    ``python -m`` would look for every module in the working folder first, and a beginner's has a ``random.py``.
+    """
+    scripts = str(Path(sys.executable).parent)
+    return [sys.executable, "-c", _BEGIN.format(module=module), str(getpid()), str(_FOLDER), scripts, *words]
+
+
+def tied(command: Sequence[str]) -> list[str]:
+    """The command line of another program, which ends with this process where the kernel sees to that."""
+    if sys.platform != "linux":
+        return list(command)
+    return [sys.executable, "-I", "-S", "-c", _EXECUTE, str(getpid()), *command]
+
+
+@contextmanager
+def ended_together(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """If the block fails, or a signal asks this process to end, the other one is ended first, by the same signal."""
+    with signals_raised():
+        try:
+            yield
+        except BaseException as error:
+            end(process, error)
+            raise
+
+
+def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
+    """Ends a process since something was raised here."""
+    if isinstance(reason, KeyboardInterrupt):
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+    if process.poll() is None:
+        process.send_signal(reason.number if isinstance(reason, EndedBySignal) else signal.SIGTERM)
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def signals_raised() -> Iterator[None]:
+    """Inside the block a signal that would end this process raises EndedBySignal, so that the block can end well."""
+    if threading.current_thread() is not threading.main_thread():  # it hears no signals
+        yield
+        return
+    numbers = [number for number in _ending() if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, _raise)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _ending() -> list[signal.Signals]:
+    return [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
+
+
+def _raise(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # one is enough
+    raise EndedBySignal(number)
