@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.core.bindings import torch_function
+from dispatchviz.core.python_side.python_fallback import RestorePythonTLSSnapshot
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
 
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -55,6 +57,14 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
     if torch_function.mode_enabled():
         message += f" nor in mode {_get_current_function_mode()}"
     raise TypeError(message)
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Inside ``__torch_dispatch__``: calls begin again at the keys with which the outermost call began. RuntimeError
+    elsewhere."""
+    with RestorePythonTLSSnapshot():
+        yield
 
 
 def is_tensor_like(inp: Any) -> bool:

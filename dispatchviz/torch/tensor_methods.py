@@ -49,6 +49,7 @@ from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.size import Size
 from dispatchviz.torch.split_meshgrid import split_method
 from dispatchviz.torch.tensor_new import lifted
+from dispatchviz.torch.tensor_properties import read_only, undeletable
 from dispatchviz.torch.tensor_repr import formatted, text
 
 _SHORTHANDS = {
@@ -182,13 +183,6 @@ def _overridable_property(name: str, plain: property) -> property:
     return property(read, write, plain.fdel)
 
 
-def _refusing(name: str) -> Callable[[Tensor, Any], None]:
-    def refuse(self: Tensor, value: Any) -> None:
-        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
-
-    return refuse
-
-
 def _overridable_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -238,7 +232,7 @@ _PROPERTIES: dict[str, Any] = {
     **tensor_properties.PROPERTIES,
     "nbytes": property(lambda self: numel(self._size) * self._dtype.itemsize),
     "itemsize": property(lambda self: self._dtype.itemsize),
-    "requires_grad": property(variable.requires_grad, _set_requires_grad),
+    "requires_grad": property(variable.requires_grad, _set_requires_grad, undeletable("requires_grad must be a bool")),
     "grad": property(
         grad_attribute.get_grad, grad_attribute.set_grad, lambda self: grad_attribute.set_grad(self, None)
     ),
@@ -246,7 +240,11 @@ _PROPERTIES: dict[str, Any] = {
     "is_leaf": property(variable.is_leaf),
     "output_nr": property(lambda self: self._output_nr),
     "retains_grad": property(lambda self: self._retains_grad),
-    "data": property(grad_attribute.get_data, grad_attribute.set_data),
+    "data": property(
+        grad_attribute.get_data,
+        grad_attribute.set_data,
+        undeletable("Deleting tensor data is not allowed. Delete tensor instead!"),
+    ),
     "real": property(lambda self: ops.real.call(self), lambda self, value: _set_part(ops.real, self, value)),
     "imag": property(lambda self: ops.imag.call(self), lambda self, value: _set_part(ops.imag, self, value)),
     "_base": property(lambda self: None if self._view is None else self._view.base),
@@ -254,7 +252,7 @@ _PROPERTIES: dict[str, Any] = {
     "_post_accumulate_grad_hooks": property(lambda self: None if self._hooks is None else self._hooks.post_accumulate),
     "_version": property(variable.current_version),
 }
-_PROPERTIES |= {name: property(each.fget, _refusing(name)) for name, each in _PROPERTIES.items() if each.fset is None}
+_PROPERTIES |= {name: read_only(name, each.fget) for name, each in _PROPERTIES.items() if each.fset is None}
 
 
 # -- methods -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Layouts and devices that no tensor of the model has are simply denied.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -61,6 +62,31 @@ def _share_memory_(self: Tensor) -> Tensor:
     return self
 
 
+def undeletable(message: str, error: type[Exception] = RuntimeError) -> Callable[[Tensor], None]:
+    """A deleter that refuses."""
+
+    def refuse(self: Tensor) -> None:
+        raise error(message)
+
+    return refuse
+
+
+def read_only(name: str, read: Callable[[Tensor], Any] | None) -> property:
+    """An attribute that can be neither set nor deleted."""
+    message = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
+
+    def refuse(self: Tensor, value: Any) -> None:
+        raise AttributeError(message)
+
+    delete = undeletable(_DELETING_HOOKS[name]) if name in _DELETING_HOOKS else undeletable(message, AttributeError)
+    return property(read, refuse, delete)
+
+
+_DELETING_HOOKS = {
+    "_backward_hooks": "Deletion of _backwards_hooks not allowed!",
+    "_post_accumulate_grad_hooks": "Deletion of _post_accumulate_grad_hooks not allowed!",
+}
+
 PROPERTIES: dict[str, Any] = {
     "is_cpu": property(lambda self: self._device.type == "cpu"),
     **{name: property(lambda self: False) for name in _NEVER},
@@ -69,7 +95,7 @@ PROPERTIES: dict[str, Any] = {
     "mT": property(lambda self: ops.mT.call(self)),
     "mH": property(lambda self: ops.mH.call(self)),
     "name": property(lambda self: None),
-    "volatile": property(_volatile, _set_volatile),
+    "volatile": property(_volatile, _set_volatile, lambda self: _set_volatile(self, None)),
 }
 METHODS: dict[str, Any] = {
     "is_contiguous": _is_contiguous,

@@ -14,6 +14,26 @@ CALLS = (
     "torch.zeros(2**40)",
     "torch.empty(2**31, 2**31, 2**31)",
     "torch.arange(2**62)",
+    *(
+        f"torch.zeros(2{where}).resize_{size}"
+        for where in ("", ", device='meta'")
+        for size in ("(2**62, 8)", "(2**40, 2**40)")
+    ),
+    *("torch.zeros(2).resize_(2**62, 8, 0)", "torch.zeros(2).resize_(2**62)", "torch.zeros(2).resize_(-1)"),
+    *(f"torch.{name}(2**62, 8)" for name in ("zeros", "ones", "rand", "Tensor", "FloatTensor")),
+    *(f"torch.{name}((2**62, 8), device='meta')" for name in ("empty", "zeros")),
+    *("torch.empty(2**62, device='meta')", "torch.empty(2**62, 8, 0)", "torch.eye(2**40)", "torch.full((2**62, 8), 1)"),
+    *(f"torch.empty_strided((2**62, 8), {stride})" for stride in ("(1, 1)", "(0, 0)", "(1, 2**62)")),
+    *(f"torch.empty_strided((2, 2), {stride})" for stride in ("(2**62, 2**62)", "(2**61, 1)")),
+    "torch.empty_strided((2, 2), (2**62, 2**62), device='meta')",
+    *(f"torch.empty(2).as_strided({rest})" for rest in ("(2**62, 8), (1, 1)", "(2**62, 8), (0, 0)", "(2,), (2**62,)")),
+    *(
+        "torch.empty(2).as_strided((2,), (1,), 2**62)",
+        "torch.empty(1).expand(2**62, 8)",
+        "torch.empty(2).view(2**62, 8)",
+    ),
+    *("torch.empty(2).expand(2**62, 2)", "torch.empty(2).reshape(2**62, 8)", "torch.empty(1).repeat(2**62, 8)"),
+    *("torch.empty(2).new_zeros(2**62, 8)", "torch.empty(2).new_empty_strided((2**62, 8), (1, 1))"),
     "torch.arange(0, 5, float('nan'))",
     "torch.ones(2).isclose(torch.ones(2), rtol=float('nan'))",
     "torch.ones(2, 2).renorm(2, 0, float('nan'))",

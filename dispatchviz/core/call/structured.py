@@ -32,6 +32,7 @@ from dispatchviz.core.tensor.tensor import (
     Tensor,
     allocated,
     cannot_allocate,
+    check_numel,
     contiguous_strides,
     empty_strided,
     numel,
@@ -339,6 +340,7 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
         try:
             fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
         except (ValueError, MemoryError):
+            check_numel(size)
             raise cannot_allocate(size, tensor._dtype) from None
         fresh[: buffer.size] = buffer.reshape(-1)
         tensor._storage.buffer = buffer = fresh

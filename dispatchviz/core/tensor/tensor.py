@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from itertools import accumulate
+from math import prod
+from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -251,6 +254,17 @@ def allocated(
     return Tensor(keys, array, storage, size, stride, 0, dtype, device, number)
 
 
+def check_numel(size: Size) -> None:
+    """``safe_compute_numel``: RuntimeError for more elements than 63 bits count, or products on the way beyond 64."""
+    if _overflows(size) or numel(size) >> 63:
+        raise RuntimeError("numel: integer multiplication overflow")
+
+
+def _overflows(size: Size) -> bool:
+    """Whether a product on the way has more than 64 bits, also before a length of 0."""
+    return any(count >> 64 for count in accumulate(size, mul))
+
+
 def cannot_allocate(size: Size, dtype: DType) -> Exception:
     """The RuntimeError for memory that cannot be allocated, PyTorch's; our own where only NumPy has no such array."""
     if min(size, default=0) < 0:
@@ -258,11 +272,20 @@ def cannot_allocate(size: Size, dtype: DType) -> Exception:
     if len(size) > 64:
         return NotImplementedError("a tensor of dispatchviz's model has at most 64 dimensions, as NumPy's arrays")
     count = numel(size) * dtype.itemsize
-    if count >= 1 << 63:
+    if count >= 1 << 63 or _overflows(size):
         return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
+    if not count:
+        return too_large(size)
     return RuntimeError(
         "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
         f"allocate {count} bytes. Error code 12 (Cannot allocate memory)"
+    )
+
+
+def too_large(size: Size) -> NotImplementedError:
+    """For a geometry that PyTorch allows: NumPy counts the bytes of an array even if they share memory."""
+    return NotImplementedError(
+        f"a tensor of dispatchviz's model has less than 2**63 bytes, dimensions of size 0 not counted: {list(size)}"
     )
 
 
@@ -298,7 +321,13 @@ def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
     steps = tuple([step * width for step in stride])
     start = offset * width if 0 not in size else 0  # neither library takes an offset into no memory
     if isinstance(flat, numpy.ndarray):
-        return numpy.ndarray(size, flat.dtype, flat, start, steps)
+        try:
+            return numpy.ndarray(size, flat.dtype, flat, start, steps)
+        except ValueError:
+            if prod(size) * width >> 63 or 0 in size:
+                check_numel(size)
+                raise too_large(size) from None
+            raise
     return type(flat)(size, flat.dtype, flat.data + start, steps)  # CuPy's constructor: (..., memptr, strides)
 
 
@@ -311,6 +340,10 @@ def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
     if buffer is not None and buffer.dtype != base._dtype.numpy:  # the base is a view of another dtype
         buffer = buffer.reshape(-1).view(base._dtype.numpy)
     if buffer is not None and offset + extent(size, stride) > buffer.size and 0 not in size:
+        if (offset + extent(size, stride)) * base._dtype.itemsize >> 63:
+            raise RuntimeError(
+                f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+            )
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
             f"{base._dtype.itemsize} requiring a storage size of "

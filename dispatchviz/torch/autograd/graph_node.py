@@ -10,6 +10,7 @@ from dispatchviz.core.autograd.function.python_function import FunctionBase
 from dispatchviz.core.autograd.graph import node as core
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.torch._namespace import torch
 
 
 class Node(abc.ABC):
@@ -57,6 +58,6 @@ class Node(abc.ABC):
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
         is_node = issubclass(subclass, core.Node) and (
-            not issubclass(subclass, FunctionBase) or hasattr(subclass, "_forward_cls")
+            not issubclass(subclass, FunctionBase) or issubclass(subclass, torch.autograd.function.BackwardCFunction)
         )
         return True if cls is Node and is_node else NotImplemented

@@ -10,6 +10,8 @@ accepted where they ask for nothing and ignored.
 
 from __future__ import annotations
 
+from math import prod
+
 from dispatchviz.core.call.deterministic_algorithms import filled_if_deterministic, fills_memory
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.device.missing_devices import present
@@ -20,7 +22,7 @@ from dispatchviz.core.native.iterator.memory_formats import check_rank
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.strides import channels_last_strides, dense_strides_like
 from dispatchviz.core.tensor.dtype import DType, bool_, default_complex_dtype, default_dtype, int64
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
+from dispatchviz.core.tensor.tensor import Size, Tensor, check_numel, contiguous_strides, extent
 from dispatchviz.core.tensor.tensor import empty_strided as allocate
 from dispatchviz.core.thread.guards import AutoDispatchBelowAutograd, ExcludeDispatchKeyGuard
 
@@ -50,7 +52,9 @@ def empty_meta(
     pin_memory: bool | None,
     memory_format: str | None,
 ) -> Tensor:
-    """A tensor without memory."""
+    """A tensor without memory. RuntimeError for more bytes than 63 bits count."""
+    if prod(size) * (dtype or default_dtype()).itemsize >> 63 and min(size) >= 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     return _new(size, dtype, device, memory_format)
 
 
@@ -100,8 +104,17 @@ def _new_strided(size: Size, stride: Size, dtype: DType | None, device: Device |
         )
     check_size(size)
     if stride and min(stride) < 0:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    return allocate(size, stride, dtype or default_dtype(), present(device or CPU))
+        raise _overflow(size, stride)
+    dtype, device = dtype or default_dtype(), present(device or CPU)
+    if extent(size, stride) * dtype.itemsize >> 63 and device.type != "meta":
+        raise _overflow(size, stride)
+    if prod(size) >> 63:
+        check_numel(size)
+    return allocate(size, stride, dtype, device)
+
+
+def _overflow(size: Size, stride: Size) -> RuntimeError:
+    return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
 
 
 def empty_like(

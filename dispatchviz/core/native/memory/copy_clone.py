@@ -15,7 +15,7 @@ from dispatchviz.core.native.iterator.strides import is_dense, result_geometry
 from dispatchviz.core.native.iterator.tensor_iterator import check_written, converted
 from dispatchviz.core.tensor.conj_neg_bits import CONJUGATE, NEGATIVE, ZERO, is_zerotensor, with_bits
 from dispatchviz.core.tensor.dtype import bool_, uint8
-from dispatchviz.core.tensor.tensor import Size, Tensor, alias_of, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, alias_of, check_numel, contiguous_strides, numel
 from dispatchviz.core.thread.warning import warn_once
 
 # -- copy_ -------------------------------------------------------------------------------------------------------------
@@ -216,6 +216,7 @@ def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tenso
     size = tuple(size)
     if any(length < 0 for length in size):
         raise RuntimeError("numel: integer multiplication overflow")
+    check_numel(size)
     if size != self._size:
         resize(self, size, contiguous_strides(size))
     if memory_format is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
@@ -38,6 +39,25 @@ class _GlobalHooks:
 
 hooks = _GlobalHooks()
 """Those of the process."""
+
+
+class HooksModule(ModuleType):
+    """The class of ``torch.nn.modules.module``: programs read and reset the hooks by its names ``_global_*``."""
+
+
+def _attribute(kind: str) -> property:
+    return property(lambda self: getattr(hooks, kind), lambda self, value: setattr(hooks, kind, value))
+
+
+_NAMES = {
+    "forward_always_called": "forward_hooks_always_called",
+    "forward_with_kwargs": "forward_hooks_with_kwargs",
+    "is_full_backward_hook": "is_full_backward_hook",
+}
+"""Those that do not end in ``_hooks``."""
+
+for _kind in vars(hooks):
+    setattr(HooksModule, f"_global_{_NAMES.get(_kind, f'{_kind}_hooks')}", _attribute(_kind))
 
 
 def _registered(kind: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:

@@ -8,6 +8,7 @@ NB: in PyTorch, all of this is one class; here ``Module.__mro__`` shows its part
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from dispatchviz.core.autograd.hooks.hooks import RemovableHandle  # noqa: F401 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.global_hooks import (
     Hook,
+    HooksModule,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -338,3 +340,6 @@ def _named_as_one_class() -> None:
 
 
 _named_as_one_class()
+
+
+sys.modules[__name__].__class__ = HooksModule
