@@ -16,7 +16,16 @@ from tests.amounts import PINNED, in_turn, not_in_turn
 from tests.own_folders import left_as_it_is
 from truth.record import command
 
-CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
+CHANGING = (
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLORTERM",
+    "COLUMNS",
+    "LINES",
+    "DISPATCHVIZ_CUDA",
+    "CUDA_VISIBLE_DEVICES",
+    "PYTHONPATH",
+)
 """Variables that change screens or results."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun here hear of Ctrl+C, also under nohup or `&`
