@@ -69,7 +69,7 @@ def test_a_card_says_what_ran_and_has_log_and_graph() -> None:
     image = next(attributes for name, attributes in page.attributes if name == "img")
     data = base64.b64decode(str(image["src"]).partition(",")[2]).decode()
     assert data == trace_svg(forum())
-    assert image["alt"] == f"The backward graph of {forum().header.program}"
+    assert image["alt"] == "The backward graph of forum.py"
 
 
 def test_the_reason_of_an_error_comes_before_all_else(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_values_show_themselves() -> None:
     graph = forum().backward_graph()
     assert graph._repr_svg_() == graph.svg()
     assert Elements(graph._repr_html_()).names == ["img"]
-    assert repr(graph) == f"<Backward graph of {forum().header.program}: {len(graph)} Nodes>"
+    assert repr(graph) == f"<Backward graph of forum.py: {len(graph)} Nodes>"
 
 
 def test_other_pictures_are_images_as_well() -> None:

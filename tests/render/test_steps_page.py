@@ -20,6 +20,7 @@ from dispatchviz.render.log.log_filter import LogFilter, chosen_steps
 from dispatchviz.render.log.text_log import text_log
 from dispatchviz.render.markdown.marks import cell, fenced, plain
 from dispatchviz.trace import Trace
+from dispatchviz.without_folders import without_folders
 from tests.cli.command import FORUM
 from tests.steps import line, step
 
@@ -139,7 +140,7 @@ def test_a_range_that_is_none(wrong: str) -> None:
 
 def test_a_log_of_some_steps(tmp_path: Path) -> None:
     export_steps(forum(), str(tmp_path / "all.txt"), ".txt", Steps())
-    assert (tmp_path / "all.txt").read_text().splitlines() == list(text_log(forum()))
+    assert (tmp_path / "all.txt").read_text().splitlines() == list(text_log(without_folders(forum())))
     first, last = line(forum(), 6), step(forum(), ev.NodeCreated)
     export_steps(forum(), str(tmp_path / "some.log"), ".log", Steps(f"{first}-{last}"))
     numbers = [int(found) for found in re.findall(r"^ *(\d+) ", (tmp_path / "some.log").read_text(), re.MULTILINE)]
