@@ -230,8 +230,8 @@ def test_a_recording_of_pytorch_is_compared_with_the_model_by_what_both_see(tmp_
     ended = dispatchviz("diff", "model.dvtrace", "torch.dvtrace", cwd=tmp_path)
     assert ended.status == 0
     assert " ".join(ended.out.split()) == (
-        "Two releases are compared: one run is on the model of PyTorch 2.13, and one is recorded on PyTorch 2.14.1+cpu. "
-        "Compared is what can be seen of both, without numbers. PyTorch did what the model does."
+        "Two releases are compared: one run is on the model of PyTorch 2.13, and one is recorded on PyTorch "
+        "2.14.1+cpu. Compared is what can be seen of both, without numbers. PyTorch did what the model does."
     )
     other = script(tmp_path, NO_GRAD, "no_grad.py")
     ended = dispatchviz("diff", "torch.dvtrace", other, cwd=tmp_path)
