@@ -80,5 +80,6 @@ def _row(key: DispatchKey, kernel: Kernel) -> Registration:
     place = place_said(kernel.debug)
     if kernel.fallthrough:
         return Registration(key.name, "fallthrough", place)
-    typed = "unboxed" if kernel.unboxed else "sym_unboxed"
-    return Registration(key.name, typed if kernel.signature else "boxed", place)
+    if not kernel.signature:
+        return Registration(key.name, "boxed", place)
+    return Registration(key.name, "unboxed" if kernel.unboxed else "sym_unboxed", place)
