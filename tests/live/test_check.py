@@ -265,8 +265,7 @@ def run():
     checkpoint(torch.sin, leaf, use_reentrant=True).sum().backward()
 for _ in range(2):
     thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+    thread.start(), thread.join()
 run()
 leaf * 2
 with torch.no_grad():
