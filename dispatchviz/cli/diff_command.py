@@ -72,7 +72,8 @@ def command(
 
     Compared is what PyTorch does: calls, key sets, kernels, Nodes, the engine's steps; then the numbers of all results,
     by their hashes. Numbers that only count (of tensors, Nodes, lines) do not matter, and neither do the programs' own
-    texts, what they print, and how a tensor is formatted.
+    texts, what they print, and how a tensor is formatted. A recording of an installed PyTorch and a run on the model
+    are compared as check compares them: by what can be seen of both, without numbers.
 
     \b
     What --what-if changes on a line, each time that it runs:

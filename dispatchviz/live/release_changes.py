@@ -24,7 +24,7 @@ from dispatchviz.live.snapshot_difference import OperatorDifference, difference
 def release_changes(installed: Snapshot, names: Collection[str], keys: Collection[str]) -> Iterator[str]:
     """A sentence for each of these operators that both releases do not register alike, under an alias or a key of
     ``keys``: a kernel of another key is no reason."""
-    ours, release = _of_the_model(names, installed.build), installed.torch.partition("+")[0]
+    ours, release = of_the_model(names, installed.build), installed.torch.partition("+")[0]
     theirs = msgspec.structs.replace(
         installed, operators=tuple(one for one in installed.operators if one.name in names)
     )
@@ -54,7 +54,7 @@ def _before(kernel: str) -> str:
     return f" (before: {kernel})" if kernel else ", where there was none"
 
 
-def _of_the_model(names: Collection[str], installed_build: str) -> Snapshot:
+def of_the_model(names: Collection[str], installed_build: str) -> Snapshot:
     """The snapshot of the model's release, of these operators and the same build."""
     build = "cuda" if installed_build.startswith(("CUDA", "ROCm")) else "cpu"
     known = [name for name in names if name in pytorch_operators()]
@@ -80,5 +80,6 @@ def _row(key: DispatchKey, kernel: Kernel) -> Registration:
     place = place_said(kernel.debug)
     if kernel.fallthrough:
         return Registration(key.name, "fallthrough", place)
-    typed = "unboxed" if kernel.unboxed else "sym_unboxed"
-    return Registration(key.name, typed if kernel.signature else "boxed", place)
+    if not kernel.signature:
+        return Registration(key.name, "boxed", place)
+    return Registration(key.name, "unboxed" if kernel.unboxed else "sym_unboxed", place)

@@ -1,14 +1,10 @@
-"""``torch._utils``: rebuilding tensors from pickles (``torch/_utils.py``).
-
-NB: in PyTorch, ``empty`` and ``set_`` are called; here no operator is.
-"""
+"""``torch._utils``: rebuilding tensors from pickles (``torch/_utils.py``)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.deepcopy_reduce_ex import rebuilt
 from dispatchviz.torch.storage import TypedStorage
 
 
@@ -23,8 +19,10 @@ def _rebuild_tensor_v2(
 ) -> Any:
     """A leaf on a storage."""
     bytes_ = storage.untyped()
-    geometry = (tuple(size), tuple(stride), storage_offset)
-    return rebuilt(bytes_._storage, *geometry, storage.dtype, bytes_.device, requires_grad)
+    tensor = torch.empty((0,), dtype=storage.dtype, device=bytes_.device)
+    tensor.set_(bytes_, storage_offset, tuple(size), tuple(stride))
+    tensor.requires_grad = requires_grad
+    return tensor
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:

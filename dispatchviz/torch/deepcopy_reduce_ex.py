@@ -119,13 +119,6 @@ def _kept(content: tuple[str, bytes] | None) -> _PickledStorage:
     return _PickledStorage(Storage(numpy.frombuffer(bytearray(numbers), dtype)))
 
 
-def rebuilt(
-    storage: Storage, size: Size, stride: Size, offset: int, dtype: dtypes.DType, device: Device, requires_grad: bool
-) -> Tensor:
-    """A leaf on a storage of numbers of its dtype."""
-    return _rebuild_tensor(_PickledStorage(storage), size, stride, offset, dtype.name, device.type, requires_grad, None)
-
-
 def _rebuild_tensor(
     storage_data: _PickledStorage,
     size: Size,

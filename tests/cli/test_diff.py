@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from dispatchviz.trace import Trace
 
 from .command import Ended, dispatchviz, script
 
@@ -216,3 +219,21 @@ def test_what_if_bad_input_is_one_line(tmp_path: Path) -> None:
     assert "broken.py, line 2: SyntaxError" in one_line(
         dispatchviz("diff", "--what-if", "2: skip", broken, cwd=tmp_path)
     )
+
+
+def test_a_recording_of_pytorch_is_compared_with_the_model_by_what_both_see(tmp_path: Path) -> None:
+    name = script(tmp_path, PLAIN, "plain.py")
+    dispatchviz("trace", "--save", "model.dvtrace", name, cwd=tmp_path)
+    trace = Trace.load(tmp_path / "model.dvtrace")
+    header = msgspec.structs.replace(trace.header, engine="torch", pytorch="2.14.1+cpu")
+    Trace(header, tuple(trace)).save(tmp_path / "torch.dvtrace")
+    ended = dispatchviz("diff", "model.dvtrace", "torch.dvtrace", cwd=tmp_path)
+    assert ended.status == 0
+    assert " ".join(ended.out.split()) == (
+        "Two releases are compared: one run is on the model of PyTorch 2.13, and one is recorded on PyTorch "
+        "2.14.1+cpu. Compared is what can be seen of both, without numbers. PyTorch did what the model does."
+    )
+    other = script(tmp_path, NO_GRAD, "no_grad.py")
+    ended = dispatchviz("diff", "torch.dvtrace", other, cwd=tmp_path)
+    assert ended.status == 1
+    assert "Python calls" not in ended.out

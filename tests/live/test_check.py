@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,13 @@ import pytest
 from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, checked, two_runs
 from dispatchviz.core.record import events as ev
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.comparison.checked import Checked, alike, checked_traces
+from dispatchviz.explain.comparison.checked import (
+    Checked,
+    alike,
+    checked_traces,
+    keys_called,
+    operators_that_differ,
+)
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.seen_by_both import seen_by_both
 from dispatchviz.program import run
@@ -248,6 +255,26 @@ copy.deepcopy(leaf * 2)
 """
 """Copies of modules, of states, of views of one storage, of a leaf with its gradient, on meta, of a result."""
 
+NODES_AGAIN = """
+import threading, torch
+from torch.utils.checkpoint import checkpoint
+meta = torch.ones(2, 2, device="meta", requires_grad=True)
+(meta @ meta).sum().backward()
+leaf = torch.ones(2, requires_grad=True)
+def run():
+    checkpoint(torch.sin, leaf, use_reentrant=True).sum().backward()
+for _ in range(2):
+    thread = threading.Thread(target=run)
+    thread.start(), thread.join()
+run()
+leaf * 2
+with torch.no_grad():
+    leaf.set_(torch.ones(2))
+leaf * 2
+"""
+"""A meta function of Python's that calls another one, Nodes that threads give one sequence number, and a leaf that
+``set_`` takes its AccumulateGrad, which was at the address of the next one."""
+
 ZERO_TANGENT = """
 import torch
 torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
@@ -258,7 +285,10 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 @pytest.mark.torch
 @pytest.mark.parametrize(
     "program",
-    [IN_PARALLEL, BATCHES, JOINED, COPIES, ZERO_TANGENT, IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS],
+    [
+        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ZERO_TANGENT, IN_PLACE),
+        *(DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS),
+    ],
 )
 def test_these_are_seen_alike(program: str) -> None:
     found = two_runs(Code(program), ())
@@ -296,6 +326,41 @@ def test_json_has_the_sentences_and_the_steps_of_the_stepper() -> None:
     assert ours[first["step"]["model"]].seq > max(theirs.steps_of(ev.KernelReturned))
     assert value["compared"]["calls"] == len(seen_by_both(theirs).steps_of(ev.Dispatched))
     assert check_json(checked_traces(ours, ours), ("", ""))["differences"] == []
+
+
+def recorded_on(release: str, program: str) -> Trace:
+    """A run on the model that says it was recorded on an installed PyTorch."""
+    trace = traced(program)
+    return Trace(msgspec.structs.replace(trace.header, pytorch=release, engine="torch"), tuple(trace))
+
+
+TWO_RELEASES = "Two releases are compared: the model is PyTorch 2.13, and PyTorch 2.14.1 is installed."
+
+
+def test_two_releases_are_named_first_and_may_be_the_cause() -> None:
+    found = checked_traces(traced(PROGRAM), recorded_on("2.14.1+cpu", PROGRAM))
+    assert said(found).startswith(TWO_RELEASES)
+    assert "may be the cause" not in said(found)
+    differs = checked_traces(traced(PROGRAM), recorded_on("2.14.1+cpu", WITHOUT_BACKWARD))
+    assert said(differs).startswith(TWO_RELEASES)
+    assert "The release may be the cause" in said(differs)
+    assert check_json(differs, ("", ""))["releases"] == {"model": "2.13", "pytorch": "2.14.1"}
+    explained = replace(differs, release_changes=("PyTorch 2.14.1 has aten::new, and PyTorch 2.13 does not",))
+    assert "The releases differ here: PyTorch 2.14.1 has aten::new" in " ".join(said(explained).split())
+    assert "may be the cause" not in said(explained)
+
+
+def test_one_release_is_no_cause() -> None:
+    text = said(checked_traces(traced(PROGRAM), recorded_on("2.13.0+cpu", WITHOUT_BACKWARD)))
+    assert "release" not in text
+
+
+def test_the_operators_and_keys_of_what_differs_are_those_of_the_calls_around_it() -> None:
+    view = "import torch\nx = torch.ones(4, 4)\nz = x.as_strided((2, 2), {})\nx + 1\n"
+    found = checked_traces(traced(view.format("(4, 1)")), traced(view.format("(1, 4)")))
+    assert operators_that_differ(found) == {"aten::as_strided"}
+    assert keys_called(found) >= {"AutogradCPU", "ADInplaceOrView", "CPU"}
+    assert "CUDA" not in keys_called(found)
 
 
 def test_what_was_printed_otherwise_is_a_line_that_rounding_does_not_explain() -> None:
