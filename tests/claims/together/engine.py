@@ -10,6 +10,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.engine_state import engine_state
 from dispatchviz.explain.graph.queued_nodes import queue_device
 from dispatchviz.explain.sentences.english import counted, ordinal
+from dispatchviz.explain.trace_index.enclosing_steps import around
 from tests.claims.together.reading import Problems, Step, beside, reads
 from tests.claims.together.so_far import Queued
 
@@ -76,7 +77,7 @@ def inner_pass(step: Step, found: re.Match[str]) -> Problems:
         yield f"{_others(step)} wait"
 
 
-@reads(r"GraphRoot runs first", "GraphRoot runs")
+@reads(r"GraphRoot( \(n\d+\))? runs first", "GraphRoot runs")
 def graph_root(step: Step, found: re.Match[str]) -> Problems:
     backward = step.so_far.backward(step.seq)
     ran = [each for each in step.trace.children(backward.seq) if isinstance(each, ev.NodeStarted)]
@@ -213,8 +214,9 @@ def calls_of_printing(step: Step, found: re.Match[str]) -> Problems:
     called = sum(step.trace[each].how.startswith("call") for each in calls)
     if (found[1] or found[2]) != counted(called, "call"):
         yield f"it makes {called} calls"
-    if found[1] and any(each in inside for each in step.trace.steps_of(ev.NodeCreated)):
-        yield "a Node is made in it"
+    made = (each for each in step.trace.steps_of(ev.NodeCreated) if each in inside)
+    if found[1] and any(around(step.trace, each, ev.KernelEntered) for each in made):
+        yield "a kernel in it makes a Node"
 
 
 # -- transforms -------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.keys.key_text import is_backend
 from dispatchviz.explain.outline.facts import facts
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.trace import Trace
@@ -58,6 +59,8 @@ def chain_of(trace: Trace, step: int) -> Chain:
     card, event = key_set_card(trace, step), trace[step]
     assert card is not None
     assert isinstance(event, ev.Dispatched)
+    if is_backend(card.winner):
+        return (card.winner,)  # its kernel computes: what it calls is another call, be it of the same operator
     steps = trace.steps_of(ev.Dispatched)
     for each in steps[bisect_right(steps, step) : bisect_right(steps, trace.ends[step])]:
         inner = trace[each]

@@ -10,6 +10,9 @@ VERBATIM |= {
     *(
         "operator defined",
         "operator defined after kernels",
+        "forward formula",
+        "element-wise forward formula",
+        "linear forward formula",
         "operator defined, cells unknown",
         "result hashed",
         "numbers recorded",
@@ -75,6 +78,7 @@ always(r"It gets a call before those below it do", "inner transform begins")
 always(r"that only wraps another one", "wrapper made")
 always(r"told back to the first forward", "parent assigned")
 always(r"when it is first read", "tangent of a view made")
+always(r"the level below", "grad mode on", "grad mode off", "grad mode off in inference mode")
 always(r"not by the highest key of a set", "call for a key")
 always(r"a Node that only warns|backward only warns", "autograd fallback: warns", "WarnNotImplemented made")
 always(r"records all work queued|runs only after|reused only after", "stream event recorded", "stream waits")
