@@ -17,6 +17,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import unfinished_name
 from dispatchviz.tui.session import Session
+from tests.explain.programs import traced
 
 from .screens import Reader, read_session
 from .test_real_terminal import Terminal
@@ -38,6 +39,12 @@ class Growing:
         self._raw = (folder / "whole.dvtrace").read_bytes()
         self.part = folder / unfinished_name("t", ".dvtrace", os.getpid())
         self.grow(PARTS[0])
+        self.file = FollowedFile(self.part)
+
+    def holds(self, trace: Trace) -> None:
+        """The file is the beginning of another recording."""
+        self._raw = trace.encoded(".dvtrace")
+        self.grow(0.5)
         self.file = FollowedFile(self.part)
 
     def grow(self, share: float) -> None:
@@ -72,6 +79,26 @@ def test_the_step_stays_and_more_comes(growing: Growing) -> None:
         assert "  recording" not in reader.text
 
     read_session(growing.session(), reads)
+
+
+LOOP = "import torch\nx = torch.ones(2)\nfor turn in range(300):\n    x = x + 1\n"
+
+
+def test_the_row_of_a_loop_has_the_numbers_of_the_whole_recording_at_its_end(growing: Growing) -> None:
+    growing.holds(traced(LOOP))
+
+    async def reads(reader: Reader) -> None:
+        assert " operator calls" in rows_seen(reader)
+        assert "300 operator calls" not in rows_seen(reader)
+        growing.grow(1.0)
+        await reader.until(lambda: "300 operator calls" in rows_seen(reader))
+
+    read_session(growing.session(), reads)
+
+
+def rows_seen(reader: Reader) -> str:
+    """The screen from the title of the steps on: above it calls are counted, too."""
+    return reader.text.partition(" Steps ")[2]
 
 
 def test_who_is_at_the_end_goes_on_with_it_until_the_next_move(growing: Growing) -> None:

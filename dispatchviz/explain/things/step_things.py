@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from dispatchviz.core.record import events as ev
@@ -11,6 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.errors.version_counters import invalidated_of
 from dispatchviz.explain.moment.step_tensors import tensors_of
 from dispatchviz.explain.things.crossing import calls_of, made_by, root_within, where_raised
+from dispatchviz.explain.things.named_things import things_in_sentence
 from dispatchviz.explain.things.thing import NodeThing, TensorThing
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.explain.trace_index.enclosing_steps import around
@@ -24,11 +25,15 @@ CALLS_LOOKED_AT = 4
 
 
 def things_of(trace: Trace, at: int) -> list[TensorThing | NodeThing]:
-    """Each once."""
-    known, at = index(trace), where_raised(trace, at)
+    """Each once; where an event has the number of none, those that its sentence names."""
+    return _known(trace, _named(trace, where_raised(trace, at))) or _known(trace, things_in_sentence(trace, at))
+
+
+def _known(trace: Trace, things: Iterable[TensorThing | NodeThing]) -> list[TensorThing | NodeThing]:
+    known = index(trace)
     found = [
         thing
-        for thing in dict.fromkeys(_named(trace, at))
+        for thing in dict.fromkeys(things)
         if thing.number in (known.tensors if isinstance(thing, TensorThing) else known.nodes)
     ]
     return found[:MOST]

@@ -93,7 +93,7 @@ const MOVES = {
   },
   over_back() {
     if (S.filter) return toward(beforeOnLevel());
-    const item = row().item < 0 ? parentOf(row()) : tree().before(row().item);
+    const item = row().item < 0 ? tree().beforeStep(S.at) : tree().before(row().item);
     if (item >= 0) toward(tree().begins[item]);
   },
   out() {

@@ -72,6 +72,12 @@ class Tree {
     return place > 0 ? this.within(parent)[place - 1] : parent;
   }
 
+  /** The item before a step that no item has, on its level; the one around it if there is none. */
+  beforeStep(step) {
+    const around = this.inside(step);
+    return this.within(around).findLast((item) => this.begins[item] < step) ?? around;
+  }
+
   /** The rows that are seen: the item, or -1 for a step that no item has, its step, its depth, whether it is unfolded. */
   rows(opened, at) {
     const rows = [], path = new Set();

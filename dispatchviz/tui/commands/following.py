@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from threading import Thread
 from time import monotonic, sleep
 
@@ -20,7 +21,8 @@ class Following:
 
     def __init__(self, file: FollowedFile) -> None:
         self._file = file
-        self._newest: Trace | None = None
+        self._newest = deque[Trace](maxlen=1)
+        """One operation puts a trace in, one takes it out, so that none is lost between two threads."""
         self._stopped = False
 
     def start(self) -> None:
@@ -33,11 +35,11 @@ class Following:
 
     def take(self) -> Trace | None:
         """The newest trace that was not taken."""
-        newest, self._newest = self._newest, None
-        return newest
+        return self._newest.pop() if self._newest else None
 
     def _look(self) -> None:
         while not (self._file.over or self._stopped):
             begun = monotonic()
-            self._newest = self._file.look() or self._newest
+            if (newest := self._file.look()) is not None:
+                self._newest.append(newest)
             sleep(max(INTERVAL, IDLE * (monotonic() - begun)))

@@ -1,0 +1,68 @@
+"""Where the sentence of a step names a tensor or a Node, the step has things to ask about: over stored programs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_sentences import statements
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.thing import NodeThing, TensorThing
+from tests.amounts import amount, some
+from tests.explain.programs import traced
+from tests.steps import step
+from truth import records
+
+NUMBERED = re.compile(r"\bt\d+\b|\(n\d+\)")
+PROGRAMS = records.programs()
+NAMES = [name for name, subject in PROGRAMS.subjects.items() if subject not in ("modes", "printing")]
+
+
+def variable(trace: Trace, name: str) -> TensorThing:
+    return TensorThing(next(e.tensor for e in reversed(trace) if isinstance(e, ev.NameBound) and e.name == name))
+
+
+def test_a_warning_and_an_end_that_name_a_variable() -> None:
+    trace = traced("""\
+        import warnings
+        import torch
+        y = torch.ones(2, requires_grad=True)
+        warnings.simplefilter("always")
+        warnings.warn("y is odd")
+        raise ValueError("y is wrong")
+    """)
+    for kind in (ev.Warned, ev.ProgramRaised):
+        assert variable(trace, "y") in things_of(trace, step(trace, kind))
+
+
+def test_a_line_that_only_reads_a_variable() -> None:
+    trace = traced("import torch\na = torch.ones(2)\nprint(a.shape)\n")
+    assert things_of(trace, step(trace, ev.SourceLine, 2)) == [variable(trace, "a")]
+
+
+def test_what_the_engine_counts() -> None:
+    trace = traced("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).sum().backward()\n")
+    counted = things_of(trace, step(trace, ev.DependenciesCounted))
+    made = {event.node for event in trace if isinstance(event, ev.NodeCreated)}
+    assert {thing.number for thing in counted if isinstance(thing, NodeThing)} <= made
+    assert sum(isinstance(thing, NodeThing) for thing in counted) >= 2
+
+
+def test_a_sentence_that_names_nothing() -> None:
+    trace = traced("import torch\nx = torch.ones(2)\nprint()\n")
+    assert things_of(trace, step(trace, ev.KernelSelected)) == []
+
+
+@pytest.mark.parametrize("name", some(NAMES, max(len(NAMES) // amount(12, 200), 1)))
+def test_no_kind_of_event_names_a_number_without_a_thing(name: str) -> None:
+    source = PROGRAMS[name]["source"]
+    trace = traced(source) if "threading" not in source else traced("import torch\n")
+    printed = (ev.Printed, ev.SourceLine)
+    for at in range(len(trace)):
+        if isinstance(trace[at], printed) or things_of(trace, at):
+            continue
+        text = " ".join(statement.text for statement in statements(trace, at))
+        assert not NUMBERED.search(text), (at, text)
