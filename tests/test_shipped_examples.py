@@ -77,9 +77,15 @@ def test_an_unknown_example_is_refused_with_those_that_there_are(
 
 
 def test_other_names_are_left_alone() -> None:
-    for script in ("forum.py", "examples/../forum.py", "/examples/forum.py", "examples", ""):
+    for script in ("examples/../forum.py", "/examples/forum.py", "examples", ""):
         assert located(script) == script
         assert alternatives(script) == ""
+
+
+def test_the_bare_name_of_an_example_is_no_example_but_the_error_names_it() -> None:
+    for script in ("forum.py", "forum"):
+        assert located(script) == script
+        assert alternatives(script) == "; did you mean examples/forum.py?"
 
 
 @pytest.mark.parametrize("is_the_program", [True, False])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from dispatchviz.cli.input_source import alone
@@ -14,6 +15,7 @@ from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.output import (
     HAND_OUT_MARK,
+    HAND_OUTS,
     PAGES,
     STANDARD_OUTPUT,
     check_hand_out,
@@ -45,6 +47,7 @@ def show_lesson(
     """
     if output is not None:
         alone("-o", plain=plain, present=present, answers=answers)
+        _check_name(output)
         (check_page if _is_page(output) else check_hand_out)(output)
     kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
@@ -72,6 +75,13 @@ def show_lesson(
         again = (script_of(lesson.path),)
         show(outcome.trace, guide.place.step, run_arguments=again, leaving=leaving, guide=guide, presenting=present)
     return 0
+
+
+def _check_name(output: str) -> None:
+    """DispatchvizError for the name of a file that a lesson does not become."""
+    suffix = os.path.splitext(output)[1]
+    if output != STANDARD_OUTPUT and suffix not in ("", *HAND_OUTS, *PAGES):
+        raise DispatchvizError(f"cannot write {output}: a hand-out is {HAND_OUTS[0]}, a page that steps {PAGES[0]}")
 
 
 def _is_page(output: str) -> bool:

@@ -251,6 +251,7 @@ ACTIONS: Mapping[str, Callable[..., Reply]] = {
     "targets": going.targets,
     "cross": crossing.cross,
     "no_target": going.no_target,
+    "elsewhere": going.elsewhere,
     "search": searching.search,
     "ask_step": StepQuestion,
     "ask_search": SearchQuestion,

@@ -7,7 +7,7 @@ in ``keymap.py``.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -32,7 +32,7 @@ from dispatchviz.tui.layout.pane_choice import PaneChoice
 from dispatchviz.tui.layout.pane_layout import STEPS
 from dispatchviz.tui.screens.stepper_screen import StepperScreen
 from dispatchviz.tui.session import Session, Update
-from dispatchviz.tui.terminal.keymaps import KEYMAPS, use_from_environment, use_named
+from dispatchviz.tui.terminal.keymaps import KEYMAPS, of_other_keymaps, use_from_environment, use_named
 from dispatchviz.tui.terminal.terminal_app import TerminalApp, run_to_its_end
 from dispatchviz.tui.text.styled_line import Line, line
 from dispatchviz.tui.widgets.rows_view import Ask, Goto
@@ -156,6 +156,10 @@ class StepperApp(TerminalApp[Callable[[], None]]):
             self.show(Update(self.session.cursor, line((" Stopped", "hint"))))
             return True
         return False
+
+    def key_actions(self) -> Mapping[str, str]:
+        """Also of the keys that other keymaps have: these say so."""
+        return {**of_other_keymaps(), **super().key_actions()}
 
     async def run_key_action(self, action: str) -> bool:
         """Runs an action of the keymap: one of ``ACTIONS``, else of the screen or, as ``app.``, of the application."""

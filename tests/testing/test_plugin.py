@@ -245,6 +245,31 @@ def test_a_failure_names_the_tests_own_line(pytester: pytest.Pytester) -> None:
     assert not re.search(r"dispatchviz/testing/\w+\.py", str(result.stdout))
 
 
+KERNEL_FAILS = """
+    from dispatchviz import torch
+
+    def product(a, b):
+        return a @ b
+
+    def test_shapes(dispatch_trace):
+        try:
+            product(torch.ones(2, 3), torch.ones(2, 3))
+        except RuntimeError as error:
+            raise ValueError("mine") from error
+"""
+
+
+def test_frames_of_the_model_are_left_out_and_the_log_has_the_call(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(KERNEL_FAILS)
+    shown = pytester.runpytest("-p", "no:cacheprovider").stdout.str()
+    assert "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)" in shown
+    assert "return a @ b" in shown
+    assert not re.search(r"dispatchviz/core/\S+:\d+", shown)
+    assert not re.search(r"dispatchviz log -+\n(to open|=|-)", shown)
+    whole = pytester.runpytest("-p", "no:cacheprovider", "--full-trace").stdout.str()
+    assert re.search(r"dispatchviz/core/native/linalg/mm_bmm.py:\d+: RuntimeError", whole)
+
+
 @pytest.mark.parametrize(("option", "ci"), [("--dispatchviz-keep", "1"), ("-ra", "")], ids=["CI", "terminal"])
 def test_eight_failures_are_read_in_one_go(
     option: str, ci: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch

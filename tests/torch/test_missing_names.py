@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
@@ -43,6 +45,30 @@ def test_an_import_of_a_missing_name_says_that_the_model_lacks_it(name: str) -> 
     assert error.name == module
     assert str(error).startswith(f"cannot import name '{attribute}' from '{module}': {name} {LACKS}")
     assert str(error).endswith(INSTALLED)
+
+
+def test_without_its_package_tensorboard_is_missing_as_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    statement = "from torch.utils.tensorboard import SummaryWriter"
+    real, found = importlib.util.find_spec, None
+    with torch_is_the_model():
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: found if name == "tensorboard" else real(name))
+        error, found = asked(statement), ModuleSpec("tensorboard", None)
+        with_the_package = asked(statement)
+    assert (type(error), error.name, str(error)) == (
+        ModuleNotFoundError, "tensorboard", "No module named 'tensorboard'"
+    )  # fmt: skip
+    assert str(with_the_package) == f"No module named 'torch.utils.tensorboard': it {LACKS}{INSTALLED}"
+
+
+@pytest.mark.torch
+def test_pytorch_says_the_same_of_tensorboard() -> None:
+    pytest.importorskip("torch")
+    if importlib.util.find_spec("tensorboard"):
+        pytest.skip("it is installed here")
+    error = asked("from torch.utils.tensorboard import SummaryWriter")
+    assert (type(error), error.name, str(error)) == (
+        ModuleNotFoundError, "tensorboard", "No module named 'tensorboard'"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in MISSING if "__" not in name])

@@ -13,7 +13,16 @@ from dispatchviz.tui import keymap as keymap_module
 from dispatchviz.tui.keymap import DEFAULT, KEYMAP, Key, Keymap, in_force, key_of, pane_key, use
 from dispatchviz.tui.panes.bars.footer_bar import footer_row
 from dispatchviz.tui.screens.help_screen import help_rows
-from dispatchviz.tui.terminal.keymaps import GDB, KEYMAPS, VARIABLE, VIM, use_from_environment, use_named
+from dispatchviz.tui.terminal.keymaps import (
+    GDB,
+    KEYMAPS,
+    VARIABLE,
+    VIM,
+    meanings,
+    of_other_keymaps,
+    use_from_environment,
+    use_named,
+)
 from tests.cli.command import dispatchviz
 from tests.steps import last_step
 
@@ -110,6 +119,28 @@ def test_the_environment_names_one_unless_one_was_chosen(monkeypatch: pytest.Mon
     assert use_from_environment() == wrong
     assert in_force() is DEFAULT
     assert tuple(KEYMAPS) == NAMES_IN_OPTIONS
+
+
+@pytest.mark.parametrize("keymap", KEYMAPS.values(), ids=KEYMAPS)
+def test_every_key_of_another_keymap_has_an_answer(keymap: Keymap) -> None:
+    use(keymap)
+    here = {key for entry in keymap.entries for key in entry.keys} | keymap.prefixes
+    there = {key.partition(" ")[0] for other in KEYMAPS.values() for entry in other.entries for key in entry.keys}
+    assert set(of_other_keymaps()) == there - here
+    assert all(meanings(key) and keymap not in dict(meanings(key)) for key in there - here)
+
+
+def test_a_key_of_another_keymap_says_whose_it_is_and_what_is_it_here() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("j")
+        assert reader.at == before
+        assert reader.sees(f"j is a key of --keymap vim: {DEFAULT.by_action['app.row(1)'].help}; here that is ↓")
+        await reader.press("down")
+        assert not reader.sees("--keymap")
+
+    use(DEFAULT)
+    before = 0
+    read(forum(), story)
 
 
 def test_vim_in_the_stepper() -> None:

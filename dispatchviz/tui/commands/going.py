@@ -6,9 +6,10 @@ import re
 
 from dispatchviz.tui.commands.move_notes import jumped
 from dispatchviz.tui.cursor.targets import TARGETS
-from dispatchviz.tui.keymap import NEXT, PREVIOUS, in_force, shown_key
+from dispatchviz.tui.keymap import NEXT, PREVIOUS, in_force, key_of, shown_key
 from dispatchviz.tui.keymap import TARGETS as KEYS
 from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.terminal.keymaps import meanings
 from dispatchviz.tui.text.styled_line import Line, line
 
 
@@ -34,6 +35,13 @@ def no_target(session: Session, prefix: str, key: str) -> Update:
         session.cursor,
         line((f" {shown_key(prefix)}{shown_key(key)} leads nowhere.", "warning"), *_listed(prefix).spans),
     )
+
+
+def elsewhere(session: Session, key: str) -> Update:
+    """The key does nothing here, but in another keymap."""
+    keymap, entry = meanings(key)[0]
+    does = "" if entry is None else f": {entry.help}; here that is {key_of(entry.action).first}"
+    return Update(session.cursor, line((f" {shown_key(key)} is a key of --keymap {keymap}{does}", "hint")))
 
 
 def _listed(prefix: str) -> Line:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from dispatchviz.tui.keymap import DEFAULT, Keymap, is_chosen, use
+from dispatchviz.tui.keymap import DEFAULT, Key, Keymap, in_force, is_chosen, use
 
 VARIABLE = "DISPATCHVIZ_KEYMAP"
 
@@ -55,6 +55,23 @@ GDB = Keymap(
 ``info``; what they were is behind ``;``."""
 
 KEYMAPS = {keymap.name: keymap for keymap in (DEFAULT, VIM, GDB)}
+
+
+def of_other_keymaps() -> dict[str, str]:
+    """An action for each key that begins one of another keymap and does nothing in that in force: it says so."""
+    here = {key.partition(" ")[0] for entry in in_force().entries for key in entry.keys}
+    there = {key.partition(" ")[0] for keymap in KEYMAPS.values() for entry in keymap.entries for key in entry.keys}
+    return {key: f"elsewhere({key!r})" for key in there - here}
+
+
+def meanings(key: str) -> list[tuple[Keymap, Key | None]]:
+    """The keymaps in which a key does something, with what that is; None where it waits for a second key."""
+    found = []
+    for keymap in KEYMAPS.values():
+        entry = next((entry for entry in keymap.entries if key in entry.keys), None)
+        if entry is not None or key in keymap.prefixes:
+            found.append((keymap, entry))
+    return found
 
 
 def use_named(name: str) -> None:

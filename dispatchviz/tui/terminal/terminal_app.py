@@ -95,7 +95,7 @@ class TerminalApp(App[Result]):
         """Keys behind the one that ended it, as far as it met them."""
         self._typed_late: list[events.Key | events.Paste] = []
         """Those that came when it took no message any more."""
-        self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, actions_of(self._entries))
+        self._keys = TypedKeys(lambda: view.prompt, self.run_key_action, self.key_actions())
 
     @property
     def what_failed(self) -> str:
@@ -109,7 +109,11 @@ class TerminalApp(App[Result]):
     def use_keys(self, keymap: Iterable[Key]) -> None:
         """Other keys for the actions."""
         self._entries = tuple(keymap)
-        self._keys.bind(actions_of(self._entries))
+        self._keys.bind(self.key_actions())
+
+    def key_actions(self) -> Mapping[str, str]:
+        """The action of each key."""
+        return actions_of(self._entries)
 
     def before_key(self, event: events.Key | events.Paste) -> bool:
         """Called before what is typed has its effect; True if there is nothing left to do."""
