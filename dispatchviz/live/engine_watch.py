@@ -96,7 +96,7 @@ class EngineWatch:
         self._entry = original.__code__
 
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.active is not self._watch or not self._watch.thread.watched:
+            if recorder.listening is not self._watch or not self._watch.thread.watched:
                 return original(roots, *args, **kwargs)
             if backwards_are_compiled():  # the hooks that Nodes would get would be compiled too
                 with unwatched():
@@ -145,7 +145,7 @@ class EngineWatch:
                     for there in hooks:
                         there.pop(work, None)
                     hooks.clear()
-                    if recorder.active is watch:
+                    if recorder.listening is watch:
                         if finished:
                             watch._emit(ev.BackwardFinished, task)
                         watch.leave()
@@ -181,7 +181,7 @@ class EngineWatch:
         """A Node is about to be evaluated: its pre hook, which knows the leaf of an AccumulateGrad. Runs once for each
         Node, so it has a net of its own: that is a call less."""
         watch = self._watch
-        if recorder.active is not watch:
+        if recorder.listening is not watch:
             return
         try:
             thread = watch._threads.state
@@ -270,7 +270,7 @@ class EngineWatch:
     def close(self, thread: ThreadState, ident: int = 0) -> None:
         """The Node that was evaluated has returned; on a thread that has an identifier, or on this one."""
         watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
-        if evaluation is not None and recorder.active is watch:
+        if evaluation is not None and recorder.listening is watch:
             try:
                 if evaluation.leaf is not None and evaluation.leaf.grad is not None:
                     watch.note_of(ident, self._accumulated(evaluation))
