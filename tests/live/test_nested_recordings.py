@@ -51,13 +51,14 @@ def test_the_model_is_used_within_a_recording_of_an_installed_pytorch() -> None:
 
     with dispatchviz.record(engine="torch") as trace:
         x = torch.ones(2, requires_grad=True)
-        import dispatchviz.testing  # noqa: F401
+        from dispatchviz import testing
         import dispatchviz.torch as model
 
         ours = model.ones(3, requires_grad=True)
         (ours.exp() * 2).sum().backward()
         (x * 2).sum().backward()
         text = repr(ours.grad)
+    assert testing is not None
     assert text.startswith("tensor(")
     assert trace.notice == ""
     called = {event.operator for event in trace if isinstance(event, Dispatched)}
