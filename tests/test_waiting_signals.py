@@ -38,7 +38,7 @@ def test_a_program_that_waits_in_c_ends(number: signal.Signals, tmp_path: Path) 
     assert f"ended by {number.name}" in errors
     trace = dispatchviz.load(tmp_path / "waits.dvtrace")
     assert trace.notice == ""
-    assert [event.line for event in trace if isinstance(event, SourceLine)][-1] == 5
+    assert [event.line for event in trace if isinstance(event, SourceLine)][-1] in (4, 5)
 
 
 ASKS = """\

@@ -299,9 +299,10 @@ class EngineWatch:
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
+        address = 0
         with own_errors_suppressed(RuntimeError):
-            return int(tensor.data_ptr())
-        return 0
+            address = int(tensor.data_ptr())
+        return address
 
     def _asked(self, wanted: Any) -> tuple[int, int] | None:
         """The number of an edge whose gradient is asked for."""

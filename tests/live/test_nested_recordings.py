@@ -51,8 +51,8 @@ def test_the_model_is_used_within_a_recording_of_an_installed_pytorch() -> None:
 
     with dispatchviz.record(engine="torch") as trace:
         x = torch.ones(2, requires_grad=True)
-        from dispatchviz import testing
         import dispatchviz.torch as model
+        from dispatchviz import testing
 
         ours = model.ones(3, requires_grad=True)
         (ours.exp() * 2).sum().backward()
