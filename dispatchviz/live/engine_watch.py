@@ -17,7 +17,7 @@ from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.retained_gradients import retained_from_now_on
@@ -299,10 +299,12 @@ class EngineWatch:
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
-        address = 0
-        with own_errors_suppressed(RuntimeError):
-            address = int(tensor.data_ptr())
-        return address
+        try:
+            return int(tensor.data_ptr())
+        except RuntimeError as error:
+            if is_from_outside(error):
+                raise
+            return 0
 
     def _asked(self, wanted: Any) -> tuple[int, int] | None:
         """The number of an edge whose gradient is asked for."""
