@@ -288,6 +288,6 @@ def _recorded(watcher: ProgramRecorder) -> Iterator[None]:
         yield
     finally:
         watcher.all_written()
-        if recorder.active is watcher:
+        if recorder.listening is watcher:
             watcher.settle()  # what is noted of a cell is true as long as the program's libraries are there
         recorder.stop(watcher)  # what puts the machine back as it was is no part of the program

@@ -145,7 +145,7 @@ class ProgramRecorder(Recorder):
         frame = _getframe(_CALLER)
         if self._top == id(frame) and self._top_code is frame.f_code:
             self.note(("line_reached", frame.f_code, line))
-        elif recorder.active is self:
+        elif recorder.listening is self:
             self._statement_begins(frame, line, self._beginning == id(frame))
         if self.names.unsettled:
             self.names.settle()
@@ -159,7 +159,7 @@ class ProgramRecorder(Recorder):
             self.hand_over()
         self._last_error = None
         frame = _getframe(_CALLER)
-        if recorder.active is self:
+        if recorder.listening is self:
             begins = not may_wait(frame.f_code)
             if line:
                 self._statement_begins(frame, line, begins)
@@ -238,7 +238,7 @@ class ProgramRecorder(Recorder):
         self._resumed(frame)
 
     def _resumed(self, frame: FrameType | None) -> None:
-        if recorder.active is self:
+        if recorder.listening is self:
             while frame is not None and not is_users(frame.f_code):
                 frame = frame.f_back
             self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
@@ -441,7 +441,7 @@ class ProgramRecorder(Recorder):
 
     def warning_shown(self, category: str, message: str, file: str, line: int) -> None:
         """A warning that points to a line of a file."""
-        if recorder.active is self:  # the limit of the recording may be reached, and a forked child is not recorded
+        if recorder.listening is self:  # the limit of the recording may be reached, and a forked child is not recorded
             self.warned(category, message, self._shown(file), line)
 
     def _shown(self, file: str) -> str:

@@ -35,7 +35,7 @@ def saving_followed(watch: LiveRecorder, replaced: Replaced) -> Iterator[None]:
 def _saving(watch: LiveRecorder, original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def save_for_backward(self: Any, *tensors: Any) -> Any:
-        if recorder.active is watch and watch.thread.watched and isinstance(self, watch.torch._C._FunctionBase):
+        if recorder.listening is watch and watch.thread.watched and isinstance(self, watch.torch._C._FunctionBase):
             watch.guarded(lambda: watch.nodes.saves(self, tensors))
         return original(self, *tensors)
 

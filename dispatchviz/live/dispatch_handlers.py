@@ -30,7 +30,7 @@ def handler_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
     handlers = _Handlers(watch)
 
     def step(*args: Any, **kwargs: Any) -> Any:  # the key set is the first
-        if recorder.active is not watch or not watch.thread.watched:
+        if recorder.listening is not watch or not watch.thread.watched:
             return call(*args, **kwargs)
         owner = handlers.entered(cell.operator, args, kwargs)
         if owner is None:
@@ -40,7 +40,7 @@ def handler_step(watch: LiveRecorder, cell: WatchedCell, call: Step) -> Step:
             handlers.left(owner, result)
             return result
         finally:
-            if recorder.active is watch:
+            if recorder.listening is watch:
                 watch.leave()
 
     return step
@@ -78,7 +78,7 @@ class _Handlers:
     def left(self, owner: str, result: Any) -> None:
         """It returned."""
         watch = self._watch
-        if recorder.active is watch:
+        if recorder.listening is watch:
             results = result if isinstance(result, (tuple, list)) else (result,)
             tensors = tuple(watch._tensor(one) for one in results if isinstance(one, watch.torch.Tensor))
             watch._emit(ev.TorchDispatchLeft, owner, tensors, False)

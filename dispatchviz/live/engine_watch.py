@@ -17,7 +17,7 @@ from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.seam import recorder
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.retained_gradients import retained_from_now_on
@@ -96,7 +96,7 @@ class EngineWatch:
         self._entry = original.__code__
 
         def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.active is not self._watch or not self._watch.thread.watched:
+            if recorder.listening is not self._watch or not self._watch.thread.watched:
                 return original(roots, *args, **kwargs)
             if backwards_are_compiled():  # the hooks that Nodes would get would be compiled too
                 with unwatched():
@@ -145,7 +145,7 @@ class EngineWatch:
                     for there in hooks:
                         there.pop(work, None)
                     hooks.clear()
-                    if recorder.active is watch:
+                    if recorder.listening is watch:
                         if finished:
                             watch._emit(ev.BackwardFinished, task)
                         watch.leave()
@@ -181,7 +181,7 @@ class EngineWatch:
         """A Node is about to be evaluated: its pre hook, which knows the leaf of an AccumulateGrad. Runs once for each
         Node, so it has a net of its own: that is a call less."""
         watch = self._watch
-        if recorder.active is not watch:
+        if recorder.listening is not watch:
             return
         try:
             thread = watch._threads.state
@@ -270,7 +270,7 @@ class EngineWatch:
     def close(self, thread: ThreadState, ident: int = 0) -> None:
         """The Node that was evaluated has returned; on a thread that has an identifier, or on this one."""
         watch, evaluation, thread.evaluation = self._watch, thread.evaluation, None
-        if evaluation is not None and recorder.active is watch:
+        if evaluation is not None and recorder.listening is watch:
             try:
                 if evaluation.leaf is not None and evaluation.leaf.grad is not None:
                     watch.note_of(ident, self._accumulated(evaluation))
@@ -299,9 +299,12 @@ class EngineWatch:
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
-        with own_errors_suppressed(RuntimeError):
+        try:
             return int(tensor.data_ptr())
-        return 0
+        except RuntimeError as error:
+            if is_from_outside(error):
+                raise
+            return 0
 
     def _asked(self, wanted: Any) -> tuple[int, int] | None:
         """The number of an edge whose gradient is asked for."""

@@ -38,7 +38,7 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
             hook.hooks = backward_hooks
             raise _TurnedDownError
         hooks, handle = answer(backward_hooks, hook)
-        if recorder.active is not watch or not watch.thread.watched:
+        if recorder.listening is not watch or not watch.thread.watched:
             return hooks, handle
         near = _values(_getframe(1).f_locals)
         return hooks, handle, _Afterwards(watch, lambda: told(hooks, handle, hook, near))

@@ -82,6 +82,7 @@ class _Threads(threading.local):
 class LiveRecorder(ProgramRecorder):
     """Numbers the objects of a real PyTorch; ``torch`` is the installed one."""
 
+    hears_machine = False
     note: EmitLive
 
     def __init__(self, torch: Any) -> None:
@@ -190,7 +191,9 @@ class LiveRecorder(ProgramRecorder):
         return number
 
     def name_bound(self, name: str, tensor: Any, turn: int = 0, /) -> None:
-        """A variable names a tensor; the Node of a custom Function is met then."""
+        """A variable names a tensor; the Node of a custom Function is met then. A tensor of the model is none here."""
+        if not isinstance(tensor, self._tensor_class):
+            return
         self.nodes.look_at_bound(tensor)
         super().name_bound(name, tensor, turn)
 
@@ -398,7 +401,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
                         return onward(*given, **kwargs)
                     args = args if cell.is_python else given
                     break
-            told = recorder.active is watch and (thread := threads.state).watched
+            told = recorder.listening is watch and (thread := threads.state).watched
             if told:
                 before = thread.inside
             try:

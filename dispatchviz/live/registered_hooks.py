@@ -38,13 +38,13 @@ def hooks_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         initialize(self, *args, **kwargs)
         kind = kinds.get(_getframe(1).f_code)
-        if kind is not None and recorder.active is watch and watch.thread.watched:
+        if kind is not None and recorder.listening is watch and watch.thread.watched:
             place = _getframe(1).f_locals
             watch.guarded(lambda: told.registered(kind, self, place["self"], place["hook"]))
 
     @wraps(take_away)
     def remove(self: Any) -> None:
-        if recorder.active is watch and watch.thread.watched and isinstance(self, handle):
+        if recorder.listening is watch and watch.thread.watched and isinstance(self, handle):
             watch.guarded(lambda: told.removed(vars(self).get("id")))
         take_away(self)
 

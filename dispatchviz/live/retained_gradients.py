@@ -72,7 +72,7 @@ class _RetainGrad:
     def __get__(self, tensor: Any, owner: Any = None) -> Callable[..., Any]:
         watch = self._watch
         original: Callable[..., Any] = self._original.__get__(tensor, owner)
-        if tensor is None or recorder.active is not watch or not watch.thread.watched:
+        if tensor is None or recorder.listening is not watch or not watch.thread.watched:
             return original
 
         @wraps(original)

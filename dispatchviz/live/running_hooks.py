@@ -109,7 +109,7 @@ class RunningHooks:
     def call(self, hook: Any, kept: KeptHooks, args: tuple[Any, ...], caller: FrameType | None) -> Any:
         """The result of the hook, which the engine calls on this thread; otherwise nothing is told."""
         watch = self._watch
-        if recorder.active is not watch or not watch.thread.watched or not watch.engine.calls(caller):
+        if recorder.listening is not watch or not watch.thread.watched or not watch.engine.calls(caller):
             return hook(*args)
         thread = watch.thread
         paused = watch.guarded(lambda: watch.engine.hook_begins(thread, kept.kind in BEHIND_NODE))
@@ -119,7 +119,7 @@ class RunningHooks:
             thread.evaluation = paused
             if self._fresh:
                 self._wrap_fresh()
-        if recorder.active is watch:
+        if recorder.listening is watch:
             watch.guarded(lambda: self._ran(hook, kept, args[0], result))
         return result
 

@@ -32,14 +32,14 @@ def _told(watch: LiveRecorder, name: ev.FormattingMethod, original: Callable[...
 
     @wraps(original)
     def formatted(self: Any, *args: Any, **kwargs: Any) -> str:
-        if recorder.active is not watch or not watch.thread.watched or has_torch_function(self):
+        if recorder.listening is not watch or not watch.thread.watched or has_torch_function(self):
             return original(self, *args, **kwargs)
         watch.arrives(2)
         watch._emit_span(ev.TensorFormatted, watch._tensor(self), name)
         try:
             return original(self, *args, **kwargs)
         finally:
-            if recorder.active is watch:
+            if recorder.listening is watch:
                 watch.leave()
 
     return formatted

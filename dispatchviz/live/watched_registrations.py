@@ -100,7 +100,7 @@ class _Follower:
 
     def fallback(self, original: Function, library: Any, *args: Any, **kwargs: Any) -> Any:
         """``Library.fallback``. NB: it is not read, and the cells that it fills are not watched."""
-        if recorder.active is self._watch:
+        if recorder.listening is self._watch:
             self._watch.settle()
         return original(library, *args, **kwargs)
 
@@ -141,7 +141,7 @@ class _Follower:
     def _changed(self, names: Iterable[str]) -> Iterator[None]:
         """Inside the block the registrations of operators change."""
         watch, names = self._watch, sorted(names)
-        if names and recorder.active is watch:
+        if names and recorder.listening is watch:
             watch.settle()  # earlier notes are of the cells as they were
         before = {name: self._known(name) for name in names}
         watch.cells.lift(names)
@@ -150,7 +150,7 @@ class _Follower:
         finally:
             for name in names:
                 watch.operators.forget(name)
-                if recorder.active is watch and not _of_import():
+                if recorder.listening is watch and not _of_import():
                     self._tell(name, before[name])
             watch.cells.lift(names)  # what happened within may have put them
             watch.cells.put_again([name for name in names if watch.operators.is_defined(name)])

@@ -64,7 +64,7 @@ def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
                 watcher.raised(raised, traceback_of(raised))
             finally:
                 watcher.all_written()
-                if recorder.active is watcher:
+                if recorder.listening is watcher:
                     watcher.settle()
                 recorder.stop(watcher)
     finally:

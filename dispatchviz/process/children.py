@@ -27,7 +27,7 @@ class Family:
     """Whether this process is a child that the program forked, and which children it forked or began."""
 
     def __init__(
-        self, in_child: Callable[[], None], forked: Callable[[int], None], begun: Callable[[int], None] = id
+        self, in_child: Callable[[], None], forked: Callable[[int], None], begun: Callable[[int], object] = id
     ) -> None:
         self.is_child = False
         self.in_child = in_child

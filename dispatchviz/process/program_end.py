@@ -201,8 +201,8 @@ def _unrecorded() -> Iterator[None]:
 
     NB: what a finalizer of the program's own computes there is not recorded either.
     """
-    if recorder.active is not None:
-        recorder.active.registrations_change()  # what was noted is told as it was
+    if recorder.listening is not None:
+        recorder.listening.registrations_change()  # what was noted is told as it was
     with recorder.paused():
         yield
 

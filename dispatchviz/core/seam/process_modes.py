@@ -27,7 +27,9 @@ class Mode(Flag):
     """Something that holds for the whole process and changes what hot functions have to do."""
 
     RECORDING = auto()
-    """A recorder listens (``recorder.py``)."""
+    """A recorder listens to the machine (``recorder.py``)."""
+    LISTENING = auto()
+    """A recorder listens to an installed PyTorch."""
     ANOMALY = auto()
     """Anomaly mode is on (``autograd/engine/anomaly_mode.py``)."""
     NAN_CHECK = auto()
@@ -121,10 +123,10 @@ class ProcessModes:
             self._become({**self.counts, mode: int(on)})
 
     def exchange(self, counts: Counts) -> Counts:
-        """Other modes from now on, but for the recorder's, which is not the program's; gives those of before."""
+        """Other modes from now on, but for a recorder's, which are not the program's; gives those of before."""
         with self._changing:
             before = self.counts
-            self._become({**counts, Mode.RECORDING: before.get(Mode.RECORDING, 0)})
+            self._become({**counts, **{mode: before.get(mode, 0) for mode in (Mode.RECORDING, Mode.LISTENING)}})
             return before
 
     def refresh(self, modes: Mode) -> None:

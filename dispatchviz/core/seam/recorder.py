@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.note_types import Leave, LeaveUnlessOver
 
 active: Recorder | None = None
+"""The recorder that the machine tells; None also while a recorder listens to an installed PyTorch."""
+
+listening: Recorder | None = None
 """The recorder of the process; at most one listens at a time."""
 
 LEAVE: Leave = ("leave",)
@@ -51,7 +54,7 @@ def only_recording() -> Iterator[None]:
     To be entered before anything is changed for a recorder.
     """
     own = object()
-    if active is not None or _preparing.setdefault("recording", own) is not own:
+    if listening is not None or _preparing.setdefault("recording", own) is not own:
         raise RuntimeError(_NESTED)
     try:
         yield
@@ -64,34 +67,37 @@ _NESTED = "a recording is already running: stop it first (recordings do not nest
 
 def start(recorder: Recorder) -> None:
     """Makes a recorder the active one. RuntimeError if there is one already."""
-    global active
-    if active is not None:
+    global active, listening
+    if listening is not None:
         raise RuntimeError(_NESTED)
     recorder.begin()
-    active = recorder
-    process_modes.set(Mode.RECORDING, True)
+    listening = recorder
+    if recorder.hears_machine:
+        active = recorder
+    process_modes.set(Mode.RECORDING if recorder.hears_machine else Mode.LISTENING, True)
 
 
 def stop(recorder: Recorder) -> None:
-    """Makes no recorder the active one; does nothing if ``recorder`` is not active."""
-    global active
-    if active is recorder:
+    """Makes no recorder the active one; does nothing if ``recorder`` does not listen."""
+    global active, listening
+    if listening is recorder:
         recorder.end()
-        active = None
-        process_modes.set(Mode.RECORDING, False)
+        active = listening = None
+        process_modes.set(Mode.RECORDING if recorder.hears_machine else Mode.LISTENING, False)
 
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Inside the block no recorder is active."""
-    global active
-    before, active = active, None
+    """Inside the block no recorder listens."""
+    global active, listening
+    before = active, listening
+    active = listening = None
     process_modes.set(Mode.RECORDING, False)
     try:
         yield
     finally:
-        active = before
-        process_modes.set(Mode.RECORDING, before is not None)
+        active, listening = before
+        process_modes.set(Mode.RECORDING, active is not None)
 
 
 def recorder_changes() -> None:
@@ -111,9 +117,15 @@ def _recorded_start(self: threading.Thread) -> None:
 
 def _thread_begins() -> None:
     """A thread starts; one that ``threading`` did not start is noticed when it first uses the machine."""
-    if active is not None:
-        active.distinguish_threads()
+    if listening is not None:
+        listening.distinguish_threads()
 
 
-process_modes.hot_function(threading.Thread, "start", {NO_MODE: _start, Mode.RECORDING: _recorded_start})
+_STARTS = {
+    NO_MODE: _start,
+    Mode.RECORDING: _recorded_start,
+    Mode.LISTENING: _recorded_start,
+    Mode.RECORDING | Mode.LISTENING: _recorded_start,
+}
+process_modes.hot_function(threading.Thread, "start", _STARTS)
 process_modes.when_changed(Mode.THREADS, _thread_begins)

@@ -95,7 +95,7 @@ class Collector:
 
     def start(self) -> None:
         """Begins."""
-        if recorder.active is None:
+        if recorder.listening is None:
             from dispatchviz.core.record.machine_recorder import Recorder  # not loaded before somebody records
 
             self._own = Recorder()

@@ -58,7 +58,7 @@ def _is_of_handler(trace: TracebackType | None) -> bool:
 
 
 def _handles_signal(frame: FrameType, interrupted: FrameType) -> bool:
-    """Whether Python called a function as a handler: with the number of the signal and the frame that it interrupted."""
+    """Whether Python called a function as a handler: with the signal's number and the frame that it interrupted."""
     code = frame.f_code
     if code.co_filename.startswith(_PACKAGE):
         return False
@@ -72,5 +72,5 @@ def _got(frame: FrameType, interrupted: FrameType) -> bool:
 
 def _code(handler: object) -> CodeType | None:
     """What a handler runs, also if it is a method or an object that can be called."""
-    function = handler if hasattr(handler, "__code__") else getattr(type(handler), "__call__", None)
+    function = handler if hasattr(handler, "__code__") else type(handler).__dict__.get("__call__")
     return getattr(function, "__code__", None)

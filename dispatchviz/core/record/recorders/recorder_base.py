@@ -51,6 +51,9 @@ KNOWN: ev.TensorOrigin = "known before"
 class RecorderBase(SafetyNet):
     """Emits notes and numbers the tensors, storages and Nodes in them."""
 
+    hears_machine = True
+    """The machine tells it; otherwise an installed PyTorch is listened to, and the machine may be used beside it."""
+
     def __init__(self, builder: EventBuilder | None = None) -> None:
         self.failed: Exception | None = None
         """The fault of ours that ended the recording."""

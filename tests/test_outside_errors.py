@@ -1,0 +1,176 @@
+"""Exceptions that come from outside while a recorder works belong to the program; its own mistakes do not."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import dispatchviz
+import dispatchviz.torch as torch
+from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
+from dispatchviz.core.record.recorders.tensor_recorder import TensorRecorder
+from dispatchviz.core.seam import recorder
+from tests.amounts import amount
+from tests.waiting import HANGS
+
+PROGRAM = Path(__file__).parent / "raised_in_handlers.py"
+
+
+@pytest.fixture
+def handled() -> Iterator[Callable[[Callable[..., None]], None]]:
+    before = signal.getsignal(signal.SIGUSR1)
+    yield lambda handler: (signal.signal(signal.SIGUSR1, handler), None)[1]
+    signal.signal(signal.SIGUSR1, before)
+
+
+def _ours() -> None:
+    signal.raise_signal(signal.SIGUSR1)
+
+
+def _with_frame(number: int, frame: object) -> None:
+    raise RuntimeError("handler")
+
+
+def _with_any(*given: object) -> None:
+    raise RuntimeError("handler")
+
+
+def _that_forgets(number: int, frame: object) -> None:
+    del number, frame
+    raise RuntimeError("handler")
+
+
+class _Object:
+    def __call__(self, number: int, frame: object) -> None:
+        raise RuntimeError("handler")
+
+    def method(self, number: int, frame: object) -> None:
+        raise RuntimeError("handler")
+
+
+HANDLERS = (_with_frame, _with_any, _that_forgets, _Object(), _Object().method, partial(_with_frame))
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_what_a_handler_raises_is_from_outside(handler: Callable[..., None], handled: Callable[..., None]) -> None:
+    handled(handler)
+    with pytest.raises(RuntimeError) as caught:
+        _ours()
+    assert is_from_outside(caught.value)
+    with pytest.raises(RuntimeError, match="handler"), own_errors_suppressed(RuntimeError):
+        _ours()
+
+
+def _raise_here() -> None:
+    raise KeyError
+
+
+def _assert_here() -> None:
+    empty: list[int] = []
+    assert empty
+
+
+MISTAKES: tuple[Callable[[], object], ...] = (
+    _raise_here,
+    _assert_here,
+    lambda: [][0],  # type: ignore[misc]
+    lambda: {}["a"],  # type: ignore[misc]
+    lambda: None.there,  # type: ignore[attr-defined]
+    lambda: next(iter(())),
+    lambda: torch.ones(2) @ torch.ones(3),
+)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_not(mistake: Callable[[], object]) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        mistake()
+    assert not is_from_outside(caught.value)
+
+
+def test_the_end_of_the_memory_is() -> None:
+    assert is_from_outside(MemoryError())
+
+
+class _TooLateError(Exception):
+    pass
+
+
+def test_what_is_set_in_a_thread_from_another_is() -> None:
+    found: list[BaseException] = []
+    ready = threading.Event()
+
+    def run() -> None:
+        try:
+            ready.set()
+            while True:
+                len(found)
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(HANGS)
+    assert thread.ident is not None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_TooLateError))
+    thread.join(HANGS)
+    assert isinstance(found[0], _TooLateError)
+    assert is_from_outside(found[0])
+
+
+def test_the_program_gets_it_and_the_recording_goes_on(
+    monkeypatch: pytest.MonkeyPatch, handled: Callable[..., None]
+) -> None:
+    handled(_with_frame)
+    original = TensorRecorder.__dict__["version_bumped"]
+
+    def interrupted(self: object, *args: object) -> None:
+        monkeypatch.setattr(TensorRecorder, "version_bumped", original)
+        with_net = recorder.active
+        assert with_net is not None
+        with_net._failed(_raised_by_signal(), original, *args)
+
+    monkeypatch.setattr(TensorRecorder, "version_bumped", interrupted)
+    with dispatchviz.record() as trace:
+        x = torch.ones(2)
+        with pytest.raises(RuntimeError, match="handler"):
+            x.add_(1)
+        x.add_(2)
+    assert trace.notice == ""
+
+
+def _raised_by_signal() -> Exception:
+    try:
+        signal.raise_signal(signal.SIGUSR1)
+    except RuntimeError as error:
+        return error
+    raise AssertionError
+
+
+def _random_moments(engine: str, tmp_path: Path, count: int) -> str:
+    command = [sys.executable, "-m", "dispatchviz", "trace", "--engine", engine, "-o", str(tmp_path / "log.jsonl")]
+    command += ["--format", "jsonl", str(PROGRAM), str(count), "1"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=HANGS)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout + ended.stderr
+
+
+@pytest.mark.long
+def test_at_random_moments_none_is_swallowed(tmp_path: Path) -> None:
+    count = amount(20, 1000)
+    assert f"{count} raised 0 swallowed" in _random_moments("model", tmp_path, count)
+
+
+@pytest.mark.long
+@pytest.mark.torch
+def test_at_random_moments_none_is_swallowed_of_an_installed_pytorch(tmp_path: Path) -> None:
+    count = amount(20, 1000)
+    assert f"{count} raised 0 swallowed" in _random_moments("torch", tmp_path, count)
