@@ -10,12 +10,14 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-
+from dispatchviz.core.record.builders.builder_base import StreamedEvents
 from dispatchviz.core.record.event_filter import read_only
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Trace, writers
 from dispatchviz.core.record.trace_stream import NO_LIMIT, Limit, TraceStream
+from dispatchviz.core.seam import recorder
 from dispatchviz.process.early_end import Keeper, NoKeeper
 from dispatchviz.program import run
+from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.recording import Recording
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -194,12 +196,14 @@ def test_a_long_recording_keeps_next_to_nothing_of_it_in_memory(
             for _ in range(30):
                 (x * 2).sum().backward()
             watcher = recorder.active
-            assert isinstance(watcher, ProgramRecorder) and watcher.stream is not None
+            assert isinstance(watcher, ProgramRecorder)
+            assert watcher.stream is not None
             watcher.stream.flush()
             events = watcher.builder.events
-            assert isinstance(events, StreamedEvents) and not events.recent
+            assert isinstance(events, StreamedEvents)
+            assert not events.recent
             columns = watcher.stream._writer._columns  # type: ignore[attr-defined]
             assert len(columns) - columns.first < 1000
-            kept.append(len(events._kept) + len(watcher._last_line))
+            kept.append(len(events._kept) + len(watcher.builder._last_line))  # type: ignore[attr-defined]
     assert len(trace) > 20_000
     assert max(kept) < 10
