@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sys import _getframe
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dispatchviz.call_sites import is_users, shown_file
 from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
@@ -88,7 +88,7 @@ class Recording(Trace):
     def __deepcopy__(self, memo: object) -> Trace:  # type: ignore[override]
         """What was recorded so far."""
         make, arguments = self.__reduce__()
-        return make(*arguments)
+        return cast(Trace, make(*arguments))
 
     def __copy__(self) -> Trace:  # type: ignore[override]
         return self.__deepcopy__({})
