@@ -13,7 +13,7 @@ from opcode import opname
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
-_PACKAGE = str(Path(__file__).parents[3])
+_PACKAGE = str(Path(__file__).parents[2])
 _RAISES = ("RAISE_VARARGS", "RERAISE")
 """The instructions of ``raise`` and ``assert``."""
 
