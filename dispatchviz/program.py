@@ -214,13 +214,7 @@ def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_tel
         stop_telling()
         default_signals_again()
 
-    def forked(number: int) -> None:
-        keeper.remarks.append(f"process {number}, forked at step {len(trace)}, was not recorded")
-
-    def begun(number: int) -> None:
-        keeper.remarks.append(f"process {number}, a new Python begun at step {len(trace)}, was not recorded")
-
-    return Family(in_child, forked, begun)
+    return trace.family(in_child)
 
 
 def _end_child(family: Family, end: End) -> None:

@@ -27,6 +27,8 @@ from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.process.children import Family, in_family
+from dispatchviz.process.unrecorded_children import UnrecordedChildren
 from dispatchviz.program_recorder import ProgramRecorder
 from dispatchviz.trace import Trace
 
@@ -61,6 +63,7 @@ class Recording(Trace):
         vars(self).update(
             _program=program, _source=source, _arguments=tuple(arguments), _only=only, _about=about or model_header
         )
+        vars(self).update(_children=UnrecordedChildren(lambda: _steps_of(source)))
 
     if TYPE_CHECKING:
         _program: str
@@ -68,6 +71,12 @@ class Recording(Trace):
         _arguments: tuple[str, ...]
         _only: Only | None
         _about: About
+        _children: UnrecordedChildren
+
+    def family(self, in_child: Callable[[], None]) -> Family:
+        """The processes that the recorded program begins, which the header tells of; ``in_child`` is called in one
+        that it forks."""
+        return Family(in_child, self._children.forked, self._children.begun)
 
     def stream_to(self, path: str | Path, limit: Limit = NO_LIMIT, unbuffered: bool = False) -> TraceStream:
         """From now on events go to a file, and no more are in memory; to be called before anything is recorded.
@@ -126,8 +135,7 @@ class Recording(Trace):
             complete, events, notice, columns = opened(stream.path)
         except TraceError as error:  # the disk was full from the beginning
             return {"events": (), "notice": stream.stopped or str(error), "_make_header": header}
-        stopped = stream.stopped and f"recording stopped at step {len(events)}: {stream.stopped}"
-        stopped = stopped or _stopped_by_fault(self._source.failed, len(events))
+        stopped = stream.end or _stopped_by_fault(self._source.failed, len(events))
         return {"header": complete, "events": events, "columns": columns, "notice": stopped or notice}
 
     @property
@@ -160,7 +168,8 @@ class Recording(Trace):
         self._source.settle()
         program, arguments, only = self._program, self._arguments, self._only
         sources, about = dict(sorted(self._source.sources.items())), self._about
-        return lambda: _header(program, arguments, sources, about(True), only)
+        remarks = self._children.sentences()
+        return lambda: _header(program, arguments, sources, about(True), only, remarks)
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -178,12 +187,23 @@ class Recording(Trace):
         return columns_of(self.events)
 
 
+def _steps_of(source: ProgramRecorder) -> int:
+    """How many steps a recording has so far."""
+    source.settle()
+    return len(source.builder.events) if source.stream is None else source.stream.events
+
+
 def _stopped_by_fault(failed: Exception | None, step: int) -> str:
     return "" if failed is None else f"recording stopped at step {step} by a fault of dispatchviz: {failed!r}"
 
 
 def _header(
-    program: str, arguments: tuple[str, ...], sources: Mapping[str, str], about: Mapping[str, Any], only: Only | None
+    program: str,
+    arguments: tuple[str, ...],
+    sources: Mapping[str, str],
+    about: Mapping[str, Any],
+    only: Only | None,
+    remarks: tuple[str, ...] = (),
 ) -> Header:
     rank = os.environ.get("RANK", "")
     return Header(
@@ -192,6 +212,7 @@ def _header(
         arguments=arguments,
         only=() if only is None else only.texts,
         rank=int(rank) if rank.isdecimal() else 0,
+        remarks=remarks,
         sources=sources,
     )
 
@@ -245,7 +266,7 @@ def _recorded(
         source.base = id(caller.f_back), caller.f_back.f_code
     kept = None if only is None else only_from(only)
     trace = Recording(program or shown_file(caller.f_code.co_filename), source, only=kept, about=about)
-    with _in_file(trace, save, limit), watching:
+    with _in_file(trace, save, limit), in_family(trace.family(lambda: None)), watching:
         recorder.start(source)
         try:
             yield trace

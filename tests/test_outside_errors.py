@@ -10,14 +10,19 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.native.views import view_ops
 from dispatchviz.core.record.recorders.tensor_recorder import TensorRecorder
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
+from dispatchviz.core.tensor import tensor as tensor_module
 from tests.amounts import amount
 from tests.waiting import HANGS
 
@@ -145,6 +150,45 @@ def test_the_program_gets_it_and_the_recording_goes_on(
             x.add_(1)
         x.add_(2)
     assert trace.notice == ""
+
+
+INTERRUPTED: tuple[tuple[type[Exception], Callable[..., Any], Callable[[], Any]], ...] = (
+    (AttributeError, vars(torch.Tensor)["grad"].fget, lambda: torch.ones(2).grad),
+    (ValueError, tensor_module.strided, lambda: torch.empty_strided((2, 2), (5, 1))),
+    (RuntimeError, variable.grad_fn, lambda: str(torch.ones(2))),
+    (RuntimeError, view_ops.infer_size, lambda: torch.ones(4).unflatten(0, (2, 2))),
+)
+"""What a handler raises, in which function of the model, and a program that calls it."""
+
+
+@pytest.mark.parametrize(("kind", "function", "program"), INTERRUPTED)
+def test_the_model_takes_it_for_no_error_of_its_own(
+    kind: type[Exception],
+    function: Callable[..., Any],
+    program: Callable[[], Any],
+    handled: Callable[[Callable[..., None]], None],
+) -> None:
+    program()
+    raised: list[Exception] = []
+
+    def handler(number: int, frame: object) -> None:
+        sys.setprofile(None)
+        raised.append(kind("handler"))
+        raise raised[0]
+
+    def begun(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code is function.__code__:
+            signal.raise_signal(signal.SIGUSR1)
+
+    handled(handler)
+    sys.setprofile(begun)
+    try:
+        with pytest.raises(kind) as caught:
+            program()
+    finally:
+        sys.setprofile(None)
+    assert raised
+    assert caught.value is raised[0]
 
 
 def _raised_by_signal() -> Exception:

@@ -21,7 +21,6 @@ class StreamKeeper(Keeper):
     busy = False  # what makes and writes events is a thread of its own, which nothing interrupts
 
     def __init__(self, trace: Recording, stream: TraceStream) -> None:
-        self.remarks = stream.remarks
         self._trace, self._stream, self._program = trace, stream, trace.program
         stream.when_stopped = self._say_that_it_stopped
 

@@ -99,8 +99,9 @@ def _engine(name: EngineName, cuda: str, hashes: bool, values: bool) -> Engine:
 
 def _conclude_file(keeper: StreamKeeper, outcome: Outcome, save: str | None) -> None:
     """The file of a program that has ended stays, or not; says what is not in it."""
-    for remark in keeper.remarks:
-        complain(remark)
+    for remark in outcome.trace.header.remarks:
+        if remark != keeper.stopped:
+            complain(remark)
     where = ""
     if save:
         with finished_first(keeper):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 from dispatchviz.live.watched_cells import FUNCTIONALIZE, FUNCTORCH, PYTHON
 
 if TYPE_CHECKING:

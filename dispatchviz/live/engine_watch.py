@@ -17,8 +17,8 @@ from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.live.compiled_regions import Apart, backwards_are_compiled
 from dispatchviz.live.retained_gradients import retained_from_now_on
 from dispatchviz.live.running_hooks import RunningHooks

@@ -16,8 +16,8 @@ from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 if TYPE_CHECKING:
     from dispatchviz.live.live_recorder import LiveRecorder

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.live.live_events import NodeKinds
 from dispatchviz.live.packing_hooks import PackingHooks

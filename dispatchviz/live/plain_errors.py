@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 from dispatchviz.live import watched_cells
 from dispatchviz.live.registration import UNKNOWN_FILE
 

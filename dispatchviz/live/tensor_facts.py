@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
+from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 
 Facts = tuple[tuple[int, ...], tuple[int, ...], Any, Any, int, Any, bool]

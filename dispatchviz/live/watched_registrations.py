@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.call_sites import is_users
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.live.python_kernels import Registered
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from dispatchviz.call_sites import count_as_users
 from dispatchviz.core.seam import recorder
 from dispatchviz.engines import Engine
 from dispatchviz.notebook.cell import Cell
+from dispatchviz.process.children import in_family
 from dispatchviz.process.standard_output import told_of_writes
 from dispatchviz.process.tracebacks import traceback_of, users_part
 from dispatchviz.process.warnings_shown import told_of_warnings
@@ -51,6 +52,7 @@ def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
         with (
             engine.imports(),
             _torch_is_the_engines(variables, engine),
+            in_family(trace.family(lambda: None)),
             told_of_writes(sys.stdout, watcher.wrote),
             told_of_warnings(watcher.warning_shown),
             engine.watching(watcher),

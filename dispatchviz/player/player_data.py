@@ -43,7 +43,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "format": FORMAT,
         "program": trace.header.program,
         "engine": lines.number(line(*engine_spans(trace))),
-        "notice": trace.notice,
+        "notices": trace.notices,
         "first_notes": lines.numbers(_first_notes(trace, first)),
         "count": len(trace),
         "first": first,

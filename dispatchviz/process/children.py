@@ -38,14 +38,13 @@ class Family:
         """The same of a child that is a new Python (``subprocess``, ``multiprocessing`` by spawn)."""
 
 
-_running: Family | None = None
-"""That of the program that runs."""
+_running: list[Family] = []
+"""That of the program that runs, and behind it that of a recording within the program."""
 
 
 @contextmanager
 def in_family(family: Family) -> Iterator[None]:
     """Inside the block the program's children are noticed."""
-    global _running
     fork, pty_fork = os.fork, os.forkpty
 
     def forked(number: int) -> int:
@@ -56,14 +55,14 @@ def in_family(family: Family) -> Iterator[None]:
         _tell_parent(family, found[0])
         return found
 
-    before, _running = _running, family
+    _running.append(family)
     vars(os).update(fork=_followed(fork, forked), forkpty=_followed(pty_fork, forked_with_terminal))
     try:
         with _new_pythons_told(family):
             yield
     finally:
         vars(os).update(fork=fork, forkpty=pty_fork)
-        _running = before
+        _running.remove(family)
 
 
 @contextmanager
@@ -110,7 +109,8 @@ def _followed(function: Callable[[], T], then: Callable[[T], T]) -> Callable[[],
 def _tell_parent(family: Family, number: int) -> None:
     if number:
         resume_all()
-        family.forked(number)
+        if not family.is_child:
+            family.forked(number)
 
 
 @contextmanager
@@ -128,9 +128,10 @@ def model_on_the_path() -> Iterator[None]:
 
 
 def _in_child() -> None:
-    if _running is not None and not _running.is_child:
-        _running.is_child = True
-        _running.in_child()
+    for family in reversed(_running):
+        if not family.is_child:
+            family.is_child = True
+            family.in_child()
 
 
 os.register_at_fork(after_in_child=_in_child)

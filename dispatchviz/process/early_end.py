@@ -33,9 +33,6 @@ PAUSE = 0.001
 class Keeper(Protocol):
     """Keeps the trace of a program that runs."""
 
-    remarks: list[str]
-    """What shall be said of the recording in the end, such as children that are not in it."""
-
     @property
     def busy(self) -> bool:
         """Events are being made or written: whoever interrupts that must not finish."""
@@ -51,9 +48,6 @@ class NoKeeper:
     """For a recording that nobody keeps if the process ends."""
 
     busy = False
-
-    def __init__(self) -> None:
-        self.remarks: list[str] = []
 
     def finish(self, reason: str = "") -> None:
         """Nothing is kept."""

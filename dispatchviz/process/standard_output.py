@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO
 
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dispatchviz.core.record.recorders.outside_errors import own_errors_suppressed
+from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 Tell = Callable[[str, str, str, int], object]
 """Gets the category's name, the text, file and line."""

@@ -31,6 +31,7 @@ from dispatchviz.core.native.indexing.tensor_indexing import (
     without_trailing_none,
 )
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.dtype import bool_, uint8
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread import warning
@@ -135,7 +136,9 @@ def _treat_sequence_as_tuple(index: Any) -> bool:
     for position in range(length):
         try:
             part = index[position]
-        except Exception:
+        except Exception as error:
+            if is_from_outside(error):
+                raise
             return False
         if isinstance(part, (Tensor, slice)) or _is_sequence(part):
             return _warned(349)

@@ -33,12 +33,12 @@ from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch import (
     deepcopy_reduce_ex,
     indexing,
+    lacking_methods,
     legacy_constructors,
     python_variable_methods,
     removed_linalg,
     storage,
     tensor_conversions,
-    tensor_getattr,
     tensor_properties,
     to_numpy,
     unique_elements,
@@ -102,7 +102,7 @@ def install(cls: type[Tensor]) -> None:
     bind(manual.shorthands(_SHORTHANDS), cls)
     for name, method in _OPERATORS.items():
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
-    for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
+    for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES, **lacking_methods.LACKING}.items():
         setattr(cls, name, value)
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
@@ -405,7 +405,7 @@ def _without_type_error(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _dir(self: Tensor) -> list[str]:
-    return list(object.__dir__(self))
+    return [name for name in object.__dir__(self) if name not in lacking_methods.LACKING]
 
 
 _rtruediv = _without_type_error(_rdiv)
@@ -458,7 +458,6 @@ _METHODS: dict[str, Any] = {
     "__int__": lambda self: int(_real_number(self, "int64_t")),
     "__complex__": lambda self: complex(_python_number(_warned_of(self))),
     "__index__": _index,
-    "__getattr__": tensor_getattr.getattr_,
     "__repr__": text,
     "__dir__": _dir,
     "__format__": _format,

@@ -17,6 +17,7 @@ from dispatchviz.core.layers.functionalization.functional_wrapper import functio
 from dispatchviz.core.layers.functorch.batched_tensor import BatchedTensorImpl
 from dispatchviz.core.layers.functorch.tensor_wrapper import TensorWrapperImpl
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import bool_, complex64, complex128, float64, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
@@ -141,7 +142,9 @@ def _device(tensor: Tensor) -> Iterator[str]:
 def _history(tensor: Tensor) -> Iterator[str]:
     try:
         function = variable.grad_fn(tensor)
-    except RuntimeError:  # a view of the time without grad mode, written to since
+    except RuntimeError as error:  # a view of the time without grad mode, written to since
+        if is_from_outside(error):
+            raise
         yield "grad_fn=<Invalid>"
         return
     if function is not None:

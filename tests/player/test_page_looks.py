@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dispatchviz.core.record import events as ev
@@ -93,6 +94,12 @@ def test_what_cuda_is_stands_on_every_screen(page: Page, folder: Path, forum: Tr
             go(page, number)
             assert forum.header.cuda in page.text("#engine")
             assert page.evaluate("element('engine').getBoundingClientRect().width") > 50
+
+
+def test_the_page_says_what_is_not_in_the_trace(page: Page, folder: Path, forum: Trace) -> None:
+    header = msgspec.structs.replace(forum.header, remarks=("a forked process was not recorded",))
+    opened(page, folder, Trace(header, forum.events, "the file is cut off"), "not all")
+    assert page.text("#engine").endswith(" ! a forked process was not recorded ! the file is cut off")
 
 
 def test_without_what_it_needs_the_page_says_so(folder: Path, forum: Trace) -> None:

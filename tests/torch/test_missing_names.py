@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import dispatchviz.torch as model
 from dispatchviz.import_hook import torch_is_the_model
 from tests.amounts import some
 
@@ -136,3 +137,15 @@ def test_every_name_of_pytorch_is_there_or_said_to_be_missing() -> None:
             if error is not None and not (isinstance(error, ImportError) and LACKS in str(error))
         ]
     assert unclear == []
+
+
+def test_a_method_of_tensors_that_is_missing_says_the_same() -> None:
+    x = model.ones(2)
+    for given in (x, model.Tensor):
+        with pytest.raises(AttributeError, match=r"torch\.Tensor\.to_sparse is not in dispatchviz's model of PyTorch"):
+            given.to_sparse  # noqa: B018
+    assert not hasattr(x, "to_sparse")
+    assert "to_sparse" not in dir(x)
+    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'no_such_name'$"):
+        x.no_such_name  # noqa: B018
+    assert "__getattr__" not in dir(model.Tensor)  # as in PyTorch

@@ -18,6 +18,7 @@ import numpy
 
 from dispatchviz.core.bindings.torch_function import overrides
 from dispatchviz.core.device.device import Device
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.dtype import DType, bool_, complex128, float64, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
@@ -83,7 +84,9 @@ def is_double(value: Any) -> bool:
 def _has_index(value: Any) -> bool:
     try:
         operator.index(value)
-    except Exception:
+    except Exception as error:
+        if is_from_outside(error):
+            raise
         return False
     return True
 

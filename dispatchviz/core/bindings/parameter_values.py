@@ -18,6 +18,7 @@ from dispatchviz.core.bindings.parameter_types import DTYPES_OF_TYPES, NUMBERS, 
 from dispatchviz.core.call.structured import IMPROVABLE
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.dtype import bool_
 from dispatchviz.core.tensor.layout import text_of
 from dispatchviz.core.tensor.tensor import Tensor
@@ -170,6 +171,8 @@ def _element(function: str, parameter: Parameter, part: Any, position: int) -> i
             return int(number_in(part)) if parameter.type == "tuple of ints" else _whole(part)
         return _long(part)
     except ValueError as error:
+        if is_from_outside(error):
+            raise
         where = f"argument '{parameter.name}' failed to unpack the object at pos {position + 1}"
         raise TypeError(f'{function}(): {where} with error "{error}"') from None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.native.random.generator import Generator
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor import layout
 from dispatchviz.core.tensor.dtype import ALL, DType
 from dispatchviz.core.tensor.tensor import Storage, Tensor
@@ -63,7 +64,9 @@ def _int(value: Any) -> int:
     try:
         whole = hasattr(value, "__index__") and not isinstance(value, Tensor)
         number = operator.index(value) if whole else int(_one_element(value))
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError) as error:
+        if is_from_outside(error):
+            raise
         raise cannot_cast(value) from None
     if not -(1 << 63) <= number < 1 << 63:
         raise cannot_cast(value)
@@ -81,7 +84,9 @@ def _float(value: Any) -> float:
         raise cannot_cast(value)
     try:
         return float(_one_element(value))
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError) as error:
+        if is_from_outside(error):
+            raise
         raise cannot_cast(value) from None
 
 
@@ -97,7 +102,9 @@ def _bool(value: Any) -> bool:
         raise cannot_cast(value)
     try:
         return bool(_one_element(value))
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError) as error:
+        if is_from_outside(error):
+            raise
         raise cannot_cast(value) from None
 
 

@@ -69,8 +69,6 @@ class TraceStream:
         self._events = recorder.builder.events = StreamedEvents()
         self._sources = 0
         """How many texts of files were written."""
-        self.remarks: list[str] = []
-        """Sentences for the header: what is not in the trace though it was run."""
         self.stopped = ""
         """Why nothing is recorded any more though the program runs; empty as long as it is."""
         self.failed = False
@@ -191,13 +189,16 @@ class TraceStream:
         if not self.complete:
             self._drain()
             self.complete = True
-            remarks = (*self.remarks, *([self.end] if self.stopped else []))
             try:
-                self._writer.complete(msgspec.structs.replace(header(), remarks=remarks))
+                self._writer.complete(self._with_end(header()))
             except OSError as error:
                 self._fail(f"cannot write {self.path}: {error.strerror or error}")
         if keep:
             self._commit()
+
+    def _with_end(self, header: Header) -> Header:
+        """The header, which tells where the recording stopped, if it did."""
+        return msgspec.structs.replace(header, remarks=(*header.remarks, self.end)) if self.stopped else header
 
     def _commit(self) -> None:
         if self._worker.over:

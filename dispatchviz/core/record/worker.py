@@ -15,7 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
+from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 
 PATIENCE = 0.05
 """Seconds after which whoever waits makes sure that there is a thread that works."""

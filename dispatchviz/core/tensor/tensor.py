@@ -24,6 +24,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.keys.key_set import tensor_key_set
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor_meta import TensorMeta
 from dispatchviz.core.thread.thread_state import thread
@@ -246,8 +247,8 @@ def allocated(
             else:
                 storage = Storage(empty(extent(size, stride), dtype.numpy), storage_number)
                 array = strided(storage.buffer, size, stride, 0)
-        except (ValueError, MemoryError):
-            if kind != "cpu":
+        except (ValueError, MemoryError) as error:
+            if kind != "cpu" or (isinstance(error, ValueError) and is_from_outside(error)):
                 raise
             raise cannot_allocate(size, dtype) from None
     keys = _key_set(kind, True) if thread.state.inference_mode else _ORDINARY_KEYS[kind]
@@ -323,8 +324,8 @@ def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
     if isinstance(flat, numpy.ndarray):
         try:
             return numpy.ndarray(size, flat.dtype, flat, start, steps)
-        except ValueError:
-            if prod(size) * width >> 63 or 0 in size:
+        except ValueError as error:
+            if not is_from_outside(error) and (prod(size) * width >> 63 or 0 in size):
                 check_numel(size)
                 raise too_large(size) from None
             raise

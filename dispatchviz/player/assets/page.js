@@ -63,7 +63,7 @@ function open() {
   D.questions.reveals = D.questions.asked.map((asked) => asked.reveals);
   prepareKeys();
   element("program").textContent = D.program;
-  element("engine").replaceChildren(...line(D.engine).spans.map(drawnSpan), made("span", "r-warning", D.notice ? ` ! ${D.notice}` : ""));
+  element("engine").replaceChildren(...line(D.engine).spans.map(drawnSpan), ...D.notices.map((notice) => made("span", "r-warning", ` ! ${notice}`)));
   element("slider").max = last();
   begin();
   element("page").hidden = false;

@@ -176,10 +176,8 @@ def _head(trace: Trace, whole: bool) -> Iterator[LogRow]:
         yield LogRow(f"checked against {header.checked}")
     if whole:
         yield from _observed(header)
-    for remark in header.remarks:
-        yield LogRow(f"note: {remark}")
-    if trace.notice:
-        yield LogRow(f"note: {trace.notice}")
+    for notice in trace.notices:
+        yield LogRow(f"note: {notice}")
 
 
 def _observed(header: Header) -> Iterator[LogRow]:

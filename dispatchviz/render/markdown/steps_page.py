@@ -85,8 +85,8 @@ def _head(trace: Trace, steps: range) -> Iterator[str]:
     which = "All steps" if len(steps) == len(trace) else f"Steps {steps.start} to {steps.stop - 1}"
     yield from (f"# {which} of {plain(program)}", "")
     yield from (f"{plain(program)} on {plain(engine_text(header))}; its steps are {numbers_of_steps(len(trace))}.", "")
-    if trace.notice:
-        yield from (f"Note: {plain(shown(trace.notice))}", "")
+    for notice in trace.notices:
+        yield from (f"Note: {plain(shown(notice))}", "")
     source = source_lines(trace, header.program)
     if source and len(source) <= LONGEST_PROGRAM:
         width = len(str(len(source)))

@@ -66,8 +66,7 @@ def trace_text(trace: Trace) -> str:
 def _sentences(trace: Trace) -> list[str]:
     header = trace.header
     found = [f"{header.program} on {engine_text(header)}: {number_of_steps(len(trace))}."]
-    if trace.notice:
-        found.append(f"Note: {trace.notice}")
+    found += [f"Note: {notice}" for notice in trace.notices]
     if len(trace) and isinstance(trace[len(trace) - 1], ev.ProgramRaised):
         found.append(why_here(trace, len(trace) - 1))
     return found

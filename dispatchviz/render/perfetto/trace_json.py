@@ -54,7 +54,7 @@ def _lines(trace: Trace) -> Iterator[bytes]:
         "engine": shown(engine_text(header)),
         "clock": CLOCK,
         "steps": len(trace),
-        "notice": shown(trace.notice),
+        "notice": shown(" · ".join(trace.notices)),
     }
     yield MARK.encode() + _encoded(about) + b',\n"schemaVersion":1,"record_shapes":1,"traceEvents":[\n'
     before = b""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core.autograd.variables.legacy_type import legacy_type
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -244,7 +245,9 @@ def name_of(hook: Hook) -> str:
     """As messages call a hook: ``hook_name`` of ``python_hook.cpp``, which takes what goes wrong for no name."""
     try:
         name = hook.__name__
-    except Exception:
+    except Exception as error:
+        if is_from_outside(error):
+            raise
         return _UNKNOWN
     return name if isinstance(name, str) else _UNKNOWN
 

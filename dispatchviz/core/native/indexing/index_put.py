@@ -17,6 +17,7 @@ from dispatchviz.core.native.indexing.ufunc_at import add_at
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.strides import result_geometry
 from dispatchviz.core.native.iterator.tensor_iterator import common_device
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.dtype import bool_, int32, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
 from dispatchviz.core.thread.warning import warn_python
@@ -107,7 +108,9 @@ def _broadcast(indices: list[Tensor | None]) -> list[Tensor | None]:
     try:
         for index in indices:
             size = size if index is None else broadcast_sizes(size, index._size)
-    except RuntimeError:
+    except RuntimeError as error:
+        if is_from_outside(error):
+            raise
         shapes = ", ".join(str(list(index._size)) for index in indices if index is not None)
         raise IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"

@@ -18,6 +18,7 @@ from dispatchviz.core.native.iterator.infer_size import compute_stride, expanded
 from dispatchviz.core.native.iterator.strides import Geometry
 from dispatchviz.core.native.iterator.wrap_dim import dim_mask, wrap_dim
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.tensor.conj_neg_bits import CONJUGATE, NEGATIVE, is_conj
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel, reinterpreted
@@ -165,7 +166,7 @@ def unflatten_symint(self: Tensor, dim: int, sizes: Size) -> Tensor:
     try:
         inferred = infer_size(tuple(sizes), self._size[dim])
     except RuntimeError as error:
-        if "only one dimension" in str(error) or "invalid shape dimension" in str(error):
+        if is_from_outside(error) or "only one dimension" in str(error) or "invalid shape dimension" in str(error):
             raise
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({self._size[dim]}) "

@@ -19,9 +19,9 @@ from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.core.record.recorders.freed_nodes import FreedNodes
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.seam.process_modes import process_modes
 from dispatchviz.core.thread import thread_state
 from dispatchviz.core.thread.thread_state import thread

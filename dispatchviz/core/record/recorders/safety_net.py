@@ -12,7 +12,7 @@ from sys import getrecursionlimit, setrecursionlimit  # a recorded program may f
 from types import FunctionType
 from typing import Any, TypeVar
 
-from dispatchviz.core.record.recorders.outside_errors import is_from_outside
+from dispatchviz.core.seam.outside_errors import is_from_outside
 
 Method = Callable[..., Any]
 

@@ -76,6 +76,11 @@ class Trace:
         """Of a trace that was recorded here it is made when it is first needed: what ``cuda`` is, a GPU has to say."""
         return self._make_header()
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences for the head of everything that shows the trace: what is not in it, what is wrong with its file."""
+        return tuple(dict.fromkeys(each for each in (*self.header.remarks, self.notice) if each))
+
     # -- what is known without looking at the events ------------------------------------------------------------------
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The rows at the top: the program, the step, the filter, what cuda is, what is wrong with the file."""
+"""The rows at the top: the program, the step, the filter, what cuda is, what is not in the trace."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ LONGEST_FILTER = 24
 LONGEST_STATE = 40
 """Cells for the thread's state."""
 
+MOST_NOTICES = 3
+"""So many rows tell what is not in the trace and what is wrong with its file."""
+
 
 def header_rows(cursor: Cursor, width: int) -> list[Line]:
-    """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
-    header, notice = cursor.trace.header, cut_text(cursor.trace.notice)
+    """One row, two where one does not hold them, and a row for each sentence about what is not in the trace."""
+    header = cursor.trace.header
     name, cuda = header.program[-LONGEST:], engine_spans(cursor.trace)
     position, filtered = _position(cursor), _filter(cursor)
     joined = line(" ", (name, "bold"), *position, " ", *filtered, *cuda)
@@ -34,7 +37,13 @@ def header_rows(cursor: Cursor, width: int) -> list[Line]:
     else:
         program = path_end(name, width - 2 - line(*position).width)
         rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
-    return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
+    return [*rows, *_notices(cursor.trace)]
+
+
+def _notices(trace: Trace) -> list[Line]:
+    """A row for each; the last one has all that are left."""
+    first, others = trace.notices[: MOST_NOTICES - 1], " · ".join(trace.notices[MOST_NOTICES - 1 :])
+    return [line((" ! ", "warning"), (cut_text(text), "warning")) for text in (*first, others) if text]
 
 
 def engine_spans(trace: Trace) -> tuple[Span, ...]:

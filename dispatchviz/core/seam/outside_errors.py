@@ -10,10 +10,10 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from opcode import opname
-from pathlib import Path
+from os.path import dirname
 from types import CodeType, FrameType, TracebackType
 
-_PACKAGE = str(Path(__file__).parents[3])
+_PACKAGE = dirname(dirname(dirname(__file__)))
 _RAISES = ("RAISE_VARARGS", "RERAISE")
 """The instructions of ``raise`` and ``assert``."""
 
