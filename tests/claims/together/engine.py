@@ -228,6 +228,16 @@ def refers_to(step: Step, found: re.Match[str]) -> Problems:
         yield f"it is {step.event.name} and t{step.event.tensor}"
 
 
+@reads(
+    r"keeps a [\w -]+ hook, (.+?)\. It |is called, (.+?)(?:, and |: \.grad)",
+    *("hook registered", "hook replaces nothing", "hook replaces gradients", "hook after accumulation"),
+)
+def the_hook(step: Step, found: re.Match[str]) -> Problems:
+    """The hook's function may have a name that is a word of ours."""
+    if (found[1] or found[2]) != step.event.function:
+        yield f"it is {step.event.function}"
+
+
 # -- printing ---------------------------------------------------------------------------------------------------------
 
 
