@@ -86,8 +86,8 @@ def _registered(trace: Trace, event: ev.HookRegistered) -> Statement:
     keeper = tensor if event.node is None else node_title(trace, event.node, event.seq)
     if event.moved:
         text = (
-            f"{capital(tensor, named)} has another grad_fn, {keeper}, and its retains-grad hook goes along: {tensor}.grad "
-            "will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
+            f"{capital(tensor, named)} has another grad_fn, {keeper}, and its retains-grad hook goes along: "
+            f"{tensor}.grad will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
         )
         return Statement("retains-grad hook moved", text)
     text = f"{capital(keeper, named)} keeps a {event.kind}, {event.function}. {_WHEN[event.kind].format(tensor=tensor)}"
