@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.english import capital
+from dispatchviz.explain.sentences.step_sentences import statements
 from dispatchviz.explain.trace_index.display_names import (
     described,
     node_name,
@@ -14,6 +18,7 @@ from dispatchviz.explain.trace_index.display_names import (
 from tests.steps import last_step, step, steps
 
 from .founding import ACCUMULATE, ADD, EXPANDED, SUM, Tape, X, Y, Z, founding
+from .programs import traced
 
 TRACE = founding()
 END = last_step(TRACE)
@@ -24,6 +29,25 @@ def test_a_name_holds_from_the_step_that_binds_it() -> None:
     assert tensor_name(TRACE, Z, bound - 1) == "z (t2)"
     assert tensor_name(TRACE, Z, bound) == "z"
     assert tensor_name(TRACE, SUM, END) == "t3"
+
+
+@pytest.mark.parametrize("name", ["loss", "loss (t3)"])
+def test_a_sentence_that_begins_with_a_variable_begins_with_a_small_letter(name: str) -> None:
+    assert capital(f"{name} does not require grad", (name,)) == f"{name} does not require grad"
+    assert capital("none of them requires grad", (name,)) == "None of them requires grad"
+
+
+def test_a_hook_is_kept_by_the_variable_as_the_program_writes_it() -> None:
+    trace = traced("""\
+        import torch
+        weight = torch.ones(2, requires_grad=True)
+        weight.register_hook(print)
+        loss = weight.sum()
+        loss.retain_grad()
+        loss.mul_(2)
+    """)
+    said = [why.text for at in trace.steps_of(ev.HookRegistered) for why in statements(trace, at)]
+    assert [text.split()[0] for text in said] == ["weight", "SumBackward0", "loss"]
 
 
 def test_the_gradient_of_a_leaf_is_called_after_it_once_it_is_written() -> None:

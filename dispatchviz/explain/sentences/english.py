@@ -35,8 +35,9 @@ def nth(position: int) -> str:
 def capital(sentence: str, names: Collection[str] = ()) -> str:
     """A sentence that begins with a plain word gets a capital; a name in code (``torch.add``, ``x``) stays as it is.
 
-    ``names`` are variables of the program that look like plain words (``row``).
+    ``names`` are variables of the program that look like plain words (``row``, ``row (t3)``).
     """
+    names = {name.partition(" ")[0] for name in names}
     word = sentence.partition(" ")[0].rstrip(",")
     plain = word.isalpha() and len(word) > 1 and word not in names
     return sentence[:1].upper() + sentence[1:] if plain else sentence

@@ -57,7 +57,7 @@ def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], r
     if not needed:
         backward = backward_around(trace, event.seq)
         roots = [node for node, _ in backward.event.roots] if backward is not None else []
-        text = f"Only the paths to {requested} are needed (exec_info): no Node has to run."
+        text = f"Only the paths to {requested} are needed (exec_info): no Node of this graph has to run."
         return Statement("exec_info needs no Node", text, runs(trace, event.seq, roots))
     verb = "runs" if len(needed) == 1 else "run"
     text = f"Only the paths to {requested} are needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."

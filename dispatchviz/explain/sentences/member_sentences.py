@@ -82,14 +82,15 @@ _WHEN: dict[ev.HookKind, str] = {
 
 def _registered(trace: Trace, event: ev.HookRegistered) -> Statement:
     tensor = "the tensor" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
+    named = () if event.tensor is None else (tensor,)
     keeper = tensor if event.node is None else node_title(trace, event.node, event.seq)
     if event.moved:
         text = (
-            f"{capital(tensor)} has another grad_fn, {keeper}, and its retains-grad hook goes along: {tensor}.grad "
-            "will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
+            f"{capital(tensor, named)} has another grad_fn, {keeper}, and its retains-grad hook goes along: "
+            f"{tensor}.grad will be the gradient of what it holds now. Its tensor pre hooks stay with the Node before."
         )
         return Statement("retains-grad hook moved", text)
-    text = f"{capital(keeper)} keeps a {event.kind}, {event.function}. {_WHEN[event.kind].format(tensor=tensor)}"
+    text = f"{capital(keeper, named)} keeps a {event.kind}, {event.function}. {_WHEN[event.kind].format(tensor=tensor)}"
     return Statement("hook registered", text)
 
 

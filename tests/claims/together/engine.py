@@ -124,8 +124,11 @@ def nth_result(step: Step, found: re.Match[str]) -> Problems:
 
 @reads(r"only the paths to .* are needed(: | \(exec)", "exec_info needs Nodes", "exec_info needs no Node")
 def only_paths(step: Step, found: re.Match[str]) -> Problems:
-    if bool(step.event.needed) != (found[1] == ": "):
-        yield f"{step.event.needed} are needed"
+    """A requested Node is needed, too, if no path leads there: it is none of the graph's."""
+    roots = [node for node, _ in step.so_far.backward(step.seq).roots]
+    needed = step.so_far.reached(roots) & set(step.event.needed)
+    if bool(needed) != (found[1] == ": "):
+        yield f"{needed} are needed"
     if both := {node for node, _ in step.event.pruned} & set(step.event.needed):
         yield f"{both} are needed and pruned"
 
@@ -172,6 +175,22 @@ def each_edge(step: Step, found: re.Match[str]) -> Problems:
         yield f"the edges are {edges}"
 
 
+@reads(r"gets one edge, (?:for .+?: it|which) (is empty|leads to)", "one edge")
+def the_one_edge(step: Step, found: re.Match[str]) -> Problems:
+    edges = step.event.edges
+    if len(edges) != 1 or (edges[0] is None) != (found[1] == "is empty"):
+        yield f"the edges are {edges}"
+
+
+@reads(r"because \S+( \(t\d+\))? itself has neither a grad_fn nor the flag: only its base requires grad", "edges")
+@reads(r"because \S+( \(t\d+\))? itself has neither a grad_fn nor the flag: only its base requires grad", "one edge")
+def only_the_base(step: Step, found: re.Match[str]) -> Problems:
+    requires_grad, views = step.so_far.requires_grad, step.so_far.views
+    inputs = [tensor for edge, (_, tensor) in zip(step.event.edges, step.event.inputs, strict=False) if edge is None]
+    if not any(not requires_grad[each] and requires_grad[views[each]] for each in inputs if each in views):
+        yield f"no base of {inputs} requires grad"
+
+
 @reads(r"only the formula of its (\w+) edge uses it, and that edge is empty", "tensor not saved")
 def edge_is_empty(step: Step, found: re.Match[str]) -> Problems:
     collected = step.so_far.edges.get(step.event.node)
@@ -200,6 +219,23 @@ def not_run_again(step: Step, found: re.Match[str]) -> Problems:
     later = (each for each in step.trace.steps_of(ev.NodeStarted) if each > step.seq)
     if any(step.trace[each].node == step.event.node for each in later):
         yield "it runs later"
+
+
+@reads(r"^(\S+) (?:now refers|no longer refers) to t(\d+)", "name bound", "name unbound")
+def refers_to(step: Step, found: re.Match[str]) -> Problems:
+    """A variable may have a name that is a word of ours."""
+    if (found[1], int(found[2])) != (step.event.name, step.event.tensor):
+        yield f"it is {step.event.name} and t{step.event.tensor}"
+
+
+@reads(
+    r"keeps a [\w -]+ hook, (.+?)\. It |is called, (.+?)(?:, and |: \.grad)",
+    *("hook registered", "hook replaces nothing", "hook replaces gradients", "hook after accumulation"),
+)
+def the_hook(step: Step, found: re.Match[str]) -> Problems:
+    """The hook's function may have a name that is a word of ours."""
+    if (found[1] or found[2]) != step.event.function:
+        yield f"it is {step.event.function}"
 
 
 # -- printing ---------------------------------------------------------------------------------------------------------
@@ -234,6 +270,17 @@ def transform_below(step: Step, found: re.Match[str]) -> Problems:
     top = step.so_far.layers[-1][0] if step.so_far.layers else 0
     if not top or (found[1] and int(found[1]) != top):
         yield f"{step.so_far.layers} are on the stack"
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+@beside
+def a_variable_keeps_its_small_letter(step: Step) -> Problems:
+    variables = step.so_far.variables
+    for name in re.findall(r"\b[A-Z]\w*(?= \(t\d+\))", step.text):
+        if name not in variables and name[0].lower() + name[1:] in variables:
+            yield f"the variable is {name[0].lower() + name[1:]}"
 
 
 # -- the engine's pane ------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ PyTorch. A word of ``WORDS`` that neither reads is a problem of its own, so a ne
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -132,7 +132,8 @@ def _read(step: Step, statement: Statement) -> Problems:
     for reader, found in _found(statement.kind, statement.text):
         if reader is not None:
             yield from reader(step, found)
-    yield from (f"nobody reads {word!r}" for word in unread(statement.kind, statement.text))
+    unnoticed = unread(statement.kind, statement.text, step.so_far.variables)
+    yield from (f"nobody reads {word!r}" for word in unnoticed)
 
 
 def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]]:
@@ -140,12 +141,17 @@ def _found(kind: str, text: str) -> Iterator[tuple[Reader | None, re.Match[str]]
         yield from ((reader, found) for found in pattern.finditer(text))
 
 
-def unread(kind: str, text: str) -> Iterator[str]:
+NUMBERED = re.compile(r"\b\w+(?= \(t\d+\))")
+"""A variable's name beside its tensor's number, if the program has a variable that is called so."""
+
+
+def unread(kind: str, text: str, variables: Collection[str] = ()) -> Iterator[str]:
     """The words of a sentence that count or compare and that nobody reads, each with its surroundings."""
     if kind in VERBATIM:
         return
     spans = [found.span() for _, found in _found(kind, text)]
     plain = CODE.sub(lambda found: "_" * len(found[0]), text)
+    plain = NUMBERED.sub(lambda found: "_" * len(found[0]) if found[0] in variables else found[0], plain)
     for word in WORDS.finditer(plain):
         if not any(begin <= word.start() and word.end() <= end for begin, end in spans):
             yield plain[max(0, word.start() - 30) : word.end() + 30]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
@@ -36,8 +36,12 @@ class SoFar:
         """functorch's stack: level and transform, the top last."""
         self.first_keys: dict[int, int] = {}
         """The key set that each tensor was made with."""
-        self.named: defaultdict[int, set[str]] = defaultdict(set)
-        """The names that a tensor has had."""
+        self.views: dict[int, int] = {}
+        """The base of each view."""
+        self.requires_grad: dict[int, bool] = {}
+        """Whether each tensor requires grad, apart from its base."""
+        self.variables = {each.name for each in map(trace.__getitem__, trace.steps_of(ev.NameBound))}
+        """The names that the program has for tensors at any step."""
 
     def goes_on(self, event: ev.AnyEvent) -> None:
         """Another event has come."""
@@ -59,11 +63,29 @@ class SoFar:
                 self.layers.pop()
             case ev.TensorCreated():
                 self.first_keys.setdefault(event.tensor, event.key_set)
+                self.requires_grad[event.tensor] = event.requires_grad
+            case ev.RequiresGradSet():
+                self.requires_grad[event.tensor] = event.requires_grad
+            case ev.HistorySet() | ev.HistoryRebased():
+                self.requires_grad[event.tensor] = True
+            case ev.ViewMade():
+                self.views[event.tensor] = event.base
             case _:
                 pass
 
     def _popped(self, node: int, backward: int) -> None:
         self.queue = [each for each in self.queue if (each.node, each.backward) != (node, backward)]
+
+    def reached(self, roots: Iterable[int]) -> set[int]:
+        """The Nodes that the edges of some Nodes lead to, with these."""
+        found, ahead = set[int](), list(roots)
+        while ahead:
+            node = ahead.pop()
+            if node not in found:
+                found.add(node)
+                edges = self.edges[node].edges if node in self.edges else ()
+                ahead += [edge[0] for edge in edges if edge is not None]
+        return found
 
     def backward(self, seq: int) -> ev.BackwardStarted:
         """The innermost backward pass around a step."""

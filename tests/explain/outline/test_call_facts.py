@@ -141,7 +141,7 @@ def comparable(name: str) -> Iterator[Trace]:
         yield traced(source)
 
 
-@pytest.mark.parametrize("name", some(LOGGED, max(len(LOGGED) // amount(20, 400), 1)))
+@pytest.mark.parametrize("name", some(LOGGED, max(len(LOGGED) // amount(6, 400), 1)))
 def test_rows_have_the_calls_of_the_recorded_log(name: str) -> None:
     for trace in comparable(name):
         told = [chain for step in outermost_calls(trace) if (chain := call_chain(trace, step)) is not None]
