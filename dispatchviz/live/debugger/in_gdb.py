@@ -161,8 +161,19 @@ def python_lines(file: str) -> list[str]:
         execute("set scheduler-locking off")
 
 
+def check_registers() -> None:
+    """gdb.error if gdb cannot write the vector registers, as it does when it calls a function of the program.
+
+    gdb 13 cannot on a processor with AMX. A call that fails there leaves other registers changed, and the program would
+    crash.
+    """
+    for _ in range(2):  # the second time restores it
+        execute("set $mxcsr = $mxcsr ^ 0x20")
+
+
 def dump_traceback(file: str) -> None:
     """Has the program write it."""
+    check_registers()
     name = os.fsencode(file) + b"\0"
     at = (register("sp") - BELOW_STACK) & ~15
     before = memory(at, len(name))

@@ -20,6 +20,7 @@ from dispatchviz.core.native.convolution.conv_params import check_kernel, params
 from dispatchviz.core.native.convolution.convolution import convolved_size
 from dispatchviz.core.native.factories.arange import arange_count
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, of_either
+from dispatchviz.core.native.iterator.same_device import check_same_device
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, new_output
 from dispatchviz.core.native.iterator.wrap_dim import reduced_mask, wrap_dim
@@ -54,6 +55,7 @@ def where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tens
 
 def masked_fill(ks: int, self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Contiguous, whatever the tensor is."""
+    check_same_device(mask, self)
     return _blank(self, broadcast_sizes(mask._size, self._size))
 
 
