@@ -14,7 +14,11 @@ from typing import Any
 import pytest
 
 import dispatchviz.torch as model
+from dispatchviz.core.bindings import python_bindings_manual
+from dispatchviz.core.bindings.binding import bind
+from dispatchviz.core.generated import python_bindings
 from dispatchviz.import_hook import torch_is_the_model
+from dispatchviz.torch.lacking_methods import LACKING
 from tests.amounts import some
 
 LACKS = "is not in dispatchviz's model of PyTorch 2.13.0"
@@ -149,3 +153,13 @@ def test_a_method_of_tensors_that_is_missing_says_the_same() -> None:
     with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'no_such_name'$"):
         x.no_such_name  # noqa: B018
     assert "__getattr__" not in dir(model.Tensor)  # as in PyTorch
+
+
+def test_no_method_that_the_model_has_is_called_lacking() -> None:
+    class Bound:
+        """Has the methods that are bindings."""
+
+    for module in (python_bindings, python_bindings_manual):
+        bind(vars(module), Bound)
+    assert [name for name in LACKING if hasattr(Bound, name)] == []
+    assert hasattr(Bound, "set_")
