@@ -127,7 +127,7 @@ def test_a_stepper_that_was_suspended_paints_everything_again(opened: Callable[.
         stepper.wait_for_new("Steps")
         stepper.wait_for(" quit")
     stepper.type(":1\r")
-    stepper.wait_for_new("1/")
+    stepper.wait_for_new("step 1 of")
     stepper.type("q")
     assert stepper.ended() == 0
     assert stepper.modes() == stepper.before
@@ -140,7 +140,7 @@ def test_a_stepper_that_was_stopped_unasked_gives_back_what_it_found(opened: Cal
     stepper.signal(signal.SIGCONT)
     stepper.wait_for_new("Steps")
     stepper.type(":1\r")
-    stepper.wait_for_new("1/")
+    stepper.wait_for_new("step 1 of")
     stepper.type("q")
     assert stepper.ended() == 0
     assert stepper.modes() == stepper.before
