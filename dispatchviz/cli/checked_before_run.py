@@ -21,7 +21,7 @@ from dispatchviz.recording import EngineName
 from dispatchviz.render.log.log_filter import is_in_file, line_range
 
 OPERATOR = re.compile(r"[\w.:]+\(?")
-"""What the name of an operator may look like."""
+"""Matches every name that an operator can have."""
 
 DEFINES_OPERATORS = re.compile(r"\b(library|custom_op|triton_op|load_library)\b")
 """Words by which a program defines operators."""
@@ -62,7 +62,7 @@ class _Program(NamedTuple):
 
     source: Source
     texts: dict[str, str] | None
-    """Of each of its files, None if they are not known."""
+    """The text of each file; None if the files are not known."""
 
     def check_operator(self, option: str, name: str, there: bool) -> None:
         """DispatchvizError for an operator that neither PyTorch nor the program has."""
@@ -83,7 +83,7 @@ class _Program(NamedTuple):
             for file, text in self.texts.items()
         ):
             has = f"{shown} has {len(text.splitlines())} lines"
-            raise DispatchvizError(f"{option}: no file of the program has such a line; {has} and was not run")
+            raise DispatchvizError(f"{option}: no file of the program has this line; {has} and was not run")
 
 
 def _read(source: Script) -> _Program:

@@ -1,4 +1,4 @@
-"""What a word names where a command expected a name of another kind: the ends of errors."""
+"""Find the meaning of a word that a command did not expect, for the end of its error."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
     from dispatchviz.explain.cells.operators.operator_names import means_one
     from dispatchviz.explain.keys.key_names import known_key
     from dispatchviz.output import TRACES, suffix_of
-    from dispatchviz.shipped_examples import LESSONS, examples
+    from dispatchviz.shipped_examples import LESSONS, examples, names_example
 
     if os.path.isfile(word):
         if word.endswith(".py"):
             yield "a program", "run"
         elif suffix_of(word) in TRACES:
             yield "a saved trace", "open"
+    elif names_example(word):
+        yield "an example program", "run"
     if known_key(word) is not None:
         yield "a dispatch key", "keys"
     if f"{LESSONS}/{word}" in {example.name for example in examples()}:

@@ -23,7 +23,7 @@ PLAIN = {"torch", "functorch", "numpy", "matplotlib", "tqdm", *sys.stdlib_module
 """Packages that neither define operators of PyTorch nor read a program's arguments, but for those named above."""
 
 MOST = 100
-"""So many files of a package are read."""
+"""At most this many files of a package are read."""
 
 
 class _UnknownError(Exception):

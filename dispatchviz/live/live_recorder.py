@@ -402,8 +402,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
                     args = args if cell.is_python else given
                     break
             told = recorder.listening is watch and (thread := threads.state).watched
-            if told:
-                before = thread.inside
+            before = thread.inside if told else None
             try:
                 if told:
                     try:

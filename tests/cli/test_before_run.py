@@ -15,7 +15,7 @@ from .command import dispatchviz
 
 PLAIN = "import torch\nx = torch.ones(2)\nx + 1\n"
 NO_OPERATOR = r"PyTorch has no such operator, and p.py defines none; did you mean aten::pad or .*\? It"
-NO_LINE = "no file of the program has such a line; p.py has 3 lines and was not run"
+NO_LINE = "no file of the program has this line; p.py has 3 lines and was not run"
 
 REFUSED = [
     ({"operator": "ad"}, f"--op ad: {NO_OPERATOR} was not run"),
@@ -84,7 +84,7 @@ def test_a_line_of_a_module_of_the_program_is_not_refused(line: str, program: Pa
     (program.parent / "package" / "inner.py").write_text("x = 1\n" * 2)
     check_filters({"line": line}, "p.py", "model")
     check_only(read_only([f"line={line}"]), "p.py", "model")
-    with pytest.raises(DispatchvizError, match="no file of the program has such a line"):
+    with pytest.raises(DispatchvizError, match="no file of the program has this line"):
         check_filters({"line": line[:-1] + "8"}, "p.py", "model")
 
 

@@ -21,6 +21,7 @@ MEANT = {
     "keys add": "there is no dispatch key 'add'; add is an operator: dispatchviz table add",
     "lesson add": "there is no lesson 'add'; did you mean guards? add is an operator: dispatchviz table add",
     "open prog.py": "its first line is not a trace header; prog.py is a program: dispatchviz run prog.py",
+    "open examples/forum.py": "; examples/forum.py is an example program: dispatchviz run examples/forum.py",
     "open forum": "cannot read forum: No such file or directory; forum is a lesson: dispatchviz lesson forum",
     "open rn.dvtrace": "cannot read rn.dvtrace: No such file or directory; did you mean run.dvtrace?",
     "trace pro.py": "cannot read pro.py: No such file or directory; did you mean prog.py?",

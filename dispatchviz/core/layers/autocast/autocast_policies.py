@@ -13,7 +13,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 
 
 class CastPolicy(enum.Enum):
-    """What becomes of the arguments; the value is the sentence.
+    """How autocast treats the arguments; the value is the sentence.
 
     ``is_eligible``: only floating-point tensors on the device are cast, and float64 never is.
     """

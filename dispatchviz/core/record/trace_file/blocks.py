@@ -20,7 +20,7 @@ MAGIC = b"\x89dvtrace"
 BEGIN = MAGIC + struct.pack("<I", FORMAT) + bytes(4)
 
 HEADER, SOURCES, EVENTS, PART, INDEX = b"HEAD", b"TEXT", b"EVNT", b"PART", b"INDX"
-"""What a block is: the header, texts of the program's files, lines of events, a part of the index, its end."""
+"""The kinds of blocks: the header, texts of the program's files, lines of events, a part of the index, its end."""
 
 _FRAME = struct.Struct("<4sIQII")
 """Kind, number of events, length and CRC-32 of what follows, CRC-32 of this before it."""
@@ -94,7 +94,7 @@ def payload_at(raw: memoryview, at: int, expected: bytes) -> memoryview:
 
 
 def _checksum(part: memoryview) -> int:
-    """Of a part of a file that is mapped: it is in memory no longer than it is looked at."""
+    """The CRC-32 of a part of a mapped file; each piece leaves memory once it is read."""
     checksum, mapped = 0, part.obj
     for at in range(0, len(part), _PIECE):
         checksum = zlib.crc32(part[at : at + _PIECE], checksum)

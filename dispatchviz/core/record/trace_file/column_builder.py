@@ -36,7 +36,7 @@ _CODES = {kind: code for code, kind in enumerate(get_args(AnyEvent))}
 LINE = _CODES[SourceLine]
 
 _HOLDING = np.array([kind in (*CONTAINERS, Unknown) for kind in _CODES])
-"""Of each kind whether other events may happen within it."""
+"""For each kind, whether other events can happen within it."""
 
 
 class _Names(dict[str, int]):
@@ -63,7 +63,7 @@ class _Subject(ABC):
         """Of each kind whether it has one."""
         self._get = attrgetter(name)
         self.values = array("i")
-        """Of those events alone that have one."""
+        """The values of the events that have one."""
 
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
         """Adds those of some events. Few have one: the others are not even passed over."""

@@ -57,7 +57,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pytorch: str = "2.13.0"
     """The release whose rules apply."""
     cuda: str
-    """What stands behind it: ``CuPy``, ``emulated on NumPy (reason)`` or ``none (reason)``; of an installed
+    """The library that computes for it: ``CuPy``, ``emulated on NumPy (reason)`` or ``none (reason)``; of an installed
     PyTorch a GPU's name or ``none (CPU build)``."""
     build: str = ""
     """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""

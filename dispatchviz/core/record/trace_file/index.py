@@ -36,7 +36,7 @@ LINES = {"places": "i", "callers": "i"}
 _TYPECODES = ("B", "i", "I", "q")
 _BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I"}
 CHANGES = ("steps", "ends", "siblings")
-"""Of events in parts before, as ``changed_steps`` and so on."""
+"""Columns about events of earlier parts: ``changed_steps`` and so on."""
 
 Arrays = Mapping[str, Sequence[int]]
 """The arrays of a part, by name."""
