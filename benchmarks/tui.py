@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.sizes import QUICK, judge, often
+from dispatchviz.explain.sentences.step_counts import place_of
 
 ROOT = Path(__file__).parent.parent
 ROUNDS, STEPS = often(11, 1), often(200)
@@ -162,7 +163,7 @@ class Steps(NamedTuple):
 
 def steps_from(trace: Path, at: int, steps: Sequence[int], last: int) -> Steps:
     """The times of steps that follow each other, in a stepper that opens at one."""
-    shown = [f" {step}/{last} ".encode() for step in steps]
+    shown = [place_of(step, last + 1).encode() for step in steps]
     return _keys(Terminal(STEPPER, str(trace), str(at)), shown)
 
 

@@ -113,7 +113,7 @@ def test_it_plays_until_a_key(page: Page, folder: Path, forum: Trace) -> None:
     page.keys("+")
     assert "playing ×2" in page.text("#where")
     before = at(page)
-    page.evaluate("clearTimeout(P.timer); playStep()")
+    page.evaluate("clearTimeout(P.timer); playRow()")
     assert at(page) > before
     page.keys(" ")
     assert "playing" not in page.text("#where")
