@@ -46,6 +46,7 @@ def work() -> None:
     y.register_hook(lambda grad: grad * 2)
     z = Square.apply(x).sum() + y
     z.backward()
+    assert (x == 1).all() and not (x < 1).any()
     items = [each.detach() * 2 for each in (x, y)]
     sorted(items, key=lambda each: float(each.sum()))
     str(items[0][0].view(3, 1).expand(3, 2))
@@ -61,6 +62,7 @@ def main() -> None:
     swallowed = 0
     while len(raised) < count:
         before, met = len(raised), None
+        torch.set_grad_enabled(True)  # an exception in `no_grad.__exit__` leaves it off, in PyTorch too
         try:
             signal.setitimer(signal.ITIMER_REAL, max(1e-6, chosen.random() * length))
             while len(raised) == before:

@@ -16,7 +16,7 @@ from dispatchviz.core.autograd.engine import backward_grad
 from dispatchviz.core.autograd.hooks import tensor_hooks
 from dispatchviz.core.autograd.variables import grad_attribute, requires_grad_flag, variable
 from dispatchviz.core.bindings import python_bindings_manual as manual
-from dispatchviz.core.bindings.binding import Alias, bind
+from dispatchviz.core.bindings.binding import Alias, Binding, bind
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
 from dispatchviz.core.bindings.torch_function import ENABLED, handle_torch_function, multiple_dispatch_failed, overrides
 from dispatchviz.core.device.device import CPU, Device
@@ -85,6 +85,10 @@ _OPERATORS = {
     "__itruediv__": "div_",
     "__imod__": "remainder_",
     "__ifloordiv__": "floor_divide_",
+}
+"""Python's operators and the method that each is."""
+
+_COMPARISONS = {
     "__eq__": "eq",
     "__ne__": "ne",
     "__lt__": "lt",
@@ -92,7 +96,7 @@ _OPERATORS = {
     "__gt__": "gt",
     "__ge__": "ge",
 }
-"""Python's operators and the method that each is."""
+"""Python's comparisons and the method that each is."""
 
 
 def install(cls: type[Tensor]) -> None:
@@ -102,6 +106,8 @@ def install(cls: type[Tensor]) -> None:
     bind(manual.shorthands(_SHORTHANDS), cls)
     for name, method in _OPERATORS.items():
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
+    for name, method in _COMPARISONS.items():
+        setattr(cls, name, _comparison(name, getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES, **lacking_methods.LACKING}.items():
         setattr(cls, name, value)
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
@@ -110,6 +116,18 @@ def install(cls: type[Tensor]) -> None:
     _set_names(cls)
     _make_overridable(cls)
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
+
+
+def _comparison(name: str, binding: Binding) -> Callable[..., Any]:
+    """A plain function. Python binds any other descriptor by calling its ``__get__``, and ``slot_tp_richcompare`` drops
+    an exception that a signal handler raises there."""
+    alias = Alias(f"Tensor.{name}", binding)
+
+    def compare(*args: Any, **kwargs: Any) -> Any:
+        return alias(*args, **kwargs)
+
+    compare.__name__, compare.__qualname__ = name, alias.__qualname__
+    return compare
 
 
 def _set_names(cls: type[Tensor]) -> None:
