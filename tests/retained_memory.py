@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from pytest import MonkeyPatch
+import pytest
 
 from dispatchviz import record, variable_names
 from dispatchviz.core.record.builders import numbers
@@ -21,7 +21,9 @@ _OTHERS = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType, FrameT
 """Not followed: from there the whole process can be reached."""
 
 
-def growth_per_event(turn: Callable[[], None], engine: EngineName, save: Any, small: MonkeyPatch, turns: int) -> float:
+def growth_per_event(
+    turn: Callable[[], None], engine: EngineName, save: Any, small: pytest.MonkeyPatch, turns: int
+) -> float:
     """By how many bytes a recording to a file grows with each event of a loop. Tables with a bound get a small one."""
     small.setattr(numbers, "MOST", 16)
     for module in (variable_names, tensor_numbers):
