@@ -20,6 +20,9 @@ from dispatchviz.held_tensors import HOLDS_NOTHING, held_by, is_tensor
 Variable = tuple[str, str]
 """The function that a variable belongs to (empty: the module), and its name, or how what it holds is written."""
 
+MANY = 1 << 10
+"""A recording keeps the names of at least so many tensors that may be dead."""
+
 
 class Names:
     """The names of one recording. Holds its tensors weakly, so that none lives longer for being watched."""
@@ -27,8 +30,10 @@ class Names:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._holds: dict[Variable, weakref.ref[Tensor]] = {}
-        self._recorded: dict[int, Variable] = {}
+        self._recorded: dict[int, tuple[Variable, weakref.ref[Tensor]]] = {}
         """By the recorder's number: a tensor as a dictionary key would be compared by a dispatched ``==``."""
+        self._many = MANY
+        """So many entries of ``_recorded`` are kept before those of dead tensors are removed."""
         self._names: dict[Variable, tuple[int, int]] = {}
         """What each is the recorded name of: the tensor's number, and the turn."""
         self._others: dict[int, dict[Variable, None]] = {}
@@ -160,7 +165,7 @@ class Names:
         if named is not None and self._names.get(variable) is named:
             del self._names[variable]
             self._recorder.name_unbound(variable[1], named[0])
-        if before is not None and self._recorded.get(self._recorder.number_of(before)) == variable:
+        if before is not None and self._recorded_name(self._recorder.number_of(before)) == variable:
             self._record_another(before)
 
     def _tensor_of(self, variable: Variable) -> Tensor | None:
@@ -169,7 +174,7 @@ class Names:
 
     def _record(self, tensor: Tensor, variable: Variable, turn: int = 0) -> None:
         number = self._recorder.number_of(tensor)
-        recorded = self._recorded.get(number)
+        recorded = self._recorded_name(number)
         named = None if recorded is None else self._names.get(recorded)
         if recorded is None or named is None or named[0] != number:
             self._record_name(variable, tensor, turn)
@@ -186,13 +191,26 @@ class Names:
         scope, name = variable
         self._recorder.name_bound(name, tensor, turn)
         number = self._recorder.number_of(tensor)
-        self._recorded[number] = variable
+        if len(self._recorded) > self._many:
+            self._forget_dead()
+        self._recorded[number] = variable, weakref.ref(tensor)
         self._names[variable] = number, turn
         if scope:
             hidden = self._latest.get(name, variable)
             if hidden != variable:
                 self.shadowed.setdefault(scope, []).append(hidden)
         self._latest[name] = variable
+
+    def _recorded_name(self, number: int) -> Variable | None:
+        """The variable that a tensor is called after."""
+        known = self._recorded.get(number)
+        return None if known is None else known[0]
+
+    def _forget_dead(self) -> None:
+        """Removes the entries of dead tensors: a number is never used again."""
+        self._recorded = {number: known for number, known in self._recorded.items() if known[1]() is not None}
+        self._others = {number: names for number, names in self._others.items() if number in self._recorded}
+        self._many = max(MANY, 2 * len(self._recorded))
 
     def _is_over(self, variable: Variable) -> bool:
         """Whether the function that has the variable is."""

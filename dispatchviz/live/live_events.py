@@ -5,6 +5,7 @@ guards, cells; the rest is the model's builder.
 from __future__ import annotations
 
 import functools
+from array import array
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.keys.key_set import raw
@@ -69,8 +70,9 @@ class LiveEventBuilder(ProgramEventBuilder):
         self._included, self._excluded = (_LocalSet(keys, default) for default in defaults)
         self._running: dict[int, list[Open]] = {}
         """The kernels that run on each thread."""
-        self._topological: dict[int, int] = {}
-        """Topological numbers of Nodes, but for those of an AccumulateGrad, which are 0."""
+        self._topological = array("i")
+        """Topological numbers of Nodes by their numbers; that of an AccumulateGrad is 0. An array, since nothing says
+        when a Node is freed."""
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
@@ -137,11 +139,22 @@ class LiveEventBuilder(ProgramEventBuilder):
 
     def live_edges_collected(self, node: int, targets: tuple[int, ...]) -> None:
         """A Node has its edges; its topological number is one more than the highest of those that they lead to."""
-        known, flat = self._topological, iter(targets)
-        topological_nr = max([known.get(to, 0) + 1 for to in targets[::2] if to >= 0], default=0)
-        known[node] = topological_nr
-        edges = tuple([None if to < 0 else (to, input_nr) for to, input_nr in zip(flat, flat, strict=True)])
-        self.edges_collected(node, topological_nr, edges, ())
+        number, first, known, flat = self.nodes[node], self.nodes.first, self._topological, iter(targets)
+        known.extend([0] * (number + 1 - len(known)))
+        known[number] = topological_nr = max([self._below(to - first) for to in targets[::2] if to >= 0], default=0)
+        ends = zip(flat, flat, strict=True)
+        edges = tuple([None if to < 0 else (self.nodes[to], input_nr) for to, input_nr in ends])
+        self._event(ev.EdgesCollected, number, edges, (), topological_nr)
+
+    def _below(self, number: int) -> int:
+        """The topological number of a Node whose only edge leads to this one."""
+        return (self._topological[number] if number < len(self._topological) else 0) + 1
+
+    def _node_met(
+        self, number: int, kind: type[Any], sequence_nr: int, topological_nr: int, thread: int, known: bool
+    ) -> None:
+        super()._node_met(number, kind, sequence_nr, topological_nr, thread, known)
+        del self._text_of_node[number]  # nothing here asks for it, and nothing says when the Node is freed
 
     def live_node_started(
         self,

@@ -1,0 +1,99 @@
+"""A recording to a file keeps at most four bytes of memory for each event, whatever the program makes anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz import torch as model
+from dispatchviz.recording import EngineName
+from tests.retained_memory import growth_per_event
+
+AT_MOST: dict[EngineName, float] = {"model": 2, "torch": 4}
+"""Bytes of each event."""
+
+
+def add(torch: Any) -> Callable[[], None]:
+    """New tensors and new Nodes."""
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+
+    def turn() -> None:
+        z = torch.add(x, y)
+        torch.add(z, y)
+
+    return turn
+
+
+def without_grad(torch: Any) -> Callable[[], None]:
+    """New tensors, no Nodes."""
+    x = torch.ones(2, requires_grad=True)
+
+    def turn() -> None:
+        with torch.no_grad():
+            z = x + 1
+            z.mul_(2)
+
+    return turn
+
+
+def train(torch: Any) -> Callable[[], None]:
+    """A backward and an optimizer."""
+    net = torch.nn.Linear(2, 2)
+    optimizer, y = torch.optim.SGD(net.parameters(), lr=0.1), torch.ones(2)
+
+    def turn() -> None:
+        optimizer.zero_grad()
+        loss = net(y).sum()
+        loss.backward()
+        optimizer.step()
+
+    return turn
+
+
+def function(torch: Any) -> Callable[[], None]:
+    """A custom Function."""
+
+    class Twice(torch.autograd.Function):  # type: ignore[misc]  # of either engine
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            return a * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+
+    def turn() -> None:
+        z = Twice.apply(x)
+        z.sum().backward()
+
+    return turn
+
+
+LOOPS = pytest.mark.parametrize("loop", [add, without_grad, train, function])
+
+
+def check(loop: Any, torch: Any, engine: EngineName, folder: Path, small: pytest.MonkeyPatch) -> None:
+    """The growth of one loop."""
+    turns = 80 if loop is add else 20
+    assert growth_per_event(loop(torch), engine, folder / "run.dvtrace", small, turns) <= AT_MOST[engine]
+
+
+@LOOPS
+@pytest.mark.long
+def test_the_model_keeps_little(loop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(loop, model, "model", tmp_path, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.torch
+@LOOPS
+def test_the_recorder_of_an_installed_pytorch_keeps_little(
+    loop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(loop, pytest.importorskip("torch"), "torch", tmp_path, monkeypatch)
