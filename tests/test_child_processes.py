@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.child_processes import tied
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for its processes")
