@@ -1,8 +1,6 @@
 """The processes that this package begins: none outlives the one that began it, and each gets the signal that ends that.
 
-On Linux the kernel ends a child when its parent is gone, even by SIGKILL; elsewhere a thread of the child looks for its
-parent, where the child is a Python of ours. The kernel looks at the thread that began the child: it has to live as
-long.
+Each child is tied to this process (``process_ties.py``), except on Windows.
 """
 
 from __future__ import annotations
@@ -19,49 +17,37 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from dispatchviz.errors import EndedBySignal
+from dispatchviz.process_ties import begun_by, kill_tree
 
 _FOLDER = Path(__file__).parent.parent
 """Where this package is found, installed or not."""
 
-_TIE = """\
-import os, sys
-def tie(parent):
-    if sys.platform == "linux":
-        try:
-            import ctypes
-            ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
-        except Exception:
-            return
-    elif os.name == "posix":
-        import _thread, time
-        def watch():
-            while os.getppid() == parent:
-                time.sleep(0.5)
-            os._exit(137)
-        _thread.start_new_thread(watch, ())
-    if os.name == "posix" and os.getppid() != parent:
-        os._exit(137)
-tie(int(sys.argv.pop(1)))
-del tie
-"""
-"""Ends this process with its parent, whose number is its first argument."""
-
-_BEGIN = (
-    _TIE
-    + """\
-_, folder, scripts = sys.argv[:3]
-if not sys.flags.safe_path:
-    sys.path[0] = scripts
+_FIND = """\
+import sys
+folder = sys.argv[2]
 if folder not in sys.path:
     sys.path.append(folder)
-del sys.argv[1:3], folder, scripts, _, os
+from dispatchviz.process_ties import end_with
+end_with(int(sys.argv[1]))
+"""
+"""Ties a new Python to this process, whose number is its first argument; the second is the folder of this package."""
+
+_BEGIN = (
+    """\
+import sys
+if not sys.flags.safe_path:
+    sys.path[0] = sys.argv[3]
+"""
+    + _FIND
+    + """\
+del sys.argv[1:4], folder, end_with
 from {module} import main
 sys.exit(main())
 """
 )
 """``sys.path`` begins as it does for the command ``dispatchviz``: with the folder of scripts."""
 
-_EXECUTE = _TIE + "os.execvp(sys.argv[1], sys.argv[1:])\n"
+_EXECUTE = _FIND + "import os\nos.execvp(sys.argv[3], sys.argv[3:])\n"
 
 PATIENCE = 5.0
 """Seconds that a process has to end after a signal, before it is killed."""
@@ -80,10 +66,10 @@ def running(module: str, words: Sequence[str]) -> list[str]:
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """The command line of another program, which ends with this process where the kernel sees to that."""
-    if sys.platform != "linux":
+    """The command line of another program, which ends with this process."""
+    if sys.platform == "win32":
         return list(command)
-    return [sys.executable, "-I", "-S", "-c", _EXECUTE, str(getpid()), *command]
+    return [sys.executable, "-I", "-S", "-c", _EXECUTE, str(getpid()), str(_FOLDER), *command]
 
 
 @contextmanager
@@ -98,17 +84,21 @@ def ended_together(process: subprocess.Popen[Any]) -> Iterator[None]:
 
 
 def end(process: subprocess.Popen[Any], reason: BaseException) -> None:
-    """Ends a process since something was raised here."""
+    """Ends a process since something was raised here. What it began and leaves behind is killed."""
+    below = begun_by(process.pid)
     if isinstance(reason, KeyboardInterrupt):
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
     if process.poll() is None:
+        below |= begun_by(process.pid)
         process.send_signal(reason.number if isinstance(reason, EndedBySignal) else signal.SIGTERM)
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
-        process.kill()
+        kill_tree(process.pid)
         process.wait()
+    for each in below:
+        each.kill()
 
 
 @contextmanager

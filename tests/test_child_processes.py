@@ -8,20 +8,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from dispatchviz.child_processes import tied
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for its processes")
 
 ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL]
 
-WAITING = """\
+BEGINS_OTHERS = (
+    "import os, subprocess, time; subprocess.Popen(['sleep', '1000']); os.fork(); print('begun', flush=True)"
+)
+WAITING = f"""\
 import subprocess, sys
 from dispatchviz.child_processes import ended_together, tied
-process = subprocess.Popen(tied([sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(1000)"]))
+program = {BEGINS_OTHERS + "; time.sleep(1000)"!r}
+process = subprocess.Popen(tied([sys.executable, "-c", program]))
 with ended_together(process):
     process.wait()
 """
@@ -83,12 +89,31 @@ def no_core_files() -> Iterator[None]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", ENDS)
-def test_another_program_ends_with_the_process_that_began_it(number: signal.Signals) -> None:
+def test_another_program_and_all_that_it_began_end_with_the_process_that_began_it(number: signal.Signals) -> None:
     process = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"begun\n"
+    assert process.stdout.readline() == process.stdout.readline() == b"begun\n"
+    assert len(descendants(process.pid)) == 3
     end(process, number)
     process.stdout.close()
+
+
+def test_the_watcher_is_no_child_of_the_program_and_ends_with_it() -> None:
+    asks = "import os, sys; print(os.getpgid(0) == os.getpgid(os.getppid())); os.wait()"
+    ended = subprocess.run(tied([sys.executable, "-c", asks]), capture_output=True, text=True)
+    assert ended.stdout == "True\n"
+    assert "ChildProcessError" in ended.stderr
+    wait_until(lambda: not watchers_of(asks))
+
+
+def watchers_of(text: str) -> list[Path]:
+    """The processes whose command line holds a text."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if text.encode() in each.read_bytes():
+                found.append(each)
+    return found
 
 
 def ended(command: Sequence[str], begun: Path, number: signal.Signals) -> int:

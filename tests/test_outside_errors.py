@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,13 +22,14 @@ import dispatchviz.torch as torch
 from dispatchviz.core.autograd.variables import variable
 from dispatchviz.core.native.views import view_ops
 from dispatchviz.core.record.recorders.tensor_recorder import TensorRecorder
+from dispatchviz.core.record.worker import Worker
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.tensor import tensor as tensor_module
 from tests.amounts import amount
 from tests.waiting import HANGS
 
-PROGRAM = Path(__file__).parent / "raised_in_handlers.py"
+PROGRAMS = tuple(Path(__file__).parent / name for name in ("raised_in_handlers.py", "raised_from_a_thread.py"))
 
 
 @pytest.fixture
@@ -199,22 +202,69 @@ def _raised_by_signal() -> Exception:
     raise AssertionError
 
 
-def _random_moments(engine: str, tmp_path: Path, count: int) -> str:
+def _random_moments(engine: str, program: Path, tmp_path: Path, count: int) -> str:
     command = [sys.executable, "-m", "dispatchviz", "trace", "--engine", engine, "-o", str(tmp_path / "log.jsonl")]
-    command += ["--format", "jsonl", str(PROGRAM), str(count), "1"]
+    command += ["--format", "jsonl", str(program), str(count), "1"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=HANGS)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout + ended.stderr
 
 
 @pytest.mark.long
-def test_at_random_moments_none_is_swallowed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_at_random_moments_none_is_swallowed(program: Path, tmp_path: Path) -> None:
     count = amount(20, 1000)
-    assert f"{count} raised 0 swallowed" in _random_moments("model", tmp_path, count)
+    said = _random_moments("model", program, tmp_path, count)
+    assert f"{count} raised 0 swallowed" in said
+    assert "the recording ended" not in said
 
 
 @pytest.mark.long
 @pytest.mark.torch
-def test_at_random_moments_none_is_swallowed_of_an_installed_pytorch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_at_random_moments_none_is_swallowed_of_an_installed_pytorch(program: Path, tmp_path: Path) -> None:
     count = amount(20, 1000)
-    assert f"{count} raised 0 swallowed" in _random_moments("torch", tmp_path, count)
+    said = _random_moments("torch", program, tmp_path, count)
+    assert f"{count} raised 0 swallowed" in said
+    assert "the recording ended" not in said
+
+
+class _Ended:
+    """Tells when it is gone."""
+
+    def __init__(self, gone: list[bool]) -> None:
+        self._gone = gone
+
+    def __del__(self) -> None:
+        self._gone.append(True)
+
+
+def _raised_by_worker(worker: Worker) -> None:
+    worker.do(_raise_here)
+
+
+def _raised_through_the_net(worker: Worker) -> None:
+    with_net = recorder.active
+    assert with_net is not None
+    with_net._failed(MemoryError(), _raise_here)
+
+
+@pytest.mark.parametrize("raises", [_raised_by_worker, _raised_through_the_net])
+def test_the_frames_that_it_came_through_end_at_once(raises: Callable[[Worker], None]) -> None:
+    """A frame of PyTorch's may hold a guard in C++ (``guard`` in ``_str``): if the collector ends it, within some other
+    call, that call loses its excluded keys."""
+    gone: list[bool] = []
+
+    def program() -> None:
+        _here = _Ended(gone)
+        raises(worker)
+
+    worker = Worker(lambda: None, HANGS)
+    gc.disable()
+    try:
+        with dispatchviz.record(), suppress(KeyError, MemoryError):
+            program()
+        assert gone
+    finally:
+        gc.enable()
+        worker.end()

@@ -250,6 +250,6 @@ async def _add_headers(request: web.Request, response: web.StreamResponse) -> No
 async def _signalled() -> None:
     """Waits for Ctrl+C, or another signal that ends a process."""
     ends, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         loop.add_signal_handler(number, ends.set)
     await ends.wait()

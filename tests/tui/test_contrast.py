@@ -11,6 +11,7 @@ from rich.style import Style
 from textual.color import BLACK
 from textual.theme import BUILTIN_THEMES
 
+from dispatchviz.tui.terminal.terminal_app import KeptThemes, TerminalApp
 from dispatchviz.tui.text.contrast import LEAST, contrast, muted, readable
 from dispatchviz.tui.text.palette import ROLES, Palette, Readable
 from dispatchviz.tui.text.styled_line import line
@@ -91,3 +92,10 @@ def test_what_is_on_the_screen_can_be_read() -> None:
                         assert found >= LEAST, (name, what, segment.text, found)
 
     read(forum(), story, size=(100, 30))
+
+
+def test_themes_in_the_terminals_own_colours_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = TerminalApp.__new__(TerminalApp)
+    monkeypatch.setattr(TerminalApp, "available_themes", BUILTIN_THEMES)
+    monkeypatch.setattr(KeptThemes, "app", app)
+    assert [name for name, _ in KeptThemes.__new__(KeptThemes).commands] == sorted(THEMES)

@@ -25,7 +25,6 @@ from dispatchviz.core.call.deterministic_algorithms import fill_grown_storage
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
-from dispatchviz.core.seam.outside_errors import is_from_outside
 from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import (
@@ -36,6 +35,7 @@ from dispatchviz.core.tensor.tensor import (
     check_numel,
     contiguous_strides,
     empty_strided,
+    is_of_numpy,
     numel,
     strided,
 )
@@ -341,7 +341,7 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
         try:
             fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
         except (ValueError, MemoryError) as error:
-            if isinstance(error, ValueError) and is_from_outside(error):
+            if not is_of_numpy(error):
                 raise
             check_numel(size)
             raise cannot_allocate(size, tensor._dtype) from None

@@ -62,17 +62,21 @@ class Worker:
         piece = _Piece(work)
         self._given.append(piece)
         interrupted: BaseException | None = None
-        while not piece.over:
-            try:
-                self._rouse()
-                self.resume()
-                piece.done.acquire(True, PATIENCE)  # an exception may lose its result
-            except BaseException as error:
-                if interrupted is not None:
-                    raise
-                interrupted = error
-        if interrupted is not None or piece.error is not None:
-            raise interrupted or piece.error  # type: ignore[misc]
+        try:
+            while not piece.over:
+                try:
+                    self._rouse()
+                    self.resume()
+                    piece.done.acquire(True, PATIENCE)  # an exception may lose its result
+                except BaseException as error:
+                    if interrupted is not None:
+                        raise
+                    interrupted = error
+            if interrupted is not None or piece.error is not None:
+                raise interrupted or piece.error  # type: ignore[misc]
+        finally:
+            piece.error = None
+            del interrupted  # for the same reason as in ``SafetyNet._failed``
 
     def end(self) -> None:
         """What is given already is done, then the thread ends."""

@@ -248,11 +248,18 @@ def allocated(
                 storage = Storage(empty(extent(size, stride), dtype.numpy), storage_number)
                 array = strided(storage.buffer, size, stride, 0)
         except (ValueError, MemoryError) as error:
-            if kind != "cpu" or (isinstance(error, ValueError) and is_from_outside(error)):
+            if kind != "cpu" or not is_of_numpy(error):
                 raise
             raise cannot_allocate(size, dtype) from None
     keys = _key_set(kind, True) if thread.state.inference_mode else _ORDINARY_KEYS[kind]
     return Tensor(keys, array, storage, size, stride, 0, dtype, device, number)
+
+
+def is_of_numpy(error: ValueError | MemoryError) -> bool:
+    """Whether NumPy refuses an array. Another MemoryError belongs to the program, as what comes from outside does."""
+    if isinstance(error, MemoryError):
+        return type(error).__module__.startswith("numpy")
+    return not is_from_outside(error)
 
 
 def check_numel(size: Size) -> None:

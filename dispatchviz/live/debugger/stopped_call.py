@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -115,27 +112,13 @@ def _plan(folder: Path, wanted: Wanted, stops: Sequence[Stop]) -> dict[str, Any]
 
 
 def _run(gdb: str, plan: Path, program: Sequence[str], said: Path, to_stderr: bool) -> None:
-    """gdb, until the program has ended. Ctrl+C is the program's own."""
+    """Waits until gdb and the program have ended. A terminal sends Ctrl+C to the program alone: gdb gives it to it."""
     options = ["-nx", "-q", "-batch", "-iex", "set auto-load off", "-ex", f"python plan_file = {str(plan)!r}"]
     command = tied(["/bin/sh", "-c", START, str(said), gdb, *options, "-x", str(SCRIPT), "--args", *program])
     environment = {**os.environ, "SHELL": "/bin/sh"}
-    with _interrupts_left_to_it():
-        process = subprocess.Popen(command, env=environment, stdout=2 if to_stderr else None)
-        with ended_together(process):  # the program ends with its debugger
-            process.wait()
-
-
-@contextmanager
-def _interrupts_left_to_it() -> Iterator[None]:
-    """A Ctrl+C that reaches us, too, is not ours: the program ends, or not, and then we have something to show."""
-    if threading.current_thread() is not threading.main_thread():  # signals do not reach it
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    process = subprocess.Popen(command, env=environment, stdout=2 if to_stderr else None)
+    with ended_together(process):  # the program ends with its debugger
+        process.wait()
 
 
 def _answer(file: Path, said: Path) -> dict[str, Any]:

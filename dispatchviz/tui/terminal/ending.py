@@ -17,7 +17,7 @@ from dispatchviz.errors import DispatchvizError, EndedBySignal
 FAILED = 70
 """The exit status after a mistake of ours: EX_SOFTWARE of ``sysexits.h``."""
 
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 
 
 class StepperError(DispatchvizError):

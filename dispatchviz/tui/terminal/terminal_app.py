@@ -70,13 +70,15 @@ class InOrder(SystemCommandsProvider):
 
 
 class KeptThemes(ThemeProvider):
-    """The themes, of which the one that is chosen is kept."""
+    """The themes, of which the one that is chosen is kept. Those in the terminal's own colours are not offered: whether
+    their text can be read is not known."""
 
     @property
     def commands(self) -> list[tuple[str, Callable[[], None]]]:
         app = self.app
         assert isinstance(app, TerminalApp)
-        return [(name, partial(app.keep_theme, name)) for name in sorted(app.available_themes)]
+        names = sorted(name for name in app.available_themes if not name.startswith("ansi-"))
+        return [(name, partial(app.keep_theme, name)) for name in names]
 
 
 class TerminalApp(App[Result]):

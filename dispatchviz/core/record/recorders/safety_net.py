@@ -41,24 +41,31 @@ class SafetyNet(ABC):
     def _failed(self, error: Exception, method: Method, *args: Any, **kwargs: Any) -> Any:
         """Drops out after a fault of ours. If a program that goes too deep left no room on the stack, the method gets
         some. Raises an exception that came from outside."""
-        if isinstance(error, RecursionError):
-            limit = getrecursionlimit()
-            try:
-                return self._with_room(limit, error, method, *args, **kwargs)
-            except Exception as another:
-                error = another
-            finally:
-                setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
-        if isinstance(error, RecursionError) or is_from_outside(error):
-            raise error
-        self._give_up(error)
-        return args[-1] if args and hasattr(method, "hands_on") else None
+        try:
+            if isinstance(error, RecursionError):
+                limit = getrecursionlimit()
+                try:
+                    return self._with_room(limit, error, method, *args, **kwargs)
+                except Exception as another:
+                    error = another
+                finally:
+                    setrecursionlimit(limit)  # in a frame further out than it was raised in: else Python refuses
+            if isinstance(error, RecursionError) or is_from_outside(error):
+                raise error
+            self._give_up(error)
+            return args[-1] if args and hasattr(method, "hands_on") else None
+        finally:
+            del error  # or this frame and the traceback hold each other, and the program's frames until the
+            # collector runs: their guards would end within another call of PyTorch
 
     def _with_room(self, limit: int, error: RecursionError, method: Method, *args: Any, **kwargs: Any) -> Any:
-        setrecursionlimit(limit + ROOM)
-        if is_from_outside(error):
-            raise error
-        return method(self, *args, **kwargs)
+        try:
+            setrecursionlimit(limit + ROOM)
+            if is_from_outside(error):
+                raise error
+            return method(self, *args, **kwargs)
+        finally:
+            del error
 
     @abstractmethod
     def _give_up(self, error: Exception) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.comparison.what_if.changed_request import changed_request
 from dispatchviz.explain.comparison.what_if.changes import Change
+from dispatchviz.process_ties import kill_tree
 
 RUNNER = "dispatchviz.cli.changed_run"
 """The module that such a process runs."""
@@ -45,7 +45,7 @@ class ChangedProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,  # Ctrl+C is the stepper's; and all that it begins ends with it
+                start_new_session=True,  # Ctrl+C is the stepper's
             )
 
     def result(self) -> Trace | None:
@@ -73,8 +73,7 @@ class ChangedProcess:
         """Ends it, if it has not ended; its files go."""
         self._stopped = True
         if self._process.poll() is None:
-            with suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            kill_tree(self._process.pid)
             self._process.wait()
         self._temporary.cleanup()
 
