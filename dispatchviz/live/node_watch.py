@@ -131,7 +131,7 @@ class NodeWatch:
         (``reset_grad_accumulator``)."""
 
         def resets(keys: Any, leaf: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.active is self._watch and self._watch.thread.watched:
+            if recorder.listening is self._watch and self._watch.thread.watched:
                 self._watch.guarded(lambda: self._is_reset(leaf))
             return call(keys, leaf, *args, **kwargs)
 
