@@ -54,7 +54,8 @@ def _input_by_columns(
     grad = in_format(grad, memory_format)
     ops.resize_as_.call(out, input, None)
     if len(weight._size) == 5:
-        blank(grad)
+        rows = prod(weight._size[1:]) * params.groups
+        blank(grad, (input._size[0], rows, prod(grad._size[2:])))
     else:
         ops.zero_.call(out)
     put_gradient_of_input(out, grad, weight, params)
@@ -132,7 +133,7 @@ def _parameters_of_volumes(
         if of_weight is not None:
             ops.select_int.call(input, 0, index)
     if of_bias is not None:
-        _sum_of_bias(of_bias, grad)
+        _sum_of_bias(of_bias, contiguous)
 
 
 def _sum_of_bias(out: Tensor, grad: Tensor) -> None:
