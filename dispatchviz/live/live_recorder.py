@@ -17,6 +17,7 @@ from weakref import ref
 from dispatchviz.call_sites import is_base, is_users
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.live.changed_geometry import may_resize, telling_geometry
 from dispatchviz.live.dispatch_handlers import handler_step
 from dispatchviz.live.engine_watch import NO_RUN, EngineWatch, Evaluation, Pass
 from dispatchviz.live.inference_numbers import InferenceNumbers
@@ -128,6 +129,8 @@ class LiveRecorder(ProgramRecorder):
         cell = UnmetCell(self.operators, operator, key, is_python)
         if cell.is_autograd and operator.partition(".")[0] == RESETTING:
             call = self.nodes.resetting(call)
+        elif may_resize(operator, key):
+            call = telling_geometry(self, cell, call)
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def unwatched(self, function: Callable[[], Any], /) -> Any:

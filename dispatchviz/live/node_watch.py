@@ -57,13 +57,15 @@ class NodeWatch:
         """An autograd kernel has returned these, in grad mode."""
         if cell.operator.rebases:
             self._look_at_bases(tensors, cell)
-        for place, tensor in enumerate(tensors):
+        results = tensors
+        for tensor in tensors:
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 name, sequence_nr = node.name(), node._sequence_nr()
                 number = self.numbers.of_result(node, sequence_nr, self._watch.thread)
                 if number < 0:
                     number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
-                    self._saved(node, name, number, sets, tensors if place == 0 else (), cell)
+                    self._saved(node, name, number, sets, results, cell)
+                results = ()
                 serial = self._watch.live_tensors.gets_node(tensor, number)
                 if serial < 0:
                     continue
@@ -131,7 +133,7 @@ class NodeWatch:
         (``reset_grad_accumulator``)."""
 
         def resets(keys: Any, leaf: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.active is self._watch and self._watch.thread.watched:
+            if recorder.listening is self._watch and self._watch.thread.watched:
                 self._watch.guarded(lambda: self._is_reset(leaf))
             return call(keys, leaf, *args, **kwargs)
 
@@ -207,7 +209,8 @@ class NodeWatch:
     # -- what it saved ------------------------------------------------------------------------------------------------
 
     def _saved(self, node: Any, name: str, number: int, sets: Sets, tensors: Sequence[Any], cell: WatchedCell) -> None:
-        """Tells of its members; ``tensors``: the results of the cell's kernel, if the Node is that of the first."""
+        """Tells of its members; ``tensors``: the results of the cell's kernel, if none of them has a Node that was met
+        before this one."""
         known = self._members.get(name)
         if known is None:
             members = _members_of(type(node))

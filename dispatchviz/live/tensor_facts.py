@@ -59,6 +59,13 @@ class TensorFacts:
         dtype, device, requires_grad = self._kind(tensor, ks)
         return size, stride, dtype, device, ks, storage, requires_grad
 
+    def geometry(self, tensor: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Its sizes and strides; None of a subclass, and of a layout without them."""
+        if type(tensor) in self._plain:
+            with own_errors_suppressed(RuntimeError):
+                return self._same(tensor.size()), self._same(tensor.stride())
+        return None
+
     def wrapper_made(self, kind: type, is_plain: bool) -> None:
         """A tensor of a class with a ``__torch_dispatch__`` is made; ``is_plain``: without asking that class, it has
         sizes, a device and a layout. Of a class with tensors of both kinds nothing is read."""

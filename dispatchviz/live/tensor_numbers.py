@@ -18,8 +18,10 @@ class Numbered(weakref.ref[Any]):
     """An object with a number, which this does not keep alive. One thing for the collector of garbage to look at, where
     a tuple with a weak reference would be two."""
 
-    __slots__ = ("node", "number")
+    __slots__ = ("node", "number", "told")
     number: int
+    told: tuple[tuple[int, ...], tuple[int, ...]] | None
+    """Of a tensor: the sizes and strides that the innermost kernel was seen to give it."""
     node: int
     """Of a tensor: the number of the Node that it had when it was looked at last; -1 if it had none."""
 
@@ -42,7 +44,7 @@ class WeakNumbers:
         if len(self.known) > self._many:
             self._forget_gone()
         known = self.known[id(thing)] = Numbered(thing)
-        known.number, known.node = number, -1
+        known.number, known.node, known.told = number, -1, None
         return known
 
     def gets_node(self, tensor: object, node: int) -> int:

@@ -45,10 +45,10 @@ class WatchedOperator:
         generators = [(i, n) for i, (n, kind) in enumerate(arguments, FIRST) if kind == "Optional[Generator]"]
         self.generator = generators[0] if generators else None
         """Position and name of the parameter for a random generator: its key counts."""
-        self.writes = any(one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
-        """It writes to an argument."""
-        self.rebases = self.writes and name.partition(".")[0] not in IN_PLACE_VIEWS
-        """What it writes to gets a history that goes on from the one it had."""
+        returns_it = any(one.alias_info is not None and one.alias_info.is_write for one in schema.returns)
+        self.rebases = returns_it and name.partition(".")[0] not in IN_PLACE_VIEWS
+        """It returns what it writes to, with a history that goes on from the one it had (``modifies_arguments`` in
+        torchgen: an operator that only updates ``running_mean`` beside its results rebases nothing)."""
 
     def cell(self, key: str) -> Cell:
         """What its table has for a key."""

@@ -322,7 +322,7 @@ def _tolist(self: Tensor) -> Any:
     if conj_neg_bits.is_zerotensor(self) or is_functional_tensor(self):
         raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage")
     data = ops.resolve_neg.call(ops.resolve_conj.call(self))
-    if data._device.type == "cuda":  # tensor_list.cpp: toBackend(Backend::CPU)
+    if data._device.type != "cpu":  # tensor_list.cpp: toBackend(Backend::CPU)
         data = ops.to_dtype_layout.call(data, data._dtype, "strided", Device("cpu"), False, False, False, None)
     return to_numpy.values_on_host(data).tolist()
 

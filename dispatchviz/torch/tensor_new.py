@@ -102,9 +102,14 @@ def _from_array(data: Any, device: Device) -> Tensor:
 def _from_values(
     size: Size, dtype: DType, read: Callable[[], Any], device: Device, inside: Sequence[Tensor] = ()
 ) -> Tensor:
-    """``inside``: tensors among the data, whose ``item`` is called one by one."""
+    """``inside``: tensors among the data, whose ``item`` is called one by one.
+
+    On meta there are no numbers to read, and nothing to bring there or to lift.
+    """
     with AutoDispatchBelowADInplaceOrView():
         with ExcludeDispatchKeyGuard(_MODES), ExcludeDispatchKeyGuard(_TRACER):
+            if device.type == "meta":
+                return ops.empty_memory_format.call(size, dtype, None, device, None, None)
             tensor = ops.empty_memory_format.call(size, dtype, None, CPU, None, None)
             values = read()
             for part in inside:

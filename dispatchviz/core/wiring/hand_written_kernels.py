@@ -26,7 +26,13 @@ from dispatchviz.core.layers.functionalization import functionalize_kernels as f
 from dispatchviz.core.layers.functorch import dynamic_layer, loop_fallback, tensor_wrapper
 from dispatchviz.core.layers.functorch import functorch_registrations as functorch
 from dispatchviz.core.layers.math_bits import conj_neg_fallback
-from dispatchviz.core.layers.meta import meta_factories, meta_fallback, meta_registrations
+from dispatchviz.core.layers.meta import (
+    meta_decompositions,
+    meta_factories,
+    meta_fallback,
+    meta_fft,
+    meta_registrations,
+)
 from dispatchviz.core.layers.zero_tensor import zero_tensor_fallback
 from dispatchviz.core.native.factories import zero_tensor
 from dispatchviz.core.native.memory import record_function
@@ -86,7 +92,13 @@ KERNELS: Mapping[DispatchKey, Kernels] = _ByKey(
         K.ADInplaceOrView: lambda: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
         K.ZeroTensor: lambda: zero_tensor.KERNELS,
         K.Functionalize: lambda: functionalize_kernels.kernels() | functionalize.KERNELS,
-        K.Meta: lambda: functional_variants.META | meta_factories.KERNELS | meta_registrations.KERNELS,
+        K.Meta: lambda: (
+            functional_variants.META
+            | meta_factories.KERNELS
+            | meta_registrations.KERNELS
+            | meta_decompositions.KERNELS
+            | meta_fft.KERNELS
+        ),
         K.CompositeExplicitAutograd: lambda: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,
         K.CompositeExplicitAutogradNonFunctional: (
             lambda: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL

@@ -137,9 +137,8 @@ def _dilated(name: str, self: Tensor, weight: Tensor, bias: Bias, steps: Steps) 
         for channel in range(size[1]):
             if bias is None:
                 break
-            # C++ evaluates the receiver after the argument
-            start = ops.select_int.call(bias, 0, channel)
-            ops.fill__Tensor.call(ops.select_int.call(of_one, 0, channel), start)
+            of_channel = ops.select_int.call(of_one, 0, channel)
+            ops.fill__Tensor.call(of_channel, ops.select_int.call(bias, 0, channel))
     put_convolution(output, self, weight, bias, steps)
     return output
 
@@ -229,6 +228,8 @@ def slow_conv_transpose3d(
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     resized(output, _transposed_size(self, weight, steps, output_padding))
     blank(self, (_product(weight._size[1:]), _product(self._size[2:])))
+    if bias is not None:
+        ops.ones.call(output._size[2:], self._dtype, "strided", self._device, None)
     check_scalar_type(weight, self._dtype)
     for index in range(self._size[0]):
         ops.select_int.call(self, 0, index)

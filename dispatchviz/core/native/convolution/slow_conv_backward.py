@@ -5,6 +5,7 @@ Which gradients are wanted decides what is made. Columns are made for the trace;
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
@@ -12,7 +13,7 @@ from dispatchviz.core.native.convolution.conv_mkldnn_cudnn import put_gradient_o
 from dispatchviz.core.native.convolution.conv_params import Params
 from dispatchviz.core.native.convolution.conv_tensors import blank, common_format, put_weight_gradient, resized
 from dispatchviz.core.native.convolution.slow_conv import columns_of, view_weight_2d
-from dispatchviz.core.native.iterator.memory_formats import in_format
+from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Mask = tuple[bool, ...]
@@ -35,7 +36,7 @@ def by_columns_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
     if of_input is not None:
         _input_by_columns(of_input, grad, input, weight, params, memory_format)
     if of_bias is not None:
-        ops.sum_IntList_out.call(grad, (0, *range(2, len(grad._size))), False, None, of_bias)
+        _sum_of_bias(of_bias, grad)
     if of_weight is not None:
         resized(of_weight, weight._size, memory_format)
         ops.zero_.call(of_weight)
@@ -53,7 +54,8 @@ def _input_by_columns(
     grad = in_format(grad, memory_format)
     ops.resize_as_.call(out, input, None)
     if len(weight._size) == 5:
-        blank(grad)
+        rows = prod(weight._size[1:]) * params.groups
+        blank(grad, (input._size[0], rows, prod(grad._size[2:])))
     else:
         ops.zero_.call(out)
     put_gradient_of_input(out, grad, weight, params)
@@ -74,8 +76,8 @@ def dilated_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params
             ops.zero_.call(gradient)
     dims = tuple(range(1, len(grad._size) - 1))
     for index in range(input._size[0]):
-        of_one = ops.select_int.call(grad, 0, index)
         ops.select_int.call(input, 0, index)
+        of_one = ops.select_int.call(grad, 0, index)
         if of_input is not None:
             ops.select_int.call(of_input, 0, index)
         if of_bias is not None:
@@ -101,14 +103,41 @@ def transposed_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
     if of_input is not None:
         contiguous = in_format(grad, memory_format)
         _resized_zeros(of_input, input._size, memory_format)
-        _columns_and_parts(of_input, contiguous, weight)
-    if of_bias is not None:
-        ops.sum_IntList_out.call(grad, (0, *range(2, len(grad._size))), False, None, of_bias)
-    if of_weight is not None:
-        _resized_zeros(of_weight, weight._size, memory_format)
-        _columns_and_parts(input, in_format(grad, memory_format), weight)
+        _columns_and_parts(of_input, contiguous, weight, input)
+    if len(weight._size) == 5:
+        _parameters_of_volumes(of_weight, of_bias, grad, input, weight)
+    else:
+        if of_bias is not None:
+            _sum_of_bias(of_bias, grad)
+        if of_weight is not None:
+            _resized_zeros(of_weight, weight._size, memory_format)
+            _columns_and_parts(in_format(grad, memory_format), input, weight, input)
     _put(of_input, of_weight, grad, input, weight, params)
     return of_input, of_weight, of_bias
+
+
+def _parameters_of_volumes(
+    of_weight: Tensor | None, of_bias: Tensor | None, grad: Tensor, input: Tensor, weight: Tensor
+) -> None:
+    """``slow_conv_transpose3d_acc_grad_parameters_cpu``"""
+    if of_weight is None and of_bias is None:
+        return
+    if of_weight is not None:
+        _resized_zeros(of_weight, weight._size, CONTIGUOUS)
+    if of_bias is not None:
+        _resized_zeros(of_bias, weight._size[1:2], CONTIGUOUS)
+    contiguous = in_format(grad)
+    blank(grad, (prod(weight._size[1:]), prod(input._size[2:])))
+    for index in range(grad._size[0]):
+        ops.select_int.call(contiguous, 0, index)
+        if of_weight is not None:
+            ops.select_int.call(input, 0, index)
+    if of_bias is not None:
+        _sum_of_bias(of_bias, contiguous)
+
+
+def _sum_of_bias(out: Tensor, grad: Tensor) -> None:
+    ops.sum_IntList_out.call(grad, (0, *range(2, len(grad._size))), False, None, out)
 
 
 def _resized_zeros(tensor: Tensor, size: Size, memory_format: str) -> None:
@@ -116,10 +145,11 @@ def _resized_zeros(tensor: Tensor, size: Size, memory_format: str) -> None:
     ops.zero_.call(tensor)
 
 
-def _columns_and_parts(first: Tensor, second: Tensor, weight: Tensor) -> None:
-    columns = blank(second)
+def _columns_and_parts(first: Tensor, second: Tensor, weight: Tensor, input: Tensor) -> None:
     if len(weight._size) == 4:
-        resized(columns, (1, 1))
+        resized(blank(first), (1, 1))
+    else:
+        blank(first, (prod(weight._size[1:]), prod(input._size[2:])))
     for index in range(second._size[0]):
         ops.select_int.call(first, 0, index)
         ops.select_int.call(second, 0, index)

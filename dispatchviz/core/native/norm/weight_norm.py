@@ -68,10 +68,10 @@ def weight_norm(v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return weight, norm
 
 
-def _zero_buffer(v: Tensor, dim: int) -> None:
-    """Along the last dimension the CPU's threads add up in a buffer of theirs."""
+def _zero_buffer(v: Tensor, dim: int, rows: int = 1) -> None:
+    """Along the last dimension the CPU's threads add up in a buffer of theirs, with so many rows for each."""
     if v._device.type == "cpu" and dim != 0:
-        size = (1, v._size[-1])
+        size = (rows, v._size[-1])
         ops.zero_.call(empty_strided(size, contiguous_strides(size), float32, v._device))
 
 
@@ -91,7 +91,7 @@ def weight_norm_backward(
     if numel(saved_v._size) == 0:
         ops.zero_.call(grad_g)
         return grad_v, grad_g
-    _zero_buffer(saved_v, dim)
+    _zero_buffer(saved_v, dim, 3)
     xp: Any = array_module(saved_v._device.type)
     tensors = (grad_w, saved_v, saved_g, saved_norm)
     grad, v, g, norm = (t._array.astype(accumulated(t._dtype).numpy) for t in tensors)

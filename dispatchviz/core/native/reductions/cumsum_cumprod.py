@@ -50,7 +50,7 @@ def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
     if self._dtype is not out._dtype:
         self = ops.to_dtype.call(self, out._dtype, False, False, None)
     if out._device.type == "cpu":
-        ops.fill__Scalar.call(viewed, 1)
+        ops.fill__Scalar.call(viewed if numel(self._size) else out, 1)
     if out._array is not None:
         axes = tuple(i for i, reduced in enumerate(mask) if reduced)
         if out._dtype in REDUCED and out._device.type == "cpu":

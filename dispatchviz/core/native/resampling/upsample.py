@@ -143,18 +143,20 @@ def put_images(kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: S
         ops.copy_.call(out, result, False)
 
 
-def prepare_generic(self: Tensor, count: int, per_dim: int, ones: bool = False) -> None:
+def prepare_generic(self: Tensor, out: Tensor, count: int, per_dim: int, ones: bool = False) -> None:
     """The tensors of indices and weights that the CPU's loop for any number of dimensions makes."""
     if self._device.type != "cpu":
         return
     stride = (*self._stride[:-count], *(0 for _ in range(count)))
-    ops.as_strided.call(self, self._size, stride, None)
-    for _ in range(count):
+    rank = len(self._size)
+    ops.as_strided.call(self, (*self._size[:-count], *out._size[-count:]), stride, None)
+    for dim in range(rank - count, rank):
+        size = tuple(out._size[dim] if one == dim else 1 for one in range(rank))
         for coordinate in range(per_dim - ones):
             dtype = int64 if coordinate % 2 == 0 else self._dtype
-            ops.empty_memory_format.call((1,), dtype, "strided", self._device, None, None)
+            ops.empty_memory_format.call(size, dtype, "strided", self._device, None, None)
         if ones:
-            ops.ones.call((1,), self._dtype, "strided", self._device, None)
+            ops.ones.call(size, self._dtype, "strided", self._device, None)
 
 
 def put_upsampled(

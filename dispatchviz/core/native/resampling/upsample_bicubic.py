@@ -31,7 +31,7 @@ def upsample_bicubic2d_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """Images resized"""
-    upsample.prepare_generic(self, 2, 8)
+    upsample.prepare_generic(self, out, 2, 8)
     upsample.put_upsampled(
         "compute_indices_weights_cubic",
         self,

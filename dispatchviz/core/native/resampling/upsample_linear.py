@@ -29,7 +29,7 @@ def upsample_linear1d_meta(
 
 def upsample_linear1d_out(self: Tensor, output_size: Size, align_corners: bool, scales: Factor, out: Tensor) -> None:
     """Rows resized"""
-    upsample.prepare_generic(self, 1, 4)
+    upsample.prepare_generic(self, out, 1, 4)
     upsample.put_upsampled(
         "compute_indices_weights_linear", self, out, upsample.linear_taps(align_corners, rounded=True), (scales,)
     )
@@ -80,7 +80,7 @@ def upsample_bilinear2d_out(
     if upsample.is_small(self, out):
         upsample.put_images("upsample_bilinear2d_channels_last", self, out, taps, scales)
         return
-    upsample.prepare_generic(self, 2, 4)
+    upsample.prepare_generic(self, out, 2, 4)
     upsample.put_upsampled("upsample_bilinear2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
@@ -151,7 +151,7 @@ def upsample_trilinear3d_out(
     out: Tensor,
 ) -> None:
     """Volumes resized"""
-    upsample.prepare_generic(self, 3, 4)
+    upsample.prepare_generic(self, out, 3, 4)
     upsample.put_upsampled(
         "compute_indices_weights_linear",
         self,

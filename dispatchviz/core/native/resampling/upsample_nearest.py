@@ -25,7 +25,7 @@ def upsample_nearest1d_meta(op: Structured, self: Tensor, output_size: Size, sca
 
 def upsample_nearest1d_out(self: Tensor, output_size: Size, scales: Factor, out: Tensor) -> None:
     """Rows resized"""
-    upsample.prepare_generic(self, 1, 2, ones=True)
+    upsample.prepare_generic(self, out, 1, 2, ones=True)
     upsample.put_upsampled("compute_indices_weights_nearest", self, out, upsample.nearest, (scales,), ("uint8",))
 
 
@@ -63,7 +63,7 @@ def upsample_nearest2d_out(self: Tensor, output_size: Size, scales_h: Factor, sc
     if upsample.is_small(self, out):
         upsample.put_images("upsample_nearest2d_channels_last", self, out, taps, scales)
         return
-    upsample.prepare_generic(self, 2, 2, ones=True)
+    upsample.prepare_generic(self, out, 2, 2, ones=True)
     upsample.put_upsampled("upsample_nearest2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
@@ -123,7 +123,7 @@ def upsample_nearest3d_out(
     self: Tensor, output_size: Size, scales_d: Factor, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """Volumes resized"""
-    upsample.prepare_generic(self, 3, 2, ones=True)
+    upsample.prepare_generic(self, out, 3, 2, ones=True)
     upsample.put_upsampled(
         "compute_indices_weights_nearest",
         self,
@@ -190,7 +190,7 @@ def _upsample_nearest_exact1d_meta(op: Structured, self: Tensor, output_size: Si
 
 def _upsample_nearest_exact1d_out(self: Tensor, output_size: Size, scales: Factor, out: Tensor) -> None:
     """Rows resized"""
-    upsample.prepare_generic(self, 1, 2, ones=True)
+    upsample.prepare_generic(self, out, 1, 2, ones=True)
     upsample.put_upsampled("compute_indices_weights_nearest", self, out, upsample.nearest_exact, (scales,), ("uint8",))
 
 
@@ -234,7 +234,7 @@ def _upsample_nearest_exact2d_out(
     if upsample.is_small(self, out):
         upsample.put_images("upsample_nearest2d_channels_last", self, out, taps, scales)
         return
-    upsample.prepare_generic(self, 2, 2, ones=True)
+    upsample.prepare_generic(self, out, 2, 2, ones=True)
     upsample.put_upsampled("upsample_nearest2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
@@ -296,7 +296,7 @@ def _upsample_nearest_exact3d_out(
     self: Tensor, output_size: Size, scales_d: Factor, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """Volumes resized"""
-    upsample.prepare_generic(self, 3, 2, ones=True)
+    upsample.prepare_generic(self, out, 3, 2, ones=True)
     upsample.put_upsampled(
         "compute_indices_weights_nearest",
         self,

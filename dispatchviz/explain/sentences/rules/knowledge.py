@@ -104,7 +104,11 @@ KNOWN: Mapping[type[ev.Event], Known] = {
     ),
     ev.ViewMade: _unseen("that a tensor is a view is told by its storage, which it shares"),
     ev.VersionBumped: _unseen(VERSIONS),
-    ev.GeometryChanged: _unseen(CHANGED),
+    ev.GeometryChanged: Known(
+        "observed",
+        "the sizes and strides before and after a kernel that may change them",
+        {"storage": ("unseen", "on which storage it is then is not read")},
+    ),
     ev.RequiresGradSet: _unseen(CHANGED),
     ev.KeySetChanged: _unseen(CHANGED),
     ev.BatchedTensorMade: _unseen(TRANSFORMS),

@@ -1,0 +1,100 @@
+"""Small programs at the corners of kernels: temporary tensors, empty tensors, saved tensors. PyTorch and the model do
+the same in each."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.cli.check_runs import WHERES, two_runs
+from dispatchviz.program_source import Code
+from dispatchviz.render.cards.check_text import check_lines
+from dispatchviz.render.console import Console
+from tests.amounts import some
+
+BEGIN = "import torch\nF = torch.nn.functional\n"
+
+ON_META = """
+line = torch.ones(3, device="meta")
+square = torch.ones(3, 3, device="meta")
+F.logsigmoid(line)
+F.multilabel_soft_margin_loss(square, square)
+for name in ("inv", "det", "cholesky", "qr", "svd", "eigh", "eigvalsh", "pinv", "eig"):
+    getattr(torch.linalg, name)(square)
+torch.tensor([1.0, 2.0], device="meta")
+torch.cummax(square, 0), torch.cummin(square, 1), torch.logcumsumexp(square, 0)
+square.repeat(2, 2), square.tile(2, 2)
+torch.stft(torch.ones(300, device="meta"), 20, return_complex=True)
+torch.fft.rfftn(torch.ones(2, 3, 4, device="meta"), dim=(0, 2))
+"""
+"""Meta functions of Python's, which PyTorch gives other strides than it begins with."""
+
+CONVOLUTIONS = """
+def run(convolve, *sizes):
+    for wanted in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
+        x, weight, bias = (torch.ones(size).requires_grad_(place in wanted) for place, size in enumerate(sizes))
+        convolve(x, weight, bias if 2 in wanted else None).sum().backward()
+image, volume = (2, 3, 6, 5), (1, 3, 4, 5, 6)
+run(lambda *three: F.conv2d(*three, dilation=2), image, (4, 3, 2, 2), (4,))
+run(F.conv_transpose2d, image, (3, 4, 2, 2), (4,))
+run(lambda *three: F.conv3d(*three, dilation=2), volume, (4, 3, 2, 2, 2), (4,))
+run(F.conv_transpose3d, volume, (3, 4, 2, 2, 2), (4,))
+run(F.conv3d, volume, (4, 3, 2, 2, 2), (4,))
+"""
+"""Columns and views of one image, in the order in which PyTorch makes them."""
+
+RESIZED = """
+volume = torch.ones(1, 2, 2, 2, 2, requires_grad=True)
+F.interpolate(volume, scale_factor=2).sum().backward()
+F.interpolate(volume, size=(3, 3, 3), mode="nearest-exact").sum().backward()
+F.interpolate(volume, scale_factor=2, mode="trilinear").sum().backward()
+for mode in ("nearest", "bilinear", "bicubic"):
+    F.interpolate(volume.detach()[0], scale_factor=3, mode=mode)
+torch._weight_norm(torch.ones(3, 4, requires_grad=True), torch.ones(1, 4, requires_grad=True), 1).sum().backward()
+torch.aminmax(torch.ones(2, 3)), torch.aminmax(torch.ones(2, 3), dim=1)
+table, places = torch.ones(5, 3), torch.tensor([0, 1, 1, 4])
+for mode in ("sum", "mean", "max"):
+    F.embedding_bag(places, table, torch.tensor([0, 2]), mode=mode)
+"""
+"""Indices and weights that the loops for any number of dimensions make."""
+
+EMPTY = """
+empty, query = torch.empty(0, 3, requires_grad=True), torch.empty(1, 2, 0, 4, requires_grad=True)
+empty.prod().backward()
+empty.prod(0).sum().backward()
+empty.prod(1).sum().backward()
+torch.linalg.det(torch.empty(0, 0, requires_grad=True)).backward()
+torch.linalg.det(torch.empty(0, 2, 2, requires_grad=True)).sum().backward()
+F.scaled_dot_product_attention(query, query, query).sum().backward()
+empty.norm().backward()
+empty.cumprod(0).sum().backward()
+"""
+"""Products of nothing are written into the result, not into a view of it."""
+
+SAVED = """
+P, L, U = torch.linalg.lu(torch.eye(2, 3).requires_grad_())
+(L.sum() + U.sum()).backward()
+images, mean, variance = torch.ones(2, 2, 3, 3, requires_grad=True), torch.zeros(2), torch.ones(2)
+for training in (False, True):
+    torch._native_batch_norm_legit(images, None, None, mean, variance, training, 0.1, 1e-5)[0].sum().backward()
+"""
+"""A Node that the first result has not, and an operator that writes to arguments but returns others."""
+
+LEAF_VIEWS = """
+leaf = torch.ones(4)
+view = leaf.view(2, 2).requires_grad_()
+with torch.no_grad():
+    view.add_(1)
+    leaf.mul_(2)
+view.sum().backward()
+"""
+"""A view that is a leaf and is changed where nothing is recorded."""
+
+PROGRAMS = [ON_META, CONVOLUTIONS, RESIZED, EMPTY, SAVED, LEAF_VIEWS]
+
+
+@pytest.mark.torch
+@pytest.mark.long
+@pytest.mark.parametrize("program", some(PROGRAMS, 6))
+def test_the_same_happens_at_the_corners(program: str) -> None:
+    found = two_runs(Code(BEGIN + program), ())
+    assert found.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))
