@@ -46,7 +46,8 @@ def work() -> None:
     y.register_hook(lambda grad: grad * 2)
     z = Square.apply(x).sum() + y
     z.backward()
-    assert (x == 1).all() and not (x < 1).any()
+    assert (x == 1).all()
+    assert not (x < 1).any()
     items = [each.detach() * 2 for each in (x, y)]
     sorted(items, key=lambda each: float(each.sum()))
     str(items[0][0].view(3, 1).expand(3, 2))

@@ -22,7 +22,7 @@ _OTHERS = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType, FrameT
 
 
 def growth_per_event(
-    turn: Callable[[], None], engine: EngineName, save: Any, small: pytest.MonkeyPatch, turns: int
+    iteration: Callable[[], None], engine: EngineName, save: Any, small: pytest.MonkeyPatch, count: int
 ) -> float:
     """By how many bytes a recording to a file grows with each event of a loop. Tables with a bound get a small one."""
     small.setattr(numbers, "MOST", 16)
@@ -32,15 +32,15 @@ def growth_per_event(
     small.setattr(writers, "EVENTS_PER_PART", 512)
     with record(save=save, engine=engine, limit="none"):
         source: Any = recorder.listening
-        before = _retained(source, turn, turns)
-        after = _retained(source, turn, 4 * turns)
+        before = _retained(source, iteration, count)
+        after = _retained(source, iteration, 4 * count)
     return (after[0] - before[0]) / (after[1] - before[1])
 
 
-def _retained(source: Any, turn: Callable[[], None], turns: int) -> tuple[int, int]:
+def _retained(source: Any, iteration: Callable[[], None], count: int) -> tuple[int, int]:
     """The bytes, and the events so far, after so many iterations."""
-    for _ in range(turns):
-        turn()
+    for _ in range(count):
+        iteration()
     gc.collect()
     source.settle()
     return _size(source), source.stream.events

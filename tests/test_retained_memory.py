@@ -20,23 +20,23 @@ def add(torch: Any) -> Callable[[], None]:
     """New tensors and new Nodes."""
     x, y = torch.ones(2, requires_grad=True), torch.ones(2)
 
-    def turn() -> None:
+    def iteration() -> None:
         z = torch.add(x, y)
         torch.add(z, y)
 
-    return turn
+    return iteration
 
 
 def without_grad(torch: Any) -> Callable[[], None]:
     """New tensors, no Nodes."""
     x = torch.ones(2, requires_grad=True)
 
-    def turn() -> None:
+    def iteration() -> None:
         with torch.no_grad():
             z = x + 1
             z.mul_(2)
 
-    return turn
+    return iteration
 
 
 def train(torch: Any) -> Callable[[], None]:
@@ -44,13 +44,13 @@ def train(torch: Any) -> Callable[[], None]:
     net = torch.nn.Linear(2, 2)
     optimizer, y = torch.optim.SGD(net.parameters(), lr=0.1), torch.ones(2)
 
-    def turn() -> None:
+    def iteration() -> None:
         optimizer.zero_grad()
         loss = net(y).sum()
         loss.backward()
         optimizer.step()
 
-    return turn
+    return iteration
 
 
 def function(torch: Any) -> Callable[[], None]:
@@ -68,11 +68,11 @@ def function(torch: Any) -> Callable[[], None]:
 
     x = torch.ones(2, requires_grad=True)
 
-    def turn() -> None:
+    def iteration() -> None:
         z = Twice.apply(x)
         z.sum().backward()
 
-    return turn
+    return iteration
 
 
 LOOPS = pytest.mark.parametrize("loop", [add, without_grad, train, function])
@@ -80,8 +80,8 @@ LOOPS = pytest.mark.parametrize("loop", [add, without_grad, train, function])
 
 def check(loop: Any, torch: Any, engine: EngineName, folder: Path, small: pytest.MonkeyPatch) -> None:
     """The growth of one loop."""
-    turns = 80 if loop is add else 20
-    assert growth_per_event(loop(torch), engine, folder / "run.dvtrace", small, turns) <= AT_MOST[engine]
+    iterations = 80 if loop is add else 20
+    assert growth_per_event(loop(torch), engine, folder / "run.dvtrace", small, iterations) <= AT_MOST[engine]
 
 
 @LOOPS
