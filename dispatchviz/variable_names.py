@@ -33,7 +33,7 @@ class Names:
         self._recorded: dict[int, tuple[Variable, weakref.ref[Tensor]]] = {}
         """By the recorder's number: a tensor as a dictionary key would be compared by a dispatched ``==``."""
         self._many = MANY
-        """So many entries of ``_recorded`` are kept before those of dead tensors are removed."""
+        """If ``_recorded`` has more entries than this, all those of dead tensors are removed."""
         self._names: dict[Variable, tuple[int, int]] = {}
         """What each is the recorded name of: the tensor's number, and the turn."""
         self._others: dict[int, dict[Variable, None]] = {}

@@ -38,7 +38,7 @@ def may_resize(operator: str, key: str) -> bool:
 
 
 def telling_geometry(watch: LiveRecorder, cell: WatchedCell, call: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel in a cell; afterwards it is told which tensors have other sizes or strides."""
+    """Wrap a kernel so that the trace records each tensor whose sizes or strides it changes."""
 
     def tells(*args: Any, **kwargs: Any) -> Any:
         if recorder.listening is not watch or not watch.thread.watched:
@@ -55,7 +55,7 @@ def telling_geometry(watch: LiveRecorder, cell: WatchedCell, call: Callable[...,
 def _geometries(
     watch: LiveRecorder, cell: WatchedCell, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[Numbered, Geometry]]:
-    """Of the tensors that a call may write to, as they are before it."""
+    """The sizes and strides of every tensor that a call may write to."""
     for tensor in cell.operator.given(args, kwargs):
         known = watch.live_tensors.known.get(id(tensor))
         if known is not None and known() is tensor and (geometry := watch.facts.geometry(tensor)) is not None:

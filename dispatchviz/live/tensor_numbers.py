@@ -21,7 +21,7 @@ class Numbered(weakref.ref[Any]):
     __slots__ = ("node", "number", "told")
     number: int
     told: tuple[tuple[int, ...], tuple[int, ...]] | None
-    """Of a tensor: the sizes and strides that the innermost kernel was seen to give it."""
+    """The sizes and strides that the innermost kernel gave this tensor, if it gave any."""
     node: int
     """Of a tensor: the number of the Node that it had when it was looked at last; -1 if it had none."""
 
