@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import io
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from dispatchviz.cli import main
 from dispatchviz.trace import Trace
 
 from .command import Ended, dispatchviz, script
 
 pytestmark = pytest.mark.long
 
+Diff = Callable[..., Ended]
+
 PLAIN = (
     "import torch\n\nx = torch.ones(2, requires_grad=True)\ny = torch.ones(2)\nz = torch.add(x, y)\nprint(z.shape)\n"
 )
 NO_GRAD = PLAIN.replace("z =", "with torch.no_grad():\n    z =")
 FUNCTION = "import torch\n\n\ndef f(x):\n    return x * 2\n\n\nprint(f(torch.ones(2, 3, requires_grad=True)).shape)\n"
+
+
+@pytest.fixture
+def diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Diff:
+    """Runs ``dispatchviz diff ARGS`` in this process and in the test's folder: for bad input, which runs nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    return lambda *args: Ended(main(["diff", *args]), *capsys.readouterr())
 
 
 def test_two_scripts(tmp_path: Path) -> None:
@@ -98,19 +112,19 @@ def test_examples_that_ship_are_found_in_every_folder(tmp_path: Path) -> None:
     assert (ended.status, "in broadcast.py" in ended.out) == (1, True), ended.err
 
 
-def test_bad_input_is_one_line(tmp_path: Path) -> None:
+def test_bad_input_is_one_line(tmp_path: Path, diff: Diff) -> None:
     name = script(tmp_path, PLAIN)
     (tmp_path / "bad.dvtrace").write_bytes(b"\x89dvtrace" + bytes(40))
     (tmp_path / "empty.jsonl").write_bytes(b"")
     for wrong in ("bad.dvtrace", "empty.jsonl", "none.dvtrace", "none.py"):
-        assert wrong in one_line(dispatchviz("diff", name, wrong, cwd=tmp_path))
-        assert wrong in one_line(dispatchviz("diff", wrong, "bad.dvtrace", cwd=tmp_path)) or wrong == "none.py"
-    ended = dispatchviz("diff", name, "none.py", cwd=tmp_path)
+        assert wrong in one_line(diff(name, wrong))
+        assert wrong in one_line(diff(wrong, "bad.dvtrace")) or wrong == "none.py"
+    ended = diff(name, "none.py")
     assert ended.err == "dispatchviz: there is no file none.py: diff compares two scripts or traces\n", "nothing ran"
-    assert "two scripts or traces" in one_line(dispatchviz("diff", name, cwd=tmp_path))
-    assert "two scripts or traces" in one_line(dispatchviz("diff", name, name, name, cwd=tmp_path))
-    assert "- and - are the same" in one_line(dispatchviz("diff", "-", "-", cwd=tmp_path))
-    assert "means nothing without it" in one_line(dispatchviz("diff", name, name, "--function", "f", cwd=tmp_path))
+    assert "two scripts or traces" in one_line(diff(name))
+    assert "two scripts or traces" in one_line(diff(name, name, name))
+    assert "- and - are the same" in one_line(diff("-", "-"))
+    assert "means nothing without it" in one_line(diff(name, name, "--function", "f"))
 
 
 def test_a_damaged_trace_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -198,27 +212,24 @@ def test_what_if_autocast_is_that_of_the_device(tmp_path: Path) -> None:
     assert ended.out.startswith("What if line 8: autocast cuda\n")
 
 
-def test_what_if_bad_input_is_one_line(tmp_path: Path) -> None:
-    name = script(tmp_path, PLAIN)
-    for change, says in (
-        ("no_grad", "'no_grad' is no change: write LINE: CHANGE, for example 'line 6: no_grad'"),
-        ("5: nograd", "there is no change 'nograd'; there are no_grad, enable_grad"),
-        ("2: no_grad", "line 2: no_grad: that line has no statement"),
-        ("5: device cuda w", "the line does not read w; names on it are torch, x, y and z"),
+def test_what_if_bad_input_is_one_line(tmp_path: Path, diff: Diff) -> None:
+    name, broken = script(tmp_path, PLAIN), script(tmp_path, "import torch\nx = (\n", "broken.py")
+    assert dispatchviz("trace", "--save", "t.dvtrace", name, cwd=tmp_path).status == 0
+    for change, programs, says in (
+        ("no_grad", [name], "'no_grad' is no change: write LINE: CHANGE, for example 'line 6: no_grad'"),
+        ("5: nograd", [name], "there is no change 'nograd'; there are no_grad, enable_grad"),
+        ("2: no_grad", [name], "line 2: no_grad: that line has no statement"),
+        ("5: device cuda w", [name], "the line does not read w; names on it are torch, x, y and z"),
+        ("5: skip", [name, name], "runs one SCRIPT"),
+        ("5: skip", ["--classics", name], "runs one SCRIPT"),
+        ("5: skip", ["-"], "- is read once"),
+        ("5: skip", ["none.py"], "there is no file none.py"),
+        ("5: skip", ["t.dvtrace"], "is a saved trace"),
+        ("2: skip", [broken], "broken.py, line 2: SyntaxError"),
     ):
-        ended = dispatchviz("diff", "--what-if", change, name, cwd=tmp_path)
+        ended = diff("--what-if", change, *programs)
         assert says in one_line(ended)
         assert ended.err.count("\n") == 1, "nothing ran"
-    assert "runs one SCRIPT" in one_line(dispatchviz("diff", "--what-if", "5: skip", name, name, cwd=tmp_path))
-    assert "runs one SCRIPT" in one_line(dispatchviz("diff", "--classics", "--what-if", "5: skip", name, cwd=tmp_path))
-    assert "- is read once" in one_line(dispatchviz("diff", "--what-if", "5: skip", "-", cwd=tmp_path))
-    assert "there is no file none.py" in one_line(dispatchviz("diff", "--what-if", "5: skip", "none.py", cwd=tmp_path))
-    assert dispatchviz("trace", "--save", "t.dvtrace", name, cwd=tmp_path).status == 0
-    assert "is a saved trace" in one_line(dispatchviz("diff", "--what-if", "5: skip", "t.dvtrace", cwd=tmp_path))
-    broken = script(tmp_path, "import torch\nx = (\n", "broken.py")
-    assert "broken.py, line 2: SyntaxError" in one_line(
-        dispatchviz("diff", "--what-if", "2: skip", broken, cwd=tmp_path)
-    )
 
 
 def test_a_recording_of_pytorch_is_compared_with_the_model_by_what_both_see(tmp_path: Path) -> None:

@@ -40,9 +40,9 @@ def test_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_size_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
-    program = script(tmp_path, LOOP.replace("200", "20000"))
+    program = script(tmp_path, LOOP.replace("200", "3000"))
     ended = dispatchviz(*TRACED, "--save", "t.jsonl", "--limit", "100kB", program, cwd=tmp_path)
-    assert (ended.status, ended.out) == (0, "tensor([20001., 20001.])\n")
+    assert (ended.status, ended.out) == (0, "tensor([3001., 3001.])\n")
     assert "the limit of 100,000 bytes is reached" in ended.err
     assert 100_000 <= (tmp_path / "t.jsonl").stat().st_size < 1_000_000
 
@@ -92,10 +92,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_the_default_limit_is_told_once_and_the_program_runs_on(tmp_path: Path) -> None:
-    program = script(tmp_path, LOOP.replace("200", "20000"))
+    program = script(tmp_path, LOOP.replace("200", "3000"))
     words = [*TRACED, "--save", "t.dvtrace", str(program)]
     ended = subprocess.run([sys.executable, "-c", SMALL, *words], cwd=tmp_path, capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout) == (0, "tensor([20001., 20001.])\n")
+    assert (ended.returncode, ended.stdout) == (0, "tensor([3001., 3001.])\n")
     reason = "the default limit of 100,000 bytes is reached (limit none lifts it, limit 20GB sets another)"
     steps = len(Trace.load(tmp_path / "t.dvtrace"))
     end = f"the recording ended before step {steps}: {reason}; the program"
@@ -129,10 +129,10 @@ def test_with_strict_the_status_of_a_program_that_failed_stays(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file's size")
 def test_strict_tells_of_a_full_disk(tmp_path: Path) -> None:
-    program = script(tmp_path, LOOP.replace("200", "20000"))
+    program = script(tmp_path, LOOP.replace("200", "3000"))
     small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n" + SMALL
     for option, status in (([], 0), (["--strict"], 3)):
         words = [TRACED[0], *TRACED[1:], "--limit", "none", *option, "--save", "t.dvtrace", str(program)]
         ended = subprocess.run([sys.executable, "-c", small, *words], cwd=tmp_path, capture_output=True, text=True)
-        assert (ended.returncode, ended.stdout) == (status, "tensor([20001., 20001.])\n")
+        assert (ended.returncode, ended.stdout) == (status, "tensor([3001., 3001.])\n")
         assert "File too large" in ended.stderr
