@@ -19,12 +19,17 @@ PINNED = 3
 TURNS: Mapping[str, int] = {
     "tests/cli/": 6,
     "tests/conformance/test_opinfo_live.py": 2,
+    "tests/core/native/test_expressions.py": 2,
     "tests/explain/": 4,
+    "tests/live/test_check.py": 3,
     "tests/model/test_programs.py": 4,
     "tests/player/": 6,
     "tests/programs/": 4,
     "tests/render/": 4,
     "tests/serving/": 6,
+    "tests/test_names.py": 2,
+    "tests/test_terminal_output.py": 3,
+    "tests/testing/test_plugin.py": 3,
     "tests/tui/": 4,
 }
 """Of the tests in these folders and files, many and alike or each with processes of its own, the gate takes one in so

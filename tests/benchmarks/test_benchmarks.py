@@ -53,7 +53,7 @@ def runs(name: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", some(sorted({*benchmarks()} - {*OF_PYTORCH}), 3))
+@pytest.mark.parametrize("name", some(sorted({*benchmarks()} - {*OF_PYTORCH}), 6))
 def test_it_runs(name: str) -> None:
     output = runs(name)
     assert output.count("\n") > 3
