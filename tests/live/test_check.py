@@ -275,6 +275,28 @@ leaf * 2
 """A meta function of Python's that calls another one, Nodes that threads give one sequence number, and a leaf that
 ``set_`` takes its AccumulateGrad, which was at the address of the next one."""
 
+ON_ONE_LINE = """
+import torch
+from torch.utils.checkpoint import checkpoint
+x = torch.ones(2, requires_grad=True)
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x.sin() + 1
+    @staticmethod
+    def backward(ctx, g): return g * 2
+def f(x): return x.sin() * 2
+def nested(x): return checkpoint(f, x, use_reentrant=True) + Own.apply(x)
+(x.cos() + checkpoint(nested, x, use_reentrant=True) + nested(x)).sum().backward()
+def spread(x): return checkpoint(
+    lambda y: f(y) +
+        y.cos(),
+    x, use_reentrant=True,
+) + Own.apply(x)
+parts = [checkpoint(spread, x * k, use_reentrant=True) + 1 for k in range(2)]
+sum(checkpoint(lambda y: y.sin() + k, x, use_reentrant=True).sum() + 1 for k in parts).sum().backward()
+"""
+"""A line that goes on behind the lines of a custom Function."""
+
 ZERO_TANGENT = """
 import torch
 torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
@@ -286,7 +308,7 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 @pytest.mark.parametrize(
     "program",
     [
-        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ZERO_TANGENT, IN_PLACE),
+        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ON_ONE_LINE, ZERO_TANGENT, IN_PLACE),
         *(DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS),
     ],
 )

@@ -111,8 +111,8 @@ class _View:
         """Of each kernel that runs, which results got which Node."""
         self._moved: dict[tuple[int | None, int | None], ev.HookRegistered] = {}
         """Of each kernel and result the retains-grad hook that went along."""
-        self._line: ev.SourceLine | None = None
-        """A line on which nothing was seen yet."""
+        self._lines: dict[int | None, ev.SourceLine] = {}
+        """Of each event of the trace the last line directly within it; of a line itself."""
         self._hooks = _last_pre_hooks(trace.events)
         self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
@@ -121,8 +121,8 @@ class _View:
         """The Nodes whose hooks run now: in PyTorch a Node is seen behind them, with the gradients that they return."""
         self._outermost: int | None = None
         """The last line that is within nothing."""
-        self._last: tuple[object, int] = None, -1
-        """The last line that was told, and its number."""
+        self._told_lines: dict[int | None, ev.SourceLine] = {}
+        """Of each event here the last line that was told within it; lines count as what they are within."""
 
     def add(self, event: ev.AnyEvent) -> None:
         """The next one."""
@@ -140,7 +140,7 @@ class _View:
         elif isinstance(event, ev.HookRegistered) and event.moved:
             self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
-            self._line = event
+            self._lines[parent] = self._lines[seq] = event
         elif seq in self._not_evaluated:
             return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
@@ -214,7 +214,7 @@ class _View:
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._tell_accumulated()
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
-            self._tell_line()
+            self._tell_line(event)
         seq, around = event.seq, self._within(event)
         for before in self._before(event):
             self._emit(before, around, seq)
@@ -242,18 +242,30 @@ class _View:
         for event in waiting:
             self._emit(replace(event, why=""), self._within(event), event.seq)
 
-    def _tell_line(self) -> None:
-        """The line on which something is seen, unless it is the last one still or again."""
-        line, self._line = self._line, None
-        if line is None:
+    def _tell_line(self, event: ev.AnyEvent) -> None:
+        """The line that an event happens on, unless it is the last one that was told there.
+
+        A custom Function is not seen, so the line that called it goes on behind the lines of its ``forward``.
+        """
+        parent = event.parent
+        while parent is not None and parent not in self._lines:
+            parent = self._parents[parent]
+        if (line := self._lines.get(parent)) is None:
             return
         around = self._within(line)
-        place = around, line.file, line.line, line.function
-        if place != self._last[0]:
+        level = self._level(around)
+        told = self._told_lines.get(level)
+        if told is None or _place(told) != _place(line):
             number = self._emit(replace(line, caller=None, resumed=False, begins=False), around, line.seq)
-            self._last = place, number
+            told = self._told_lines[level] = replace(line, seq=number)
             self._outermost = number if around is None else self._outermost
-        self._numbers[line.seq] = self._last[1]
+        self._numbers[line.seq] = told.seq
+
+    def _level(self, around: int | None) -> int | None:
+        """What an event here is within, of which lines are parts."""
+        while around is not None and isinstance(event := self.events[around], ev.SourceLine):
+            around = event.parent
+        return around
 
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
         """Adds an event, behind the tensors that it is the first to name; gives its number."""
@@ -335,6 +347,10 @@ class _View:
         the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
         selected = _of(self._selected, _of(self._parents, event.parent))
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
+
+
+def _place(line: ev.SourceLine) -> tuple[str, int, str]:
+    return line.file, line.line, line.function
 
 
 def _is_in_place(operator: str) -> bool:
