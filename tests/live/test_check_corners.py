@@ -51,9 +51,12 @@ for mode in ("nearest", "bilinear", "bicubic"):
     F.interpolate(volume.detach()[0], scale_factor=3, mode=mode)
 torch._weight_norm(torch.ones(3, 4, requires_grad=True), torch.ones(1, 4, requires_grad=True), 1).sum().backward()
 torch.aminmax(torch.ones(2, 3)), torch.aminmax(torch.ones(2, 3), dim=1)
-table, places = torch.ones(5, 3), torch.tensor([0, 1, 1, 4])
+table, places = torch.ones(5, 3, requires_grad=True), torch.tensor([0, 1, 1, 4])
 for mode in ("sum", "mean", "max"):
-    F.embedding_bag(places, table, torch.tensor([0, 2]), mode=mode)
+    F.embedding_bag(places, table.detach(), torch.tensor([0, 2]), mode=mode)
+    F.embedding_bag(places, table, torch.tensor([0, 2]), mode=mode).sum().backward()
+F.embedding_bag(places, table, torch.tensor([0, 2]), scale_grad_by_freq=True, padding_idx=1).sum().backward()
+F.embedding_bag(places, table, torch.tensor([0, 2]), mode="sum", per_sample_weights=table[:4, 0]).sum().backward()
 """
 """Indices and weights that the loops for any number of dimensions make."""
 
