@@ -65,6 +65,20 @@ class MetNodes:
                 self._told.add(one)
                 yield from self._facts(one, with_members and one == node)
 
+    def reached(self, backward: ev.BackwardStarted) -> tuple[tuple[int, int], ...]:
+        """The edges of its inputs that an edge leads to. PyTorch makes an Identity for another one, which is not
+        seen."""
+        if not backward.inputs:
+            return ()
+        waiting = [node for node, _ in backward.roots]
+        found = set(waiting)
+        while waiting:
+            edges = self._edges.get(waiting.pop())
+            unmet = {edge[0] for edge in edges.edges if edge is not None} - found if edges is not None else set()
+            found |= unmet
+            waiting += unmet
+        return tuple(edge for edge in backward.inputs if edge[0] in found)
+
     def _facts(self, node: int, with_members: bool) -> Iterator[ev.AnyEvent]:
         if (created := self._created.get(node)) is not None:
             yield replace(created, known=False, thread=MAIN_THREAD)

@@ -8,11 +8,13 @@ and Nodes are counted anew, in the order in which these events name them.
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
 engine's counts and queues, version counters, calls without a tensor, the Node before several roots, when hooks of
 ``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's meta functions in Python call,
-which the model computes otherwise, and how long the workspaces of LAPACK are (``docs/differences.md``).
+which the model computes otherwise, how long the workspaces of LAPACK are (``docs/differences.md``), the last digits of
+numbers, and which inputs of ``torch.autograd.grad`` no edge leads to.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -272,6 +274,8 @@ class _View:
         for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
             if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
                 one = replace(one, shape=(1,))
+            if isinstance(one, ev.TensorCreated) and one.value:
+                one = replace(one, value=_DIGITS.sub(_rounded, one.value))
             number = len(self.events)
             self.events.append(replace(one, seq=number, parent=around))
             self.steps.append(step)
@@ -292,16 +296,26 @@ class _View:
     def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
         """The Nodes that can be seen from here on."""
         if isinstance(event, ev.KernelReturned):
-            for history in self._histories.pop(event.parent if event.parent is not None else -1, ()):
+            for history in self._histories_of(event):
                 yield from self._nodes.met(history.node, with_members=True)
                 yield history
                 if (moved := self._moved.pop((event.parent, history.tensor), None)) is not None:
                     yield moved
         elif isinstance(event, ev.BackwardStarted):
-            for node, _ in (*event.roots, *event.inputs):
+            for node, _ in (*event.roots, *self._nodes.reached(event)):
                 yield from self._nodes.met(node)
         elif isinstance(event, ev.HookRegistered) and event.node is not None:
             yield from self._nodes.met(event.node)
+
+    def _histories_of(self, event: ev.KernelReturned) -> Iterator[ev.HistorySet | ev.HistoryRebased]:
+        """Those of results, and of the bases that an in-place operator writes to. A stale view among the arguments gets
+        another Node when it is asked for its own, and in PyTorch only the edge to that is seen."""
+        kernel = event.parent
+        histories = self._histories.pop(-1 if kernel is None else kernel, [])
+        selected = self._selected.get(_of(self._parents, kernel))
+        rebases = selected is not None and _is_in_place(selected.operator)
+        last = {history.tensor: history for history in histories}
+        yield from (one for one in histories if one is last[one.tensor] and (rebases or one.tensor in event.tensors))
 
     def _guarded(self, event: ev.Dispatched, around: int | None) -> int | None:
         """The event that a call is within: a guard, if a kernel calls with other sets than its own."""
@@ -324,6 +338,8 @@ class _View:
                 yield replace(event, registered="")
             case ev.FallthroughSkipped() if not self._places:
                 yield replace(event, keys=tuple((key, reason, "") for key, reason, _ in event.keys))
+            case ev.BackwardStarted():
+                yield replace(event, inputs=self._nodes.reached(event))
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.HookRegistered() | ev.HookRemoved() if event.hook is not None:
@@ -347,6 +363,14 @@ class _View:
         the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
         selected = _of(self._selected, _of(self._parents, event.parent))
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
+
+
+_DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
+"""A number whose last digits are of rounding."""
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.3g}"
 
 
 def _place(line: ev.SourceLine) -> tuple[str, int, str]:
