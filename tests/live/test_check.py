@@ -267,13 +267,15 @@ for _ in range(2):
     thread = threading.Thread(target=run)
     thread.start(), thread.join()
 run()
-leaf * 2
-with torch.no_grad():
-    leaf.set_(torch.ones(2))
-leaf * 2
+for _ in range(3):
+    leaf * 2
+    with torch.no_grad():
+        leaf.set_(torch.ones(2))
+    leaf * 2
+    leaf = torch.ones(2, requires_grad=True)
 """
-"""A meta function of Python's that calls another one, Nodes that threads give one sequence number, and a leaf that
-``set_`` takes its AccumulateGrad, which was at the address of the next one."""
+"""A meta function of Python's that calls another one, Nodes that threads give one sequence number, and leaves that
+``set_`` takes their AccumulateGrad, which was at the address of the next one."""
 
 ON_ONE_LINE = """
 import torch
