@@ -23,6 +23,8 @@ class MetNodes:
         self._leaves: dict[int, ev.AccumulatorMade] = {}
         self._saved: dict[int, dict[str, list[Saved]]] = {}
         """Of each Node what it saved, by name; of a list its tensors, one after another."""
+        self._of_numbers: set[int] = set()
+        """Tensors that wrap a Python number."""
         self._told: set[int] = set()
         for event in events:
             self._read(event)
@@ -35,6 +37,10 @@ class MetNodes:
                 self._edges[event.node] = event
             case ev.AccumulatorMade():
                 self._leaves[event.node] = event
+            case ev.TensorCreated(wrapped_number=True):
+                self._of_numbers.add(event.tensor)
+            case ev.VariableSaved() if event.tensor in self._of_numbers:
+                pass  # while hooks pack, an installed PyTorch cannot be asked for what they do not pack either
             case ev.VariableSaved():
                 self._save(replace(event, counter=-1))
             case ev.AttributeSaved():

@@ -52,6 +52,9 @@ ASKING_LAPACK = frozenset(
 )  # fmt: skip
 """Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
 
+UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
+"""What runs lines of the program and is not seen: ``forward`` and ``jvp`` of a custom Function."""
+
 GRAPH_ROOT = "torch::autograd::GraphRoot"
 """The Node that the engine makes for several roots, which leads to them."""
 
@@ -113,8 +116,14 @@ class _View:
         """Of each kernel that runs, which results got which Node."""
         self._moved: dict[tuple[int | None, int | None], ev.HookRegistered] = {}
         """Of each kernel and result the retains-grad hook that went along."""
+        self._line: ev.SourceLine | None = None
+        """A line on which nothing was seen yet."""
         self._lines: dict[int | None, ev.SourceLine] = {}
         """Of each event of the trace the last line directly within it; of a line itself."""
+        self._functions: dict[int, int | None] = {}
+        """Of each event the innermost one of ``UNSEEN`` that it is in."""
+        self._function: int | None = None
+        """That of the last line."""
         self._hooks = _last_pre_hooks(trace.events)
         self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
@@ -123,8 +132,8 @@ class _View:
         """The Nodes whose hooks run now: in PyTorch a Node is seen behind them, with the gradients that they return."""
         self._outermost: int | None = None
         """The last line that is within nothing."""
-        self._told_lines: dict[int | None, ev.SourceLine] = {}
-        """Of each event here the last line that was told within it; lines count as what they are within."""
+        self._last: tuple[object, int] = None, -1
+        """The last line that was told, and its number."""
 
     def add(self, event: ev.AnyEvent) -> None:
         """The next one."""
@@ -134,6 +143,7 @@ class _View:
         self._parents[seq] = parent
         self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
+        self._follow_functions(event)
         self._tensors.follow(event)
         if isinstance(event, ev.KernelSelected) and parent is not None:
             self._selected[parent] = event
@@ -142,7 +152,7 @@ class _View:
         elif isinstance(event, ev.HookRegistered) and event.moved:
             self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
-            self._lines[parent] = self._lines[seq] = event
+            self._line = self._lines[parent] = self._lines[seq] = event
         elif seq in self._not_evaluated:
             return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
@@ -190,6 +200,24 @@ class _View:
         sets: Sets | None = _of(self._sets, event.parent)
         return sets
 
+    def _follow_functions(self, event: ev.AnyEvent) -> None:
+        """The line that calls a custom Function goes on behind the lines of that."""
+        parent = event.parent
+        function = self._functions[event.seq] = event.seq if isinstance(event, UNSEEN) else _of(self._functions, parent)
+        if isinstance(event, ev.SourceLine):
+            self._function = function
+        elif self._function is not None and not self._is_in(event, self._function):
+            while parent is not None and parent not in self._lines:
+                parent = self._parents[parent]
+            self._line, self._function = self._lines.get(parent), function
+
+    def _is_in(self, event: ev.AnyEvent, function: int) -> bool:
+        """Whether an event happens in one of ``UNSEEN``."""
+        around = self._functions[event.seq]
+        while around is not None and around > function:
+            around = _of(self._functions, self._parents[around])
+        return around == function
+
     def _got_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
         kernel = _of(self._kernel, event.parent)
         if kernel is not None:
@@ -216,7 +244,7 @@ class _View:
         if isinstance(event, (ev.NodeStarted, ev.BackwardFinished, ev.ProgramRaised)):
             self._tell_accumulated()
         if not isinstance(event, (ev.NameBound, ev.BackwardFinished)):
-            self._tell_line(event)
+            self._tell_line()
         seq, around = event.seq, self._within(event)
         for before in self._before(event):
             self._emit(before, around, seq)
@@ -244,30 +272,18 @@ class _View:
         for event in waiting:
             self._emit(replace(event, why=""), self._within(event), event.seq)
 
-    def _tell_line(self, event: ev.AnyEvent) -> None:
-        """The line that an event happens on, unless it is the last one that was told there.
-
-        A custom Function is not seen, so the line that called it goes on behind the lines of its ``forward``.
-        """
-        parent = event.parent
-        while parent is not None and parent not in self._lines:
-            parent = self._parents[parent]
-        if (line := self._lines.get(parent)) is None:
+    def _tell_line(self) -> None:
+        """The line on which something is seen, unless it is the last one still or again."""
+        line, self._line = self._line, None
+        if line is None:
             return
         around = self._within(line)
-        level = self._level(around)
-        told = self._told_lines.get(level)
-        if told is None or _place(told) != _place(line):
+        place = around, line.file, line.line, line.function
+        if place != self._last[0]:
             number = self._emit(replace(line, caller=None, resumed=False, begins=False), around, line.seq)
-            told = self._told_lines[level] = replace(line, seq=number)
+            self._last = place, number
             self._outermost = number if around is None else self._outermost
-        self._numbers[line.seq] = told.seq
-
-    def _level(self, around: int | None) -> int | None:
-        """What an event here is within, of which lines are parts."""
-        while around is not None and isinstance(event := self.events[around], ev.SourceLine):
-            around = event.parent
-        return around
+        self._numbers[line.seq] = self._last[1]
 
     def _emit(self, event: ev.AnyEvent, around: int | None, step: int) -> int:
         """Adds an event, behind the tensors that it is the first to name; gives its number."""
@@ -371,10 +387,6 @@ _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
 
 def _rounded(number: re.Match[str]) -> str:
     return f"{float(number[0]):.3g}"
-
-
-def _place(line: ev.SourceLine) -> tuple[str, int, str]:
-    return line.file, line.line, line.function
 
 
 def _is_in_place(operator: str) -> bool:
