@@ -296,12 +296,12 @@ class EngineWatch:
         return "added out of place", ".grad is another tensor than before"
 
     def _address(self, tensor: Any) -> int:
-        """0 of a tensor without memory, and of a subclass that may say what it likes."""
+        """Of its memory, or of its storage if that has none; 0 of a subclass that may say what it likes."""
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
         try:
-            return int(tensor.data_ptr())
+            return int(tensor.data_ptr()) or int(tensor.untyped_storage()._cdata)
         except RuntimeError as error:
             if is_from_outside(error):
                 raise
