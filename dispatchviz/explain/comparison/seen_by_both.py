@@ -52,6 +52,11 @@ ASKING_LAPACK = frozenset(
 )  # fmt: skip
 """Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
 
+UNWATCHED = frozenset({"aten::div_.Tensor_mode"})
+"""Operators whose calls a recorder leaves alone (``live/watched_cells.LEFT_ALONE``); what they call is seen."""
+
+OF_A_CALL = ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered, ev.KernelReturned
+
 UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
 """What runs lines of the program and is not seen: ``forward`` and ``jvp`` of a custom Function."""
 
@@ -111,6 +116,8 @@ class _View:
         """The thread's sets during each event, as far as they are known."""
         self._left_out: set[int] = set()
         """What formats a tensor and what is in a meta function, with all within."""
+        self._unwatched: set[int] = set()
+        """Calls of ``UNWATCHED`` and their kernels."""
         self._meta_functions: set[int] = set()
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """Of each kernel that runs, which results got which Node."""
@@ -141,7 +148,10 @@ class _View:
         if self._is_left_out(event):
             self._left_out.add(seq)
         self._parents[seq] = parent
-        self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
+        if self._is_unwatched(event):
+            self._unwatched.add(seq)
+        is_kernel = isinstance(event, ev.KernelEntered) and seq not in self._unwatched
+        self._kernel[seq] = seq if is_kernel else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
         self._follow_functions(event)
         self._tensors.follow(event)
@@ -159,7 +169,7 @@ class _View:
             self._before_hooks[seq] = event
         elif isinstance(event, ev.HookRan) and event.parent in self._before_hooks:
             self._after_hook(event)
-        elif seq not in self._left_out and isinstance(event, KEPT):
+        elif seq not in self._left_out and seq not in self._unwatched and isinstance(event, KEPT):
             self._keep(event)
 
     def _is_left_out(self, event: ev.AnyEvent) -> bool:
@@ -176,6 +186,11 @@ class _View:
         if isinstance(event, (ev.HookRegistered, ev.HookRemoved, ev.HookRan)) and not self._is_seen(event):
             return True
         return isinstance(event, ev.TensorFormatted)
+
+    def _is_unwatched(self, event: ev.AnyEvent) -> bool:
+        if isinstance(event, ev.Dispatched):
+            return event.operator in UNWATCHED
+        return event.parent in self._unwatched and isinstance(event, OF_A_CALL)
 
     def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
         """A retains-grad hook runs unseen."""
