@@ -113,7 +113,7 @@ class EngineWatch:
         watch = self._watch
         here = watch.arrives(4)
         edges = watch.guarded(lambda: [self._edge(root) for root in roots])
-        if edges is None or None in edges:  # the engine refuses it
+        if edges is None or None in edges or not all(map(self._is_edge, _inputs_of(args))):  # the engine refuses it
             return original(roots, *args, **kwargs)
         task = next(self._tasks)
         thread = watch.thread
@@ -155,12 +155,13 @@ class EngineWatch:
     ) -> list[Any]:
         """The event, and the hooks of all Nodes."""
         watch, numbers = self._watch, self._watch.nodes.numbers
-        gradients, keep, create, inputs = (*args, (), False, False, ())[:4] if len(args) >= 4 else (*args, ())
+        gradients, keep, create = args[:3]
+        inputs = _inputs_of(args)
         nodes = _preorder([edge[0] for edge in edges])
         serials = [watch.nodes.known(node) for node in reversed(nodes)]
         roots = tuple([(numbers.get(edge[0]) - watch.first_node, edge[1]) for edge in edges])
-        asked = tuple([found for one in inputs or () if (found := self._asked(one)) is not None])
-        tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs or ()])
+        asked = tuple([found for one in inputs if (found := self._asked(one)) is not None])
+        tensors = tuple([watch._tensor(one) if isinstance(one, self._torch.Tensor) else None for one in inputs])
         received = tuple([None if one is None else watch._tensor(one) for one in gradients])
         accumulate = bool(kwargs.get("accumulate_grad", False))
         if accumulate and inputs:
@@ -295,12 +296,12 @@ class EngineWatch:
         return "added out of place", ".grad is another tensor than before"
 
     def _address(self, tensor: Any) -> int:
-        """0 of a tensor without memory, and of a subclass that may say what it likes."""
+        """Of its memory, or of its storage if that has none; 0 of a subclass that may say what it likes."""
         c = self._torch._C
         if c._dispatch_keys(tensor).has(c.DispatchKey.Python):
             return 0
         try:
-            return int(tensor.data_ptr())
+            return int(tensor.data_ptr()) or int(tensor.untyped_storage()._cdata)
         except RuntimeError as error:
             if is_from_outside(error):
                 raise
@@ -314,10 +315,16 @@ class EngineWatch:
         edge = self._edge(wanted)
         return None if edge is None else (self._watch.nodes.known(edge[0]) - first, edge[1])
 
+    def _is_edge(self, wanted: Any) -> bool:
+        """Whether it is a tensor that requires grad, or an edge that leads to a Node."""
+        if isinstance(wanted, self._torch.Tensor):
+            return bool(wanted.requires_grad)
+        return isinstance(getattr(wanted, "node", None), self._torch.autograd.graph.Node)
+
     def _edge(self, tensor: Any) -> Edge | None:
         """The gradient edge of a tensor; uses no sequence number of this thread."""
         if not isinstance(tensor, self._torch.Tensor):
-            return tensor.node, tensor.output_nr
+            return (tensor.node, tensor.output_nr) if self._is_edge(tensor) else None  # else the engine refuses it
         node = tensor.grad_fn
         if node is not None:
             return node, tensor.output_nr
@@ -358,6 +365,11 @@ def _hooked(node: Any, number: int, work: Pass, starts: Callable[..., None]) -> 
     name = node.name()
     leaf = node.variable if name == ACCUMULATE else None
     return node.register_prehook(partial(starts, number, name, node._sequence_nr(), leaf, work))
+
+
+def _inputs_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Whose gradients are asked for, of the arguments behind the roots."""
+    return args[3] or () if len(args) > 3 else ()
 
 
 def _preorder(roots: list[Any]) -> list[Any]:

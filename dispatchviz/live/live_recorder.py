@@ -288,10 +288,7 @@ class LiveRecorder(ProgramRecorder):
         cell, sets, around, _ = thread.inside
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
-            if known is not None and known() is result:
-                number = known.number
-            else:
-                number = self._introduced(result, "new", "", True, True)
+            number = known.number if known is not None and known() is result else self._returned(result)
             if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
             thread.inside = around
@@ -301,11 +298,17 @@ class LiveRecorder(ProgramRecorder):
             thread.inside = around
             self.note(("kernel_returned", serials))
 
+    def _returned(self, tensor: Any) -> int:
+        """The serial number of a result that has none yet; the kernel may hand back a wrapped number that it got."""
+        if id(tensor) in self.wrapped.texts:
+            return self._unknown(tensor)
+        return self._introduced(tensor, "new", "", True, True)
+
     def _returned_others(self, cell: WatchedCell, sets: Sets, result: Any) -> tuple[int, ...]:
         """Serial numbers of the tensors in a result that is no tensor."""
         tensors = _tensors_of(result, self._tensor_class)
         known = self.live_tensors.get
-        serials = [n if (n := known(one)) >= 0 else self._introduced(one, "new", "", True, True) for one in tensors]
+        serials = [n if (n := known(one)) >= 0 else self._returned(one) for one in tensors]
         if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
         return tuple(serials)

@@ -137,8 +137,8 @@ class NodeNumbers:
         """By leaf, of the AccumulateGrad that it had when this was last asked."""
         self._addresses: dict[int, int] = {}
         """By number, of each AccumulateGrad."""
-        self._replaced: dict[int, int] = {}
-        """By address, of each AccumulateGrad that its leaf will not use again."""
+        self._replaced: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """By address, of each AccumulateGrad that its leaf will not use again the leaf and the number."""
         self._highest = -1
         """The highest sequence number so far."""
 
@@ -153,7 +153,10 @@ class NodeNumbers:
         name = node.name()
         if name == ACCUMULATE and (leaf := node.variable) is not None:
             number, address = self.accumulators.get(leaf), _address(node)
-            return number if self._addresses.get(number) == address else self._replaced.get(address, -1)
+            if self._addresses.get(number) == address:
+                return number
+            replaced = self._replaced.get(address)
+            return replaced[1] if replaced is not None and replaced[0]() is leaf else -1
         if isinstance(node, self._function):
             return self._functions.get(node)
         known = self._known.get(name)
@@ -170,7 +173,7 @@ class NodeNumbers:
         self.accumulators.set(leaf, -1)
         address = self._addresses.pop(number, 0)
         if now is not None and _address(now) == address:
-            self._replaced[address] = number
+            self._replaced[address] = weakref.ref(leaf), number
 
     def set(self, node: Any, name: str, sequence_nr: int, number: int, thread: HasNewest) -> None:
         """Numbers a Node with this name and sequence number, which this thread meets."""

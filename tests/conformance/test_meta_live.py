@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.amounts import in_turn
+
 torch = pytest.importorskip("torch")
 
-EXPRESSIONS = Path(__file__).with_name("meta_expressions.txt").read_text().splitlines()
+EXPRESSIONS = in_turn(Path(__file__).with_name("meta_expressions.txt").read_text().splitlines(), 2)
 
 NAMES = """
 m = torch.empty(4, 4, device=D)

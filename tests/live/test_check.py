@@ -275,6 +275,61 @@ leaf * 2
 """A meta function of Python's that calls another one, Nodes that threads give one sequence number, and a leaf that
 ``set_`` takes its AccumulateGrad, which was at the address of the next one."""
 
+ON_ONE_LINE = """
+import torch
+from torch.utils.checkpoint import checkpoint
+x = torch.ones(2, requires_grad=True)
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x.sin() + 1
+    @staticmethod
+    def backward(ctx, g): return g * 2
+    @staticmethod
+    def jvp(ctx, t): return t * 3
+def f(x): return x.sin() * 2
+def nested(x): return checkpoint(f, x, use_reentrant=True) + Own.apply(x)
+(x.cos() + checkpoint(nested, x, use_reentrant=True) + nested(x)).sum().backward()
+def spread(x): return checkpoint(
+    lambda y: f(y) +
+        y.cos(),
+    x, use_reentrant=True,
+) + Own.apply(x)
+parts = [checkpoint(spread, x * k, use_reentrant=True) + 1 for k in range(2)]
+sum(checkpoint(lambda y: y.sin() + k, x, use_reentrant=True).sum() for k in range(2)).backward()
+with torch.autograd.forward_ad.dual_level():
+    Own.apply(torch.autograd.forward_ad.make_dual(x, x.detach())) + Own.apply(x)
+"""
+"""A line that goes on behind the lines of a custom Function."""
+
+NOT_SEEN = """
+import torch
+x, y = (torch.ones(2, requires_grad=True) for _ in range(2))
+torch.autograd.grad((x * 2).sum(), [x, y], allow_unused=True)
+edges = torch.autograd.graph.GradientEdge(3, 0), torch.autograd.graph.GradientEdge(None, 0)
+for wrong in ([x, y], *edges, torch.ones(2), [3]):
+    try:
+        torch.autograd.grad((x * 2).sum(), wrong)
+    except Exception as error:
+        print(type(error).__name__, error)
+with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+    x * 1 / 3 * x
+view = y.view(2, 1)
+with torch.no_grad():
+    y.mul_(2)
+view.sum().backward()
+whole = x.clone()
+part, other = whole[:1], whole.view(2, 1)
+part.mul_(3)
+other.sum().backward()
+for again in range(5):
+    leaf = torch.ones(2, requires_grad=True)
+    leaf * 2
+    with torch.no_grad():
+        leaf.set_(torch.ones(2))
+"""
+"""A Node in place of an input that is not reached, edges that the engine refuses, numbers that hooks might have
+packed, the new Node of a stale view, AccumulateGrads at one address."""
+
 ZERO_TANGENT = """
 import torch
 torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.ones(2),))
@@ -286,7 +341,7 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 @pytest.mark.parametrize(
     "program",
     [
-        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ZERO_TANGENT, IN_PLACE),
+        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ON_ONE_LINE, NOT_SEEN, ZERO_TANGENT, IN_PLACE),
         *(DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS),
     ],
 )

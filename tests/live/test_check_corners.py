@@ -49,11 +49,21 @@ F.interpolate(volume, size=(3, 3, 3), mode="nearest-exact").sum().backward()
 F.interpolate(volume, scale_factor=2, mode="trilinear").sum().backward()
 for mode in ("nearest", "bilinear", "bicubic"):
     F.interpolate(volume.detach()[0], scale_factor=3, mode=mode)
+image = torch.ones(2, 4, 4, 5)
+for given in (image, image.contiguous(memory_format=torch.channels_last), image.transpose(2, 3)):
+    for size in ((2, 2), (2, 5), (7, 3)):
+        F.interpolate(given, size, mode="bilinear", antialias=True)
+        F.interpolate(given, size, mode="bicubic", antialias=True)
+F.interpolate(torch.ones(1, 1, 4, dtype=torch.uint8), 5)
+F.affine_grid(torch.ones(1, 2, 3), (1, 1, 1, 2), align_corners=False)
 torch._weight_norm(torch.ones(3, 4, requires_grad=True), torch.ones(1, 4, requires_grad=True), 1).sum().backward()
 torch.aminmax(torch.ones(2, 3)), torch.aminmax(torch.ones(2, 3), dim=1)
-table, places = torch.ones(5, 3), torch.tensor([0, 1, 1, 4])
+table, places = torch.ones(5, 3, requires_grad=True), torch.tensor([0, 1, 1, 4])
 for mode in ("sum", "mean", "max"):
-    F.embedding_bag(places, table, torch.tensor([0, 2]), mode=mode)
+    F.embedding_bag(places, table.detach(), torch.tensor([0, 2]), mode=mode)
+    F.embedding_bag(places, table, torch.tensor([0, 2]), mode=mode).sum().backward()
+F.embedding_bag(places, table, torch.tensor([0, 2]), scale_grad_by_freq=True, padding_idx=1).sum().backward()
+F.embedding_bag(places, table, torch.tensor([0, 2]), mode="sum", per_sample_weights=table[:4, 0]).sum().backward()
 """
 """Indices and weights that the loops for any number of dimensions make."""
 
@@ -68,7 +78,8 @@ F.scaled_dot_product_attention(query, query, query).sum().backward()
 empty.norm().backward()
 empty.cumprod(0).sum().backward()
 """
-"""Products of nothing are written into the result, not into a view of it."""
+"""Products of nothing are written into the result, not into a view of it; where no gradient has memory, its storage
+tells whether ``.grad`` shares it."""
 
 SAVED = """
 P, L, U = torch.linalg.lu(torch.eye(2, 3).requires_grad_())
@@ -78,6 +89,25 @@ for training in (False, True):
     torch._native_batch_norm_legit(images, None, None, mean, variance, training, 0.1, 1e-5)[0].sum().backward()
 """
 """A Node that the first result has not, and an operator that writes to arguments but returns others."""
+
+BETWEEN = """
+import torch.autograd.forward_ad as forward
+leaf = torch.tensor([[3.0, 1.0], [4.0, 0.0]], requires_grad=True)
+low, high = torch.aminmax(leaf)
+(low + 2 * high).backward()
+with forward.dual_level():
+    dual = forward.make_dual(torch.ones(2, 3), torch.ones(2, 3))
+    torch.amax(dual), torch.aminmax(dual), torch.aminmax(dual, dim=1)
+for number in (3, 5):
+    torch.isin(number, torch.tensor([3, 1, 3]))
+torch.isin(torch.ones(20), torch.arange(50.0)), torch.isin(torch.ones(20), torch.arange(50.0), invert=True)
+torch.cosine_similarity(torch.ones(1, 2, requires_grad=True), torch.ones(3, 2)).sum().backward()
+image = torch.ones(3, 6, 4, 5).contiguous(memory_format=torch.channels_last)
+torch.group_norm(image, 2, torch.ones(6), torch.ones(6))
+numbers = torch.ones(2, dtype=torch.complex64)
+torch.dot(numbers.conj(), numbers.conj())
+"""
+"""Tensors between: their sizes, their order, wrapped numbers that a kernel hands back."""
 
 LEAF_VIEWS = """
 leaf = torch.ones(4)
@@ -89,12 +119,12 @@ view.sum().backward()
 """
 """A view that is a leaf and is changed where nothing is recorded."""
 
-PROGRAMS = [ON_META, CONVOLUTIONS, RESIZED, EMPTY, SAVED, LEAF_VIEWS]
+PROGRAMS = [ON_META, CONVOLUTIONS, RESIZED, EMPTY, SAVED, BETWEEN, LEAF_VIEWS]
 
 
 @pytest.mark.torch
 @pytest.mark.long
-@pytest.mark.parametrize("program", some(PROGRAMS, 6))
+@pytest.mark.parametrize("program", some(PROGRAMS, 7))
 def test_the_same_happens_at_the_corners(program: str) -> None:
     found = two_runs(Code(BEGIN + program), ())
     assert found.same, "\n".join(check_lines(found, WHERES, Console(100, False), every=True))

@@ -319,7 +319,9 @@ def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> I
         places[name] = entry.where
         stem = node_stem(function.base)
         differentiable = _given_outputs(entry, function)
-        forward = {key: entry.formula(key) for key in entry.left if set(_words(key)) <= set(function.result_names)}
+        forward = {
+            key: entry.formula(key) for key in sorted(entry.left) if set(_words(key)) <= set(function.result_names)
+        }
         formulas = _formulas(entry, schema, function)
         condition = differentiable[0] if differentiable and isinstance(differentiable[0], str) else ""
         outputs = _differentiable(formulas[0], function, differentiable)

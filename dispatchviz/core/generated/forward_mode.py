@@ -2606,28 +2606,28 @@ def cummin(values: Tensor, indices: Tensor, self: Tensor, dim: int) -> None:
 
 
 def aminmax(
-    any_has_forward_grad_min: object,
     any_has_forward_grad_max: object,
+    any_has_forward_grad_min: object,
     min: Tensor,
     max: Tensor,
     self: Tensor,
     dim: int | None,
     keepdim: bool,
 ) -> None:
-    if any_has_forward_grad_min:
-        with forward_formula("aminmax_jvp(self_p, self_t, min, dim, keepdim)"):
-            self_t = tangent_or_zero(self)
-            self_p = primal(self)
-            min_new_fw_grad = aminmax_jvp(self_p, self_t, min, dim, keepdim)
     if any_has_forward_grad_max:
         with forward_formula("aminmax_jvp(self_p, self_t, max, dim, keepdim)"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
             max_new_fw_grad = aminmax_jvp(self_p, self_t, max, dim, keepdim)
     if any_has_forward_grad_min:
-        set_fw_grad(min, min_new_fw_grad)
+        with forward_formula("aminmax_jvp(self_p, self_t, min, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            min_new_fw_grad = aminmax_jvp(self_p, self_t, min, dim, keepdim)
     if any_has_forward_grad_max:
         set_fw_grad(max, max_new_fw_grad)
+    if any_has_forward_grad_min:
+        set_fw_grad(min, min_new_fw_grad)
 
 
 def amax(result: Tensor, self: Tensor, dim: Size, keepdim: bool) -> None:
@@ -2744,8 +2744,8 @@ def trace(result: Tensor, self: Tensor) -> None:
 
 
 def triangular_solve(
-    any_has_forward_grad_solution: object,
     any_has_forward_grad_cloned_coefficient: object,
+    any_has_forward_grad_solution: object,
     solution: Tensor,
     cloned_coefficient: Tensor,
     self: Tensor,
@@ -2754,6 +2754,10 @@ def triangular_solve(
     transpose: bool,
     unitriangular: bool,
 ) -> None:
+    if any_has_forward_grad_cloned_coefficient:
+        with forward_formula("A_t"):
+            A_t = tangent_or_zero(A)
+            cloned_coefficient_new_fw_grad = A_t
     if any_has_forward_grad_solution:
         with forward_formula("triangular_solve_jvp(solution, A_p, A_t, self_t, upper, transpose, unitriangular)"):
             self_t = tangent_or_zero(self)
@@ -2761,13 +2765,9 @@ def triangular_solve(
             A_p = primal(A)
             solution_new_fw_grad = triangular_solve_jvp(solution, A_p, A_t, self_t, upper, transpose, unitriangular)
     if any_has_forward_grad_cloned_coefficient:
-        with forward_formula("A_t"):
-            A_t = tangent_or_zero(A)
-            cloned_coefficient_new_fw_grad = A_t
+        set_fw_grad(cloned_coefficient, cloned_coefficient_new_fw_grad)
     if any_has_forward_grad_solution:
         set_fw_grad(solution, solution_new_fw_grad)
-    if any_has_forward_grad_cloned_coefficient:
-        set_fw_grad(cloned_coefficient, cloned_coefficient_new_fw_grad)
 
 
 def linalg_solve_triangular(
@@ -2925,20 +2925,13 @@ def linalg_pinv_atol_rtol_tensor(result: Tensor, self: Tensor) -> None:
 
 
 def linalg_lstsq(
-    any_has_forward_grad_solution: object,
     any_has_forward_grad_residuals: object,
+    any_has_forward_grad_solution: object,
     solution: Tensor,
     residuals: Tensor,
     self: Tensor,
     b: Tensor,
 ) -> None:
-    if any_has_forward_grad_solution:
-        with forward_formula("linalg_lstsq_solution_jvp(self_p, b_p, self_t, b_t)"):
-            self_t = tangent_or_zero(self)
-            self_p = primal(self)
-            b_t = tangent_or_zero(b)
-            b_p = primal(b)
-            solution_new_fw_grad = linalg_lstsq_solution_jvp(self_p, b_p, self_t, b_t)
     if any_has_forward_grad_residuals:
         with forward_formula("linalg_lstsq_residuals_jvp(self_p, b_p, self_t, b_t, solution, residuals)"):
             self_t = tangent_or_zero(self)
@@ -2947,9 +2940,16 @@ def linalg_lstsq(
             b_p = primal(b)
             residuals_new_fw_grad = linalg_lstsq_residuals_jvp(self_p, b_p, self_t, b_t, solution, residuals)
     if any_has_forward_grad_solution:
-        set_fw_grad(solution, solution_new_fw_grad)
+        with forward_formula("linalg_lstsq_solution_jvp(self_p, b_p, self_t, b_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            b_t = tangent_or_zero(b)
+            b_p = primal(b)
+            solution_new_fw_grad = linalg_lstsq_solution_jvp(self_p, b_p, self_t, b_t)
     if any_has_forward_grad_residuals:
         set_fw_grad(residuals, residuals_new_fw_grad)
+    if any_has_forward_grad_solution:
+        set_fw_grad(solution, solution_new_fw_grad)
 
 
 def _linalg_solve_ex(result: Tensor, LU: Tensor, pivots: Tensor, A: Tensor, B: Tensor, left: bool) -> None:

@@ -7256,8 +7256,8 @@ def _assert_async_msg(ks: int, self: Tensor, assert_msg: str) -> None:
 
 def aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.AminmaxBackward0 | None = None
-    any_has_forward_grad_min = levels and is_fw_grad_defined(self)
     any_has_forward_grad_max = levels and is_fw_grad_defined(self)
+    any_has_forward_grad_min = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.AminmaxBackward0()
         collect_next_edges(grad_fn, self)
@@ -7269,8 +7269,8 @@ def aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tens
     if grad_fn is not None:
         set_history(min, grad_fn)
         set_history(max, grad_fn)
-    if any_has_forward_grad_min or any_has_forward_grad_max:
-        forward_mode.aminmax(any_has_forward_grad_min, any_has_forward_grad_max, min, max, self, dim, keepdim)
+    if any_has_forward_grad_max or any_has_forward_grad_min:
+        forward_mode.aminmax(any_has_forward_grad_max, any_has_forward_grad_min, min, max, self, dim, keepdim)
     if grad_fn is not None:
         grad_fn.min_ = save(grad_fn, "min", min, is_output=True)
         grad_fn.max_ = save(grad_fn, "max", max, is_output=True)
@@ -7649,8 +7649,8 @@ def triangular_solve(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.TriangularSolveBackward0 | None = None
-    any_has_forward_grad_solution = levels and is_fw_grad_defined(self, A)
     any_has_forward_grad_cloned_coefficient = levels and is_fw_grad_defined(A)
+    any_has_forward_grad_solution = levels and is_fw_grad_defined(self, A)
     if compute_requires_grad(self, A):
         grad_fn = nodes.TriangularSolveBackward0()
         collect_next_edges(grad_fn, self, A)
@@ -7666,10 +7666,10 @@ def triangular_solve(
     if grad_fn is not None:
         set_history(solution, grad_fn)
         set_history(cloned_coefficient, grad_fn)
-    if any_has_forward_grad_solution or any_has_forward_grad_cloned_coefficient:
+    if any_has_forward_grad_cloned_coefficient or any_has_forward_grad_solution:
         forward_mode.triangular_solve(
-            any_has_forward_grad_solution,
             any_has_forward_grad_cloned_coefficient,
+            any_has_forward_grad_solution,
             solution,
             cloned_coefficient,
             self,
@@ -8388,8 +8388,8 @@ def linalg_lstsq(
     ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     grad_fn: nodes.LinalgLstsqBackward0 | None = None
-    any_has_forward_grad_solution = levels and is_fw_grad_defined(self, b)
     any_has_forward_grad_residuals = levels and is_fw_grad_defined(self, b)
+    any_has_forward_grad_solution = levels and is_fw_grad_defined(self, b)
     if compute_requires_grad(self, b):
         grad_fn = nodes.LinalgLstsqBackward0()
         collect_next_edges(grad_fn, self, b)
@@ -8402,9 +8402,9 @@ def linalg_lstsq(
     if grad_fn is not None:
         set_history(solution, grad_fn)
         set_history(residuals, grad_fn)
-    if any_has_forward_grad_solution or any_has_forward_grad_residuals:
+    if any_has_forward_grad_residuals or any_has_forward_grad_solution:
         forward_mode.linalg_lstsq(
-            any_has_forward_grad_solution, any_has_forward_grad_residuals, solution, residuals, self, b
+            any_has_forward_grad_residuals, any_has_forward_grad_solution, solution, residuals, self, b
         )
     if grad_fn is not None:
         grad_fn.solution_ = save(grad_fn, "solution", solution, is_output=True)

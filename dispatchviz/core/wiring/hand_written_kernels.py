@@ -32,6 +32,7 @@ from dispatchviz.core.layers.meta import (
     meta_fallback,
     meta_fft,
     meta_registrations,
+    meta_shapes,
 )
 from dispatchviz.core.layers.zero_tensor import zero_tensor_fallback
 from dispatchviz.core.native.factories import zero_tensor
@@ -97,6 +98,7 @@ KERNELS: Mapping[DispatchKey, Kernels] = _ByKey(
             | meta_factories.KERNELS
             | meta_registrations.KERNELS
             | meta_decompositions.KERNELS
+            | meta_shapes.KERNELS
             | meta_fft.KERNELS
         ),
         K.CompositeExplicitAutograd: lambda: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,

@@ -23,6 +23,8 @@ class MetNodes:
         self._leaves: dict[int, ev.AccumulatorMade] = {}
         self._saved: dict[int, dict[str, list[Saved]]] = {}
         """Of each Node what it saved, by name; of a list its tensors, one after another."""
+        self._of_numbers: set[int] = set()
+        """Tensors that wrap a Python number."""
         self._told: set[int] = set()
         for event in events:
             self._read(event)
@@ -35,6 +37,10 @@ class MetNodes:
                 self._edges[event.node] = event
             case ev.AccumulatorMade():
                 self._leaves[event.node] = event
+            case ev.TensorCreated(wrapped_number=True):
+                self._of_numbers.add(event.tensor)
+            case ev.VariableSaved() if event.tensor in self._of_numbers:
+                pass  # while hooks pack, an installed PyTorch cannot be asked for what they do not pack either
             case ev.VariableSaved():
                 self._save(replace(event, counter=-1))
             case ev.AttributeSaved():
@@ -64,6 +70,20 @@ class MetNodes:
             if one not in self._told:
                 self._told.add(one)
                 yield from self._facts(one, with_members and one == node)
+
+    def reached(self, backward: ev.BackwardStarted) -> tuple[tuple[int, int], ...]:
+        """The edges of its inputs that an edge leads to. PyTorch makes an Identity for another one, which is not
+        seen."""
+        if not backward.inputs:
+            return ()
+        waiting = [node for node, _ in backward.roots]
+        found = set(waiting)
+        while waiting:
+            edges = self._edges.get(waiting.pop())
+            unmet = {edge[0] for edge in edges.edges if edge is not None} - found if edges is not None else set()
+            found |= unmet
+            waiting += unmet
+        return tuple(edge for edge in backward.inputs if edge[0] in found)
 
     def _facts(self, node: int, with_members: bool) -> Iterator[ev.AnyEvent]:
         if (created := self._created.get(node)) is not None:

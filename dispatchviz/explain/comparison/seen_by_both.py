@@ -8,11 +8,13 @@ and Nodes are counted anew, in the order in which these events name them.
 Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl of structured kernels, boxing, the
 engine's counts and queues, version counters, calls without a tensor, the Node before several roots, when hooks of
 ``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's meta functions in Python call,
-which the model computes otherwise, and how long the workspaces of LAPACK are (``docs/differences.md``).
+which the model computes otherwise, how long the workspaces of LAPACK are (``docs/differences.md``), the last digits of
+numbers, and which inputs of ``torch.autograd.grad`` no edge leads to.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -49,6 +51,14 @@ ASKING_LAPACK = frozenset(
     )
 )  # fmt: skip
 """Operators whose kernel makes workspaces, one-dimensional tensors as long as the LAPACK of a build wants them."""
+
+UNWATCHED = frozenset({"aten::div_.Tensor_mode"})
+"""Operators whose calls a recorder leaves alone (``live/watched_cells.LEFT_ALONE``); what they call is seen."""
+
+OF_A_CALL = ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered, ev.KernelReturned
+
+UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
+"""What runs lines of the program and is not seen: ``forward`` and ``jvp`` of a custom Function."""
 
 GRAPH_ROOT = "torch::autograd::GraphRoot"
 """The Node that the engine makes for several roots, which leads to them."""
@@ -106,6 +116,8 @@ class _View:
         """The thread's sets during each event, as far as they are known."""
         self._left_out: set[int] = set()
         """What formats a tensor and what is in a meta function, with all within."""
+        self._unwatched: set[int] = set()
+        """Calls of ``UNWATCHED`` and their kernels."""
         self._meta_functions: set[int] = set()
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """Of each kernel that runs, which results got which Node."""
@@ -113,6 +125,12 @@ class _View:
         """Of each kernel and result the retains-grad hook that went along."""
         self._line: ev.SourceLine | None = None
         """A line on which nothing was seen yet."""
+        self._lines: dict[int | None, ev.SourceLine] = {}
+        """Of each event of the trace the last line directly within it; of a line itself."""
+        self._functions: dict[int, int | None] = {}
+        """Of each event the innermost one of ``UNSEEN`` that it is in."""
+        self._function: int | None = None
+        """That of the last line."""
         self._hooks = _last_pre_hooks(trace.events)
         self._not_evaluated = not_evaluated(trace)
         self._registered: dict[int, int] = {}
@@ -130,8 +148,12 @@ class _View:
         if self._is_left_out(event):
             self._left_out.add(seq)
         self._parents[seq] = parent
-        self._kernel[seq] = seq if isinstance(event, ev.KernelEntered) else _of(self._kernel, parent)
+        if self._is_unwatched(event):
+            self._unwatched.add(seq)
+        is_kernel = isinstance(event, ev.KernelEntered) and seq not in self._unwatched
+        self._kernel[seq] = seq if is_kernel else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
+        self._follow_functions(event)
         self._tensors.follow(event)
         if isinstance(event, ev.KernelSelected) and parent is not None:
             self._selected[parent] = event
@@ -140,14 +162,14 @@ class _View:
         elif isinstance(event, ev.HookRegistered) and event.moved:
             self._moved[_of(self._kernel, parent), event.tensor] = event
         elif isinstance(event, ev.SourceLine):
-            self._line = event
+            self._line = self._lines[parent] = self._lines[seq] = event
         elif seq in self._not_evaluated:
             return
         elif isinstance(event, ev.NodeStarted) and seq in self._hooks:
             self._before_hooks[seq] = event
         elif isinstance(event, ev.HookRan) and event.parent in self._before_hooks:
             self._after_hook(event)
-        elif seq not in self._left_out and isinstance(event, KEPT):
+        elif seq not in self._left_out and seq not in self._unwatched and isinstance(event, KEPT):
             self._keep(event)
 
     def _is_left_out(self, event: ev.AnyEvent) -> bool:
@@ -164,6 +186,11 @@ class _View:
         if isinstance(event, (ev.HookRegistered, ev.HookRemoved, ev.HookRan)) and not self._is_seen(event):
             return True
         return isinstance(event, ev.TensorFormatted)
+
+    def _is_unwatched(self, event: ev.AnyEvent) -> bool:
+        if isinstance(event, ev.Dispatched):
+            return event.operator in UNWATCHED
+        return event.parent in self._unwatched and isinstance(event, OF_A_CALL)
 
     def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
         """A retains-grad hook runs unseen."""
@@ -187,6 +214,24 @@ class _View:
                 return computed.included, computed.excluded
         sets: Sets | None = _of(self._sets, event.parent)
         return sets
+
+    def _follow_functions(self, event: ev.AnyEvent) -> None:
+        """The line that calls a custom Function goes on behind the lines of that."""
+        parent = event.parent
+        function = self._functions[event.seq] = event.seq if isinstance(event, UNSEEN) else _of(self._functions, parent)
+        if isinstance(event, ev.SourceLine):
+            self._function = function
+        elif self._function is not None and not self._is_in(event, self._function):
+            while parent is not None and parent not in self._lines:
+                parent = self._parents[parent]
+            self._line, self._function = self._lines.get(parent), function
+
+    def _is_in(self, event: ev.AnyEvent, function: int) -> bool:
+        """Whether an event happens in one of ``UNSEEN``."""
+        around = self._functions[event.seq]
+        while around is not None and around > function:
+            around = _of(self._functions, self._parents[around])
+        return around == function
 
     def _got_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
         kernel = _of(self._kernel, event.parent)
@@ -260,6 +305,8 @@ class _View:
         for one in (*self._tensors.named_in(event), self._tensors.renumbered(event)):
             if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
                 one = replace(one, shape=(1,))
+            if isinstance(one, ev.TensorCreated) and one.value:
+                one = replace(one, value=_DIGITS.sub(_rounded, one.value))
             number = len(self.events)
             self.events.append(replace(one, seq=number, parent=around))
             self.steps.append(step)
@@ -280,16 +327,26 @@ class _View:
     def _before(self, event: ev.AnyEvent) -> Iterator[ev.AnyEvent]:
         """The Nodes that can be seen from here on."""
         if isinstance(event, ev.KernelReturned):
-            for history in self._histories.pop(event.parent if event.parent is not None else -1, ()):
+            for history in self._histories_of(event):
                 yield from self._nodes.met(history.node, with_members=True)
                 yield history
                 if (moved := self._moved.pop((event.parent, history.tensor), None)) is not None:
                     yield moved
         elif isinstance(event, ev.BackwardStarted):
-            for node, _ in (*event.roots, *event.inputs):
+            for node, _ in (*event.roots, *self._nodes.reached(event)):
                 yield from self._nodes.met(node)
         elif isinstance(event, ev.HookRegistered) and event.node is not None:
             yield from self._nodes.met(event.node)
+
+    def _histories_of(self, event: ev.KernelReturned) -> Iterator[ev.HistorySet | ev.HistoryRebased]:
+        """Those of results, and of the bases that an in-place operator writes to. A stale view among the arguments gets
+        another Node when it is asked for its own, and in PyTorch only the edge to that is seen."""
+        kernel = event.parent
+        histories = self._histories.pop(-1 if kernel is None else kernel, [])
+        selected = self._selected.get(_of(self._parents, kernel))
+        rebases = selected is not None and _is_in_place(selected.operator)
+        last = {history.tensor: history for history in histories}
+        yield from (one for one in histories if one is last[one.tensor] and (rebases or one.tensor in event.tensors))
 
     def _guarded(self, event: ev.Dispatched, around: int | None) -> int | None:
         """The event that a call is within: a guard, if a kernel calls with other sets than its own."""
@@ -312,6 +369,8 @@ class _View:
                 yield replace(event, registered="")
             case ev.FallthroughSkipped() if not self._places:
                 yield replace(event, keys=tuple((key, reason, "") for key, reason, _ in event.keys))
+            case ev.BackwardStarted():
+                yield replace(event, inputs=self._nodes.reached(event))
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.HookRegistered() | ev.HookRemoved() if event.hook is not None:
@@ -335,6 +394,14 @@ class _View:
         the fallback left on the stack (``BoxedKernelWrapper``), and in PyTorch only the latter is seen."""
         selected = _of(self._selected, _of(self._parents, event.parent))
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
+
+
+_DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
+"""A number whose last digits are of rounding."""
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.3g}"
 
 
 def _is_in_place(operator: str) -> bool:

@@ -13,6 +13,7 @@ from dispatchviz.core.autograd.formulas.complex_gradients import conjugated
 from dispatchviz.core.autograd.formulas.formulas_reductions import (
     prod_backward,
     prod_backward_dim,
+    reduced_dims,
     restore_reduced_dims,
     var_backward,
 )
@@ -39,9 +40,7 @@ def evenly_read_jvp(fw_grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
 
 
 def amaxamin_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    """The same along dimensions."""
-    if not dim:
-        return evenly_read_jvp(dx, x, result)
+    """The mean tangent along dimensions."""
     return _mean_of_selected(x, dx, result, dim, keepdim)
 
 
@@ -53,7 +52,7 @@ def _mean_of_selected(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim:
 
 def aminmax_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The same, of all or along one dimension."""
-    return _mean_of_selected(x, dx, result, () if dim is None else (dim,), keepdim)
+    return _mean_of_selected(x, dx, result, reduced_dims(x, dim), keepdim)
 
 
 def maximum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:

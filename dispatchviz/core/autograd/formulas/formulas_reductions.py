@@ -90,7 +90,7 @@ def aminmax_backward(
     max: Tensor
 ) -> Tensor | None:  # fmt: skip
     """Both shared by the elements that are the extreme, added up"""
-    dims = () if dim is None else (dim,)
+    dims = reduced_dims(self, dim)
     parts = [
         _distribute_among_extrema(grad, extremum, self, dims, keepdim)
         for grad, extremum in ((grad_min, min), (grad_max, max))
@@ -99,6 +99,11 @@ def aminmax_backward(
     if len(parts) < 2:
         return parts[0] if parts else None
     return ops.add__Tensor.call(parts[0], parts[1], 1)
+
+
+def reduced_dims(self: Tensor, dim: int | None) -> Size:
+    """Of ``aminmax``: the dimension, or all of them"""
+    return tuple(range(len(self._size))) if dim is None else (dim,)
 
 
 def _distribute_among_extrema(grad: Tensor, extremum: Tensor, self: Tensor, dims: Size, keepdim: bool) -> Tensor:

@@ -166,7 +166,8 @@ def _dot_of_conjugates(self: Tensor, tensor: Tensor) -> Tensor:
     if not is_conj(self):
         return vdot(ops._conj.call(tensor), self)
     if is_conj(tensor):
-        return ops._conj.call(dot(ops._conj.call(self), ops._conj.call(tensor)))
+        second = ops._conj.call(tensor)  # C++ evaluates the last argument first
+        return ops._conj.call(dot(ops._conj.call(self), second))
     return vdot(ops._conj.call(self), tensor)
 
 

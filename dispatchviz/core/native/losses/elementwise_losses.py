@@ -453,7 +453,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     )
     size = broadcast_sizes(x1._size, x2._size)
     if x1._size != x2._size:
-        x1, x2 = (ops.expand.call(tensor, size, False) for tensor in (x1, x2))
+        x2, x1 = (ops.expand.call(tensor, size, False) for tensor in (x2, x1))  # C++ evaluates the last one first
     norms = [ops.clone.call(ops.linalg_vector_norm.call(tensor, 2, (dim,), True, None), None) for tensor in (x1, x2)]
     with AutoGradMode(False, "cosine_similarity"):
         least = ops.scalar_tensor.call(eps, dtype, "strided", norms[0]._device, None)

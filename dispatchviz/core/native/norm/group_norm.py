@@ -74,7 +74,7 @@ def native_group_norm(
     check_accessible((weight, bias), dtype)
     within = accumulated(input._dtype)
     if input._device.type == "cpu" and not input._is_contiguous:
-        empty_on_device_of(input, (2, N, C), within)
+        empty_on_device_of(input, (N * group, 2 * C // group), within)
     if not math.prod(input._size):
         mean._array[...], rstd._array[...] = 0, math.nan
     else:

@@ -207,7 +207,7 @@ def _base_grid(like: Tensor, size: Size, align_corners: bool) -> Tensor:
 
 def _from_minus_one(like: Tensor, steps: int, align_corners: bool) -> Tensor:
     if steps <= 1:
-        zero = _empty((), like)
+        zero = _empty((1,), like)
         if zero._array is not None:
             zero._array[...] = 0
         return zero

@@ -8,6 +8,7 @@ each gradient to the same ones. ``scales`` are factors that a user gave, or None
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from dispatchviz.core.native.indexing.ufunc_at import add_at
 from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.strides import is_channels_last
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
-from dispatchviz.core.tensor.dtype import REDUCED, DType, float64, int64, uint8
+from dispatchviz.core.tensor.dtype import REDUCED, DType, float32, float64, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 Factor = float | None
@@ -145,18 +146,19 @@ def put_images(kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: S
 
 def prepare_generic(self: Tensor, out: Tensor, count: int, per_dim: int, ones: bool = False) -> None:
     """The tensors of indices and weights that the CPU's loop for any number of dimensions makes."""
-    if self._device.type != "cpu":
+    if self._device.type != "cpu" or (self._dtype is uint8 and not ones):
         return
+    weights = float32 if self._dtype is uint8 else self._dtype
     stride = (*self._stride[:-count], *(0 for _ in range(count)))
     rank = len(self._size)
     ops.as_strided.call(self, (*self._size[:-count], *out._size[-count:]), stride, None)
     for dim in range(rank - count, rank):
         size = tuple(out._size[dim] if one == dim else 1 for one in range(rank))
         for coordinate in range(per_dim - ones):
-            dtype = int64 if coordinate % 2 == 0 else self._dtype
+            dtype = int64 if coordinate % 2 == 0 else weights
             ops.empty_memory_format.call(size, dtype, "strided", self._device, None, None)
         if ones:
-            ops.ones.call(size, self._dtype, "strided", self._device, None)
+            ops.ones.call(size, weights, "strided", self._device, None)
 
 
 def put_upsampled(
@@ -331,14 +333,18 @@ def _cubic_weight(xp: Any, x: Any, a: float) -> Any:
     return xp.where(x < 1, near, xp.where(x < 2, far, 0))
 
 
+LINEAR_WIDTH, CUBIC_WIDTH = 2, 4
+"""So many old elements a new one takes that is not wider than they are (``interp_size``)."""
+
+
 def linear_smooth(align_corners: bool) -> AxisTaps:
     """A triangle as wide as the new elements (antialias)."""
-    return _smooth(align_corners, 2, lambda xp, x: xp.where(x < 1, 1 - x, 0))
+    return _smooth(align_corners, LINEAR_WIDTH, lambda xp, x: xp.where(x < 1, 1 - x, 0))
 
 
 def cubic_smooth(align_corners: bool) -> AxisTaps:
     """A cubic kernel as wide as the new elements (antialias)."""
-    return _smooth(align_corners, 4, lambda xp, x: _cubic_weight(xp, x, -0.5))
+    return _smooth(align_corners, CUBIC_WIDTH, lambda xp, x: _cubic_weight(xp, x, -0.5))
 
 
 def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) -> AxisTaps:
@@ -346,11 +352,8 @@ def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) 
         if new == old:
             return [(xp.arange(new), None)]
         real = real_type(xp, dtype)
-        if align_corners:
-            apart = real(old - 1) / real(new - 1) if new > 1 else real(0)
-        else:
-            apart = factor(real, old, new, given)
-        support = (width * 0.5) * apart if apart >= 1 else real(width * 0.5)
+        apart = _apart(real, old, new, align_corners, given)
+        support = _support(real, apart, width)
         inverse = 1 / apart if apart >= 1 else real(1)
         center = apart * (xp.arange(new).astype(real) + real(0.5))
         low = xp.maximum((center - support + 0.5).astype(xp.int64), 0)
@@ -365,21 +368,48 @@ def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) 
     return taps
 
 
-def prepare_smooth(self: Tensor, out: Tensor) -> None:
-    """The tensors that the CPU's loop for smooth resizing makes: a result between, ranges and weights."""
-    if self._dtype.name in ("float16", "bfloat16"):
+def _apart(real: Any, old: int, new: int, align_corners: bool, given: float | None) -> Any:
+    """``area_pixel_compute_scale``: how far new elements lie apart, in old ones."""
+    if not align_corners:
+        return factor(real, old, new, given)
+    return real(old - 1) / real(new - 1) if new > 1 else real(0)
+
+
+def _support(real: Any, apart: Any, width: int) -> Any:
+    """How far a new element looks to either side."""
+    return (width * 0.5) * apart if apart >= 1 else real(width * 0.5)
+
+
+def prepare_smooth(self: Tensor, out: Tensor, width: int, align_corners: bool, scales: Scales) -> None:
+    """The tensors that the CPU's loop for smooth resizing makes, dimension by dimension: the result between, ranges and
+    weights."""
+    if self._dtype in REDUCED:
         raise not_implemented("compute_index_ranges_weights", self._dtype)
-    if self._device.type != "cpu":
+    if self._device.type != "cpu" or self._dtype is uint8:
         return
-    _empty(self)
-    for dim in (3, 2):
-        if self._size[dim] != out._size[dim]:
-            ops.as_strided.call(self, self._size, self._stride, None)
-            for _ in range(4):
-                _empty(self)
-            ops.as_strided.call(self, self._size, self._stride, None)
-            _empty(self)
+    real = real_type(array_module("cpu"), self._dtype)
+    changed = [dim for dim in (3, 2) if self._size[dim] != out._size[dim]]
+    for dim in changed:
+        old, new = self._size[dim], out._size[dim]
+        support = _support(real, _apart(real, old, new, align_corners, scales[dim - 2]), width)
+        self = _resized_between(self, out, dim, (math.ceil(support) * 2 + 1), dim == changed[-1])
 
 
-def _empty(like: Tensor) -> None:
-    ops.empty_memory_format.call((1,), like._dtype, "strided", like._device, None, None)
+def _resized_between(given: Tensor, out: Tensor, dim: int, most: int, is_last: bool) -> Tensor:
+    """``_separable_upsample_generic_Nd_kernel_impl_single_dim``: the tensor whose one dimension is new. A new element
+    takes at most so many old ones."""
+    new = out._size[dim]
+    size = (*given._size[:dim], new, *given._size[dim + 1 :])
+    result = out if is_last else _empty(given, size)
+    ops.as_strided.call(given, size, (*given._stride[:dim], 0, *given._stride[dim + 1 :]), None)
+    alone = tuple(new if one == dim else 1 for one in range(len(size)))
+    for _ in range(3):
+        _empty(given, alone, int64)
+    weights = _empty(given, tuple(new * most if one == dim else 1 for one in range(len(size))))
+    ops.as_strided.call(weights, alone, (*weights._stride[:dim], 0, *weights._stride[dim + 1 :]), None)
+    _empty(given, alone, int64)
+    return result
+
+
+def _empty(like: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
+    return ops.empty_memory_format.call(size, dtype or like._dtype, "strided", like._device, None, None)

@@ -223,7 +223,7 @@ def _upsample_bilinear2d_aa_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """Images resized without aliasing"""
-    upsample.prepare_smooth(self, out)
+    upsample.prepare_smooth(self, out, upsample.LINEAR_WIDTH, align_corners, (scales_h, scales_w))
     upsample.put_upsampled(
         "compute_index_ranges_weights",
         self,

@@ -8,6 +8,7 @@ from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.arithmetic.binary_ops import wrapped_scalar_tensor
+from dispatchviz.core.native.indexing.tensor_indexing import scalar_to_tensor
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import result_type
 from dispatchviz.core.tensor.dtype import DType, bool_
@@ -100,7 +101,8 @@ def _by_sorting(elements: Tensor, test_elements: Tensor, assume_unique: bool, in
     compare = ops.ne_Tensor if invert else ops.eq_Tensor
     all_but_last = ops.slice_Tensor.call(repeated, 0, 0, -1, 1)
     ops.copy_.call(all_but_last, compare.call(after, before), False)
-    ops.copy_.call(ops.select_int.call(repeated, 0, -1), wrapped_scalar_tensor(invert), False)
+    last = ops.select_int.call(repeated, 0, -1)
+    ops.copy_.call(last, scalar_to_tensor(invert, bool_, repeated._device), False)
     mask = ops.empty_like.call(repeated, None, None, None, None, None)
     ops.index_copy_.call(mask, 0, order, repeated)
     if assume_unique:
