@@ -16,6 +16,7 @@ from dispatchviz.core.record.trace_file import Header, nesting, writers
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
 from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
 from dispatchviz.core.record.trace_file.event_lines import decode_some
+from dispatchviz.core.record.trace_file.joined_columns import JoinedColumn
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.explain.graph.backward_graph import backward_graph
@@ -275,7 +276,7 @@ def test_an_index_that_lost_sight_of_an_event_is_computed_from_the_parents(
 ) -> None:
     events = interleaved(300)
     found = in_parts(events, 8, carried, monkeypatch)
-    assert not found.columns._whole  # type: ignore[attr-defined]
+    assert not isinstance(found.columns.ends, JoinedColumn)
     assert_same_columns(found.columns, columns_of(events))
 
 
