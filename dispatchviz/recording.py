@@ -22,7 +22,7 @@ from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, read_limit
 from dispatchviz.core.record.trace_file import Header, TraceError
 from dispatchviz.core.record.trace_file.columns import Columns
-from dispatchviz.core.record.trace_file.reader import opened
+from dispatchviz.core.record.trace_file.reader import opened, opened_later
 from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
@@ -131,15 +131,18 @@ class Recording(Trace):
         header, stream = self._header_so_far(), self.finish_stream(keep=False)
         if stream.given_up:
             return {"events": (), "notice": "", "_make_header": header}
+        notice = stream.end or _stopped_by_fault(self._source.failed, stream.events)
         try:
-            complete, events, notice, columns = opened(stream.path)
+            read = opened_later(stream.path)
+            if stream.header is not None:
+                return {"header": stream.header, "notice": notice, "_make_events": lambda: read()[1]}
+            written, events, cut_off = read()
         except TraceError as error:  # the disk was full from the beginning
             return {"events": (), "notice": stream.stopped or str(error), "_make_header": header}
-        stopped = stream.end or _stopped_by_fault(self._source.failed, len(events))
-        return {"header": complete, "events": events, "columns": columns, "notice": stopped or notice}
+        return {"header": written, "events": events, "notice": notice or cut_off}
 
     @property
-    def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
+    def events(self) -> Sequence[AnyEvent]:
         """What was recorded so far."""
         return tuple(self._source.events) if self._source.stream is None else self._in_file()[1]
 
@@ -181,7 +184,7 @@ class Recording(Trace):
     def columns(self) -> Columns:
         """Of the events so far."""
         if self._source.stream is not None:
-            return self._in_file()[3]
+            return self._in_file()[1].columns
         from dispatchviz.core.record.trace_file.column_builder import columns_of
 
         return columns_of(self.events)

@@ -78,7 +78,9 @@ class TraceStream:
         self.given_up = False
         """This process is a child of the one that writes."""
         self.complete = False
-        """The index is written: there is nothing more to come."""
+        """There is nothing more to come."""
+        self.header: Header | None = None
+        """That of the complete file, whose index is written."""
         self._worker = Worker(self._look, INTERVAL)
         _streams.add(self)
 
@@ -190,7 +192,9 @@ class TraceStream:
             self._drain()
             self.complete = True
             try:
-                self._writer.complete(self._with_end(header()))
+                known = self._with_end(header())
+                self._writer.complete(known)
+                self.header = known
             except OSError as error:
                 self._fail(f"cannot write {self.path}: {error.strerror or error}")
         if keep:
