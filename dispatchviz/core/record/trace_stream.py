@@ -22,7 +22,7 @@ import msgspec
 
 from dispatchviz.core.record.builders.builder_base import StreamedEvents
 from dispatchviz.core.record.file_replacement import Replacement
-from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
+from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, end_before
 from dispatchviz.core.record.trace_file.writers import WRITERS, suffix_of
 from dispatchviz.core.record.unfinished_files import unfinished_name
 from dispatchviz.core.record.worker import Worker, without_collections
@@ -97,7 +97,7 @@ class TraceStream:
     @property
     def end(self) -> str:
         """Where and why the recording stopped; empty if it did not."""
-        return self.stopped and f"the recording ended before step {self.events}: {self.stopped}"
+        return self.stopped and end_before(self.events, self.stopped)
 
     @property
     def in_place(self) -> bool:
