@@ -1,4 +1,4 @@
-"""``record(save=...)``, ``record(limit=...)`` and limits: the file has what the trace has, during and after the block."""
+"""``record(save=...)`` and limits: the file has what the trace has, during the block and after it."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple
 from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
-from dispatchviz.core.record.recording_limit import MOST_IN_MEMORY
 from dispatchviz.core.record.recorders.freed_nodes import FreedNodes
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
+from dispatchviz.core.record.recording_limit import MOST_IN_MEMORY
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.seam.process_modes import process_modes
