@@ -16,6 +16,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.recorders import recorder_base
+from dispatchviz.core.record.trace_file import index, reader
 from dispatchviz.core.record.unfinished_files import unfinished_files
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.recording import EngineName
@@ -174,3 +175,18 @@ def test_a_recording_in_memory_has_a_limit_and_the_block_runs_on(
     assert [type(event) for event in part] == [type(event) for event in whole[: len(part)]]
     assert part.notice.startswith(f"the recording ended before step {len(part)}: the default limit of about")
     assert part.header.remarks == part.notices == (part.notice,)
+
+
+def test_a_file_is_read_when_its_events_are_first_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+    monkeypatch.setattr(reader, "read_index", lambda raw: reads.append(raw) or index.read_index(raw))
+    with dispatchviz.record(save=tmp_path / "t.dvtrace") as trace:
+        _work()
+    with dispatchviz.record(limit=20) as other:
+        _work()
+    assert trace.header.program == "tests/test_recording_to_file.py"
+    assert other.header.remarks == other.notices == (other.notice,) != ("",)
+    assert reads == []
+    assert list(trace) == list(Trace.load(tmp_path / "t.dvtrace"))
+    assert len(other) == 20  # though its file is removed
+    assert len(reads) == 3
