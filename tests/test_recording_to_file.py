@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import subprocess
@@ -154,10 +153,10 @@ ENGINES = pytest.mark.parametrize("engine", ["model", pytest.param("torch", mark
 def test_a_recording_in_memory_has_a_limit_and_the_block_runs_on(
     looks: bool, engine: EngineName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch: Any = importlib.import_module("dispatchviz.torch" if engine == "model" else "torch")
+    library: Any = torch if engine == "model" else pytest.importorskip("torch")
 
     def run() -> tuple[Trace, float]:
-        x = torch.ones(2, requires_grad=True)
+        x = library.ones(2, requires_grad=True)
         with dispatchviz.record(engine=engine) as trace:
             for _ in range(60):
                 x.mul(2).sum().backward()
@@ -179,7 +178,12 @@ def test_a_recording_in_memory_has_a_limit_and_the_block_runs_on(
 
 def test_a_file_is_read_when_its_events_are_first_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
-    monkeypatch.setattr(reader, "read_index", lambda raw: reads.append(raw) or index.read_index(raw))
+
+    def read_index(raw: memoryview) -> index.Index:
+        reads.append(raw)
+        return index.read_index(raw)
+
+    monkeypatch.setattr(reader, "read_index", read_index)
     with dispatchviz.record(save=tmp_path / "t.dvtrace") as trace:
         _work()
     with dispatchviz.record(limit=20) as other:
