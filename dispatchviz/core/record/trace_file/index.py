@@ -162,6 +162,8 @@ def _named(columns: Columns, blocks: Blocks, changes: Changes | None) -> Iterato
 
 
 def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
+    if hasattr(values, "__array__"):  # a column in several parts
+        values = values.__array__().data
     if isinstance(values, memoryview) and values.format == typecode and sys.byteorder == "little":
         return values.tobytes()
     numbers = array(typecode, values)
