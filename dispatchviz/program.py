@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 from dispatchviz.call_sites import count_as_users
 from dispatchviz.core.record.event_filter import Only
+from dispatchviz.core.record.recorders.recorder_base import NOTE_LENGTH
 from dispatchviz.core.seam import recorder
 from dispatchviz.engines import MODEL, Engine
 from dispatchviz.errors import DispatchvizError
@@ -201,10 +202,6 @@ def _hint(watcher: ProgramRecorder) -> str:
 def _count(watcher: ProgramRecorder) -> int:
     """About how many events are recorded, without reading a note."""
     return len(watcher.builder.events) + len(watcher.notes) // NOTE_LENGTH
-
-
-NOTE_LENGTH = 3
-"""So many places a note takes for each of its events, about."""
 
 
 def _family(watcher: ProgramRecorder, trace: Recording, keeper: Keeper, stop_telling: Callable[[], None]) -> Family:

@@ -19,10 +19,10 @@ from dispatchviz.call_sites import is_users, shown_file
 from dispatchviz.core.device.array_library import cuda_choice, cuda_without_looking, state_under
 from dispatchviz.core.record.event_filter import EventFilter, Only, only_from
 from dispatchviz.core.record.events import AnyEvent
-from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, read_limit
+from dispatchviz.core.record.recording_limit import NO_LIMIT, REACHED_IN_MEMORY, Limit, end_before, read_limit
 from dispatchviz.core.record.trace_file import Header, TraceError
 from dispatchviz.core.record.trace_file.columns import Columns
-from dispatchviz.core.record.trace_file.reader import opened
+from dispatchviz.core.record.trace_file.reader import opened, opened_later
 from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
@@ -131,15 +131,18 @@ class Recording(Trace):
         header, stream = self._header_so_far(), self.finish_stream(keep=False)
         if stream.given_up:
             return {"events": (), "notice": "", "_make_header": header}
+        notice = stream.end or _stopped_by_fault(self._source.failed, stream.events)
         try:
-            complete, events, notice, columns = opened(stream.path)
+            read = opened_later(stream.path)
+            if stream.header is not None:
+                return {"header": stream.header, "notice": notice, "_make_events": lambda: read()[1]}
+            written, events, cut_off = read()
         except TraceError as error:  # the disk was full from the beginning
             return {"events": (), "notice": stream.stopped or str(error), "_make_header": header}
-        stopped = stream.end or _stopped_by_fault(self._source.failed, len(events))
-        return {"header": complete, "events": events, "columns": columns, "notice": stopped or notice}
+        return {"header": written, "events": events, "notice": notice or cut_off}
 
     @property
-    def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
+    def events(self) -> Sequence[AnyEvent]:
         """What was recorded so far."""
         return tuple(self._source.events) if self._source.stream is None else self._in_file()[1]
 
@@ -168,20 +171,24 @@ class Recording(Trace):
         self._source.settle()
         program, arguments, only = self._program, self._arguments, self._only
         sources, about = dict(sorted(self._source.sources.items())), self._about
-        remarks = self._children.sentences()
+        remarks = (*self._children.sentences(), *filter(None, [self._end_in_memory()]))
         return lambda: _header(program, arguments, sources, about(True), only, remarks)
 
     @property
     def notice(self) -> str:  # type: ignore[override]
         """What went wrong with the recording, or empty."""
         self._source.settle()
-        return _stopped_by_fault(self._source.failed, len(self._source.builder.events))
+        return _stopped_by_fault(self._source.failed, len(self._source.builder.events)) or self._end_in_memory()
+
+    def _end_in_memory(self) -> str:
+        source = self._source
+        return end_before(len(source.builder.events), REACHED_IN_MEMORY) if source.full else ""
 
     @property
     def columns(self) -> Columns:
         """Of the events so far."""
         if self._source.stream is not None:
-            return self._in_file()[3]
+            return self._in_file()[1].columns
         from dispatchviz.core.record.trace_file.column_builder import columns_of
 
         return columns_of(self.events)
@@ -236,7 +243,8 @@ def record(
     process that is killed leaves it and memory does not grow; until it is complete it is beside that name
     (``run.part-4242.dvtrace``). ``limit`` is a number of events, or the size of the file (``"500MB"``), after which
     nothing more is recorded; ``trace.notice`` then says so, as it does if the file cannot be written to the end.
-    Without one a file grows to 4 GB, or half of the disk's free space if that is less; ``"none"`` lifts that.
+    Without one a file grows to 4 GB, or half of the disk's free space if that is less, and a recording that goes to
+    no file ends after about five million events; ``"none"`` lifts that.
     ``hashes`` records a hash of the numbers of each kernel's result, by which ``dispatchviz diff`` tells where the
     numbers of two runs part; that takes about as long as reading them. ``values`` records the numbers of tensors of so
     many elements at most, as text, whenever they may have changed.

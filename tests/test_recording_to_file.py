@@ -1,4 +1,4 @@
-"""``record(save=...)`` and ``record(limit=...)``: the file has what the trace has, during the block and after it."""
+"""``record(save=...)`` and limits: the file has what the trace has, during the block and after it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record.events import ProgramRaised
+from dispatchviz.core.record.recorders import recorder_base
+from dispatchviz.core.record.trace_file import index, reader
 from dispatchviz.core.record.unfinished_files import unfinished_files
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.recording import EngineName
 from dispatchviz.trace import Trace
 from tests.waiting import HANGS
 
@@ -139,3 +143,54 @@ def test_a_forked_child_leaves_the_file_to_its_parent(tmp_path: Path) -> None:
         [sys.executable, "forks.py"], cwd=tmp_path, timeout=HANGS, check=False, capture_output=True, text=True
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+ENGINES = pytest.mark.parametrize("engine", ["model", pytest.param("torch", marks=pytest.mark.torch)])
+
+
+@ENGINES
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_recording_in_memory_has_a_limit_and_the_block_runs_on(
+    looks: bool, engine: EngineName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library: Any = torch if engine == "model" else pytest.importorskip("torch")
+
+    def run() -> tuple[Trace, float]:
+        x = library.ones(2, requires_grad=True)
+        with dispatchviz.record(engine=engine) as trace:
+            for _ in range(60):
+                x.mul(2).sum().backward()
+                if looks:
+                    assert trace[-1].seq == len(trace) - 1
+            last = float(x.grad[0])
+        return trace, last
+
+    whole, _ = run()
+    monkeypatch.setattr(recorder_base, "MOST_IN_MEMORY", 500)
+    part, last = run()
+    assert last == 120
+    assert (whole.notice, whole.header.remarks) == ("", ())
+    assert 250 < len(part) < 1000 < len(whole)  # notes are counted, and one may be of several events
+    assert [type(event) for event in part] == [type(event) for event in whole[: len(part)]]
+    assert part.notice.startswith(f"the recording ended before step {len(part)}: the default limit of about")
+    assert part.header.remarks == part.notices == (part.notice,)
+
+
+def test_a_file_is_read_when_its_events_are_first_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+
+    def read_index(raw: memoryview) -> index.Index:
+        reads.append(raw)
+        return index.read_index(raw)
+
+    monkeypatch.setattr(reader, "read_index", read_index)
+    with dispatchviz.record(save=tmp_path / "t.dvtrace") as trace:
+        _work()
+    with dispatchviz.record(limit=20) as other:
+        _work()
+    assert trace.header.program == "tests/test_recording_to_file.py"
+    assert other.header.remarks == other.notices == (other.notice,) != ("",)
+    assert reads == []
+    assert list(trace) == list(Trace.load(tmp_path / "t.dvtrace"))
+    assert len(other) == 20  # though its file is removed
+    assert len(reads) == 3

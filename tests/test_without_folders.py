@@ -9,6 +9,7 @@ import pytest
 
 from dispatchviz.cli.export_steps import Steps, export_steps
 from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import writers
 from dispatchviz.output import export, export_table
 from dispatchviz.player.in_notebook import notebook_player
 from dispatchviz.program import run
@@ -137,3 +138,13 @@ def test_files_of_one_name_keep_what_tells_them_apart() -> None:
     assert names["/home/ada/utils.py"] == "utils.py"
     assert names["/opt/a/utils.py"] == "a/utils.py"
     assert os.path.basename(names["/opt/b/utils.py"]) == "utils.py"
+
+
+def test_a_long_trace_in_a_file_is_passed_on_without_folders(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 50)
+    Trace(trace.header, trace.events[:300]).save(tmp_path / "t.dvtrace")
+    shared = without_folders(Trace.load(tmp_path / "t.dvtrace"))
+    assert {place.file for place in shared.columns.line_places} == {"prog.py", "lib/deep.py", "other.py"}
+    assert list(shared) == list(without_folders(trace))[:300]

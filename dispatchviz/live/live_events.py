@@ -27,11 +27,6 @@ class NodeKind:
     def __init__(self, name: str) -> None:
         self.__name__ = self.cpp_name = name
 
-    @staticmethod
-    def formula() -> Any:
-        """The function of ours that computes its gradients: there is none."""
-        return None
-
 
 class NodeKinds(dict[str, NodeKind]):
     """By ``Node::name``."""
@@ -149,12 +144,6 @@ class LiveEventBuilder(ProgramEventBuilder):
     def _below(self, number: int) -> int:
         """The topological number of a Node whose only edge leads to this one."""
         return (self._topological[number] if number < len(self._topological) else 0) + 1
-
-    def _node_met(
-        self, number: int, kind: type[Any], sequence_nr: int, topological_nr: int, thread: int, known: bool
-    ) -> None:
-        super()._node_met(number, kind, sequence_nr, topological_nr, thread, known)
-        del self._text_of_node[number]  # nothing here asks for it, and nothing says when the Node is freed
 
     def live_node_started(
         self,

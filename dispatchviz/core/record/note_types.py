@@ -167,10 +167,10 @@ NodeCreated = tuple[Literal["node_created"], int, type[Node], int, int, int]
 """Number, class, sequence number, topological number, thread."""
 NodeKnown = tuple[Literal["node_known"], int, type[Node], int, int, int]
 """The same of a Node that was made before the recording."""
-EdgesCollected = tuple[Literal["edges_collected"], int, int, tuple[Target | None, ...], MaybeTensors]
-"""Node, topological number, where the edges lead, the forward inputs behind them."""
-TwoEdges = tuple[Literal["two_edges"], int, int, int, int, int, int, int, int]
-"""The same of two edges that lead somewhere: Node, topological number, both targets, both tensors."""
+EdgesCollected = tuple[Literal["edges_collected"], int, type[Node], int, tuple[Target | None, ...], MaybeTensors]
+"""Node, its class, topological number, where the edges lead, the forward inputs behind them."""
+TwoEdges = tuple[Literal["two_edges"], int, type[Node], int, int, int, int, int, int, int]
+"""The same of two edges that lead somewhere: Node, its class, topological number, both targets, both tensors."""
 AttributeSaved = tuple[Literal["attribute_saved"], int, str, Any]
 """Node, name, a plain value."""
 HistorySet = tuple[Literal["history_set"], int, int, int]
@@ -190,9 +190,10 @@ NodeQueued = tuple[Literal["node_queued"], int, int, Inputs]
 """Node, sequence number, inputs."""
 NodeQueuedAmong = tuple[Literal["node_queued_among"], int, int, Inputs, QueuedNodes]
 """The same where the notes so far do not say what is in the queue; the queue in the order of popping."""
-NodeStarted = tuple[Literal["node_started"], int, int, MaybeTensors, QueuedNodes | None, Inputs]
-"""Node, sequence number, gradients received, the queue where the notes so far do not say what is in it, inputs."""
-NodeStartedWithOne = tuple[Literal["node_started_with_one"], int, int, int, Inputs]
+NodeStarted = tuple[Literal["node_started"], int, type[Node], int, MaybeTensors, QueuedNodes | None, Inputs]
+"""Node, its class, sequence number, gradients received, the queue where the notes so far do not say what is in it,
+inputs."""
+NodeStartedWithOne = tuple[Literal["node_started_with_one"], int, type[Node], int, int, Inputs]
 """The same with one gradient."""
 NodeFinished = tuple[Literal["node_finished"], int, MaybeTensors]
 """Node, the gradients that it returned."""

@@ -39,12 +39,23 @@ class Limit(NamedTuple):
 NO_LIMIT = Limit()
 DEFAULT_LIMIT = Limit(bytes=4 * 10**9, chosen=False)
 """Some twenty million events. A file on a disk with less than twice that gets half of the free space."""
+MOST_IN_MEMORY = 5_000_000
+"""So many events are recorded, about, where no file was asked for: some two gigabytes."""
+REACHED_IN_MEMORY = (
+    f"the default limit of about {MOST_IN_MEMORY:,} events in memory is reached (record(limit=...) sets another, "
+    "record(save=...) writes to a file)"
+)
 NONE = "none"
 """How ``NO_LIMIT`` is written."""
 
 
 UNITS = {"": 0, "k": 10**3, "m": 10**6, "g": 10**9, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "b": 1}
+
+
+def end_before(step: int, reason: str) -> str:
+    """The sentence that a recording ended before its program did."""
+    return f"the recording ended before step {step}: {reason}"
 
 
 def read_limit(text: str | None) -> Limit:

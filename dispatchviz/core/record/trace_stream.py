@@ -22,7 +22,7 @@ import msgspec
 
 from dispatchviz.core.record.builders.builder_base import StreamedEvents
 from dispatchviz.core.record.file_replacement import Replacement
-from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit
+from dispatchviz.core.record.recording_limit import NO_LIMIT, Limit, end_before
 from dispatchviz.core.record.trace_file.writers import WRITERS, suffix_of
 from dispatchviz.core.record.unfinished_files import unfinished_name
 from dispatchviz.core.record.worker import Worker, without_collections
@@ -78,7 +78,9 @@ class TraceStream:
         self.given_up = False
         """This process is a child of the one that writes."""
         self.complete = False
-        """The index is written: there is nothing more to come."""
+        """There is nothing more to come."""
+        self.header: Header | None = None
+        """That of the complete file, whose index is written."""
         self._worker = Worker(self._look, INTERVAL)
         _streams.add(self)
 
@@ -95,7 +97,7 @@ class TraceStream:
     @property
     def end(self) -> str:
         """Where and why the recording stopped; empty if it did not."""
-        return self.stopped and f"the recording ended before step {self.events}: {self.stopped}"
+        return self.stopped and end_before(self.events, self.stopped)
 
     @property
     def in_place(self) -> bool:
@@ -190,7 +192,9 @@ class TraceStream:
             self._drain()
             self.complete = True
             try:
-                self._writer.complete(self._with_end(header()))
+                known = self._with_end(header())
+                self._writer.complete(known)
+                self.header = known
             except OSError as error:
                 self._fail(f"cannot write {self.path}: {error.strerror or error}")
         if keep:

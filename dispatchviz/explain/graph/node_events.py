@@ -167,7 +167,7 @@ class NodeEvents:
     def seen(self) -> tuple[list[int], NodesByAge]:
         """All Nodes in the order in which something first happened to them: the steps, the Nodes."""
         groups, kinds = self.columns.of_node, self.columns.kinds
-        begun = zip(map(groups.steps.__getitem__, groups.begins), groups.numbers, strict=True)
+        begun = zip(groups.first_steps, groups.numbers, strict=True)
         firsts = [(step, node) if kinds[step] in self._life else self._first(node) for step, node in begun]
         found = sorted(first for first in firsts if first[0] >= 0)
         return [step for step, _ in found], NodesByAge.of([node for _, node in found])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import random
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dispatchviz
@@ -16,6 +18,7 @@ from dispatchviz.core.record.trace_file import Header, nesting, writers
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
 from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
 from dispatchviz.core.record.trace_file.event_lines import decode_some
+from dispatchviz.core.record.trace_file.joined_columns import JoinedColumn
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.explain.graph.backward_graph import backward_graph
@@ -275,8 +278,41 @@ def test_an_index_that_lost_sight_of_an_event_is_computed_from_the_parents(
 ) -> None:
     events = interleaved(300)
     found = in_parts(events, 8, carried, monkeypatch)
-    assert not found.columns._whole  # type: ignore[attr-defined]
+    assert not isinstance(found.columns.ends, JoinedColumn)
     assert_same_columns(found.columns, columns_of(events))
+
+
+def test_a_long_column_is_cut_up_as_a_list_is(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = list(trace)[:100]
+    found, expected = in_parts(recorded, 7, 1000, monkeypatch).columns, columns_of(recorded)
+    for name in ("tensors", "ends"):
+        column, numbers = getattr(found, name), list(getattr(expected, name))
+        assert list(np.asarray(column)) == numbers
+        assert (column[-1], column[-100]) == (numbers[-1], numbers[0])
+        for begin, end, step in ((0, 100, 1), (3, 60, 1), (14, 21, 1), (15, 16, 1), (50, 20, 1), (2, 90, 5)):
+            assert list(column[begin:end:step]) == numbers[begin:end:step]
+        for outside in (100, -101):
+            with pytest.raises(IndexError):
+                column[outside]
+
+
+def test_opening_a_long_file_leaves_its_columns_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 1 << 12)
+    x = torch.ones(2, requires_grad=True)
+    with dispatchviz.record(save=tmp_path / "long.dvtrace") as trace:
+        for _ in range(600):
+            x.mul(x).sum()
+    middle = len(trace) // 2
+    tracemalloc.start()
+    try:
+        columns = Trace.load(tmp_path / "long.dvtrace").columns
+        assert all(getattr(columns, name)[middle] >= NONE for name in PER_EVENT)
+        assert all(getattr(columns, name).get(middle, ()) is not None for name in GROUPS)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(trace) > 20_000
+    assert most < 8 * len(trace)  # one column in memory alone would be 4
 
 
 def test_a_file_that_was_cut_off_between_parts_opens(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

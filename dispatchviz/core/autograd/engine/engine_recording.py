@@ -52,7 +52,7 @@ def recorded_task(run_task: RunTask) -> RunTask:
             if depth:
                 rec.queues_change()  # of what it has queued nothing says when it is gone
             rec.error_raised(error)
-            rec.leave()
+            rec.backward_over(task)
             raise
         rec.backward_finished(task)
 

@@ -412,7 +412,7 @@ def _recorded_set_next_edges(self: Node, edges: list[Edge], arguments: Sequence[
             first, second, nr, other_nr = to._number, other._number, left.input_nr, right.input_nr
             if first >= rec.first_node and second >= rec.first_node:
                 number, topo = self._number, self._topological_nr
-                rec.note(("two_edges", number, topo, first, nr, second, other_nr, a._number, b._number))
+                rec.note(("two_edges", number, self.__class__, topo, first, nr, second, other_nr, a._number, b._number))
                 return
     rec.edges_collected(self, edges, arguments)
 

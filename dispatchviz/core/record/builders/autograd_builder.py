@@ -35,16 +35,19 @@ if TYPE_CHECKING:
 class _NodeText(Struct, frozen=True):
     """What is the same of all Nodes of a class."""
 
-    kind: type[Node]
     name: str
     edge_names: tuple[str, ...]
+    is_python_object: bool
+    """PyTorch frees it as one."""
 
 
 class _NodeTexts(dict[type, _NodeText]):
     """By class."""
 
     def __missing__(self, kind: type[Node]) -> _NodeText:
-        text = self[kind] = _NodeText(kind, kind.cpp_name or kind.__name__, kind.edge_names)
+        name = kind.cpp_name or kind.__name__
+        is_function = isinstance(kind, type) and issubclass(kind, FunctionBase)  # not a ``NodeKind``
+        text = self[kind] = _NodeText(name, kind.edge_names, is_function)
         return text
 
 
@@ -54,10 +57,10 @@ class AutogradBuilder(BuilderBase):
     def __init__(self) -> None:
         super().__init__()
         self._node_texts = _NodeTexts()
-        self._text_of_node: dict[int, _NodeText] = {}
-        """Of each Node, by serial number."""
         self._targets: dict[int, Targets] = {}
         """Where the edges of each Node lead that is not freed; serial numbers."""
+        self._python_objects: set[int] = set()
+        """The Nodes that PyTorch frees as Python objects; serial numbers."""
         self._formulas_skipped: set[tuple[int | None, int, int]] = set()
         """Of each: the NodeStarted, the Node, the edge."""
 
@@ -74,30 +77,46 @@ class AutogradBuilder(BuilderBase):
     def _node_met(
         self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int, known: bool
     ) -> None:
-        text = self._text_of_node[number] = self._node_texts[kind]
+        text = self._node_texts[kind]
+        if text.is_python_object:
+            self._python_objects.add(number)
         node, seq = self.nodes[number], self._next()
         event = NodeCreated(seq, self.open, node, text.name, sequence_nr, topological_nr, thread, known)
         self.events.append(event)
 
     def edges_collected(
-        self, node: int, topological_nr: int, edges: tuple[Target | None, ...], tensors: MaybeTensors
+        self,
+        node: int,
+        kind: type[Node],
+        topological_nr: int,
+        edges: tuple[Target | None, ...],
+        tensors: MaybeTensors,
     ) -> None:
         """A Node's edges; where they are not one for each name, they are the members of the first."""
-        names = self._text_of_node[node].edge_names
+        names = self._node_texts[kind].edge_names
         if len(names) != len(tensors):
             names = tuple(f"{names[0] if names else 'input'}[{i}]" for i in range(len(tensors)))
-        self._targets[node] = [edge[0] for edge in edges if edge is not None]
+        self._targets[node] = tuple([edge[0] for edge in edges if edge is not None])
         targets = tuple([None if edge is None else (self.nodes[edge[0]], edge[1]) for edge in edges])
         arguments = self._as_last_time(names, tuple(zip(names, self._tensors(tensors), strict=True)))
         self._event(EdgesCollected, self.nodes[node], targets, arguments, topological_nr)
 
     def two_edges(
-        self, node: int, topological_nr: int, to: int, input_nr: int, other: int, other_nr: int, a: int, b: int
+        self,
+        node: int,
+        kind: type[Node],
+        topological_nr: int,
+        to: int,
+        input_nr: int,
+        other: int,
+        other_nr: int,
+        a: int,
+        b: int,
     ) -> None:
         """The same of a Node with two edges that lead somewhere."""
-        names, nodes, tensors = self._text_of_node[node].edge_names, self.nodes, self.tensors
+        names, nodes, tensors = self._node_texts[kind].edge_names, self.nodes, self.tensors
         if len(names) != 2:
-            self.edges_collected(node, topological_nr, ((to, input_nr), (other, other_nr)), (a, b))
+            self.edges_collected(node, kind, topological_nr, ((to, input_nr), (other, other_nr)), (a, b))
             return
         self._targets[node] = to, other
         targets = (nodes[to], input_nr), (nodes[other], other_nr)
@@ -116,13 +135,17 @@ class AutogradBuilder(BuilderBase):
 
     def nodes_freed(self, freed: list[int]) -> None:
         """Nodes were freed in one go; the order is PyTorch's."""
-        texts, targets = self._text_of_node, self._targets
-        at_once = {node for node in freed if issubclass(texts[node].kind, FunctionBase)}
-        for node, by in in_order(freed, targets, at_once):
+        for node, by in in_order(freed, self._targets, self._python_objects):
             self._event(NodeDeleted, self.nodes[node], None if by is None else self.nodes[by])
         for node in freed:
-            targets.pop(node, None)
-            del texts[node]
+            self._targets.pop(node, None)
+        self._python_objects.difference_update(freed)
+
+    def forget_written(self) -> set[int]:
+        """Forgets the formulas that Nodes skipped which are over, too."""
+        needed = super().forget_written()
+        self._formulas_skipped = {skipped for skipped in self._formulas_skipped if skipped[0] in needed}
+        return needed
 
     # -- the engine ---------------------------------------------------------------------------------------------------
 
@@ -157,25 +180,39 @@ class AutogradBuilder(BuilderBase):
         self._event(NodeQueued, self.nodes[node], sequence_nr, device_text(device_of(inputs)), self._queue(queue))
 
     def node_started(
-        self, node: int, sequence_nr: int, gradients: MaybeTensors, waiting: QueuedNodes | None, inputs: Inputs
+        self,
+        node: int,
+        kind: type[Node],
+        sequence_nr: int,
+        gradients: MaybeTensors,
+        waiting: QueuedNodes | None,
+        inputs: Inputs,
     ) -> None:
         """The evaluation of a Node."""
         queue = None if waiting is None else self._queue(waiting)
-        self._started(node, sequence_nr, self._tensors(gradients), queue, inputs)
+        self._started(node, kind, sequence_nr, self._tensors(gradients), queue, inputs)
 
-    def node_started_with_one(self, node: int, sequence_nr: int, gradient: int, inputs: Inputs) -> None:
+    def node_started_with_one(
+        self, node: int, kind: type[Node], sequence_nr: int, gradient: int, inputs: Inputs
+    ) -> None:
         """It received one gradient."""
-        self._started(node, sequence_nr, self._alone[gradient], None, inputs)
+        self._started(node, kind, sequence_nr, self._alone[gradient], None, inputs)
 
     def _started(
-        self, node: int, sequence_nr: int, received: MaybeTensors, queue: QueuedNodes | None, inputs: Inputs
+        self,
+        node: int,
+        kind: type[Node],
+        sequence_nr: int,
+        received: MaybeTensors,
+        queue: QueuedNodes | None,
+        inputs: Inputs,
     ) -> None:
-        text, device = self._text_of_node[node], device_of(inputs)
+        name, device = self._node_texts[kind].name, device_of(inputs)
         thread = "caller" if device.type != "cuda" else sys.intern(f"pt_autograd_{device.index or 0}")
-        file, line, end_line = source_of(text.kind.formula())
+        file, line, end_line = source_of(kind.formula())
         number, place, seq = self.nodes[node], device_text(device), self._next()
         event = NodeStarted(
-            seq, self.open, number, text.name, sequence_nr, received, queue, place, thread, file, line, end_line
+            seq, self.open, number, name, sequence_nr, received, queue, place, thread, file, line, end_line
         )
         self.events.append(event)
         self.open = seq

@@ -32,7 +32,7 @@ class AutogradRecorder(RecorderBase):
         """The edges are set; ``arguments`` are the forward inputs, where there are any."""
         targets = tuple([self._target(edge) for edge in edges])
         behind = self._serials(arguments)
-        self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))
+        self.note(("edges_collected", self._node_serial(node), node.__class__, node._topological_nr, targets, behind))
 
     def accumulator_made(self, node: Node, tensor: Tensor) -> None:
         """A leaf got its AccumulateGrad."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
@@ -33,8 +34,8 @@ class EngineRecorder(RecorderBase):
 
     def __init__(self, builder: EventBuilder | None = None) -> None:
         super().__init__(builder)
-        self._graph_tasks: dict[int, int] = {}
-        """The number in this recording of each graph task, by PyTorch's id, which counts per process."""
+        self._graph_tasks = defaultdict[int, int](count().__next__)
+        """The number in this recording of each graph task that runs, by PyTorch's id, which counts per process."""
         self._known_queues: set[int] = set()
         """Graph tasks, by id, that run in a queue of which this recording has seen the outermost backward begin."""
         self.queue_token = next(_queue_tokens)
@@ -79,8 +80,13 @@ class EngineRecorder(RecorderBase):
 
     def backward_finished(self, task: GraphTask) -> None:
         """The graph task is complete."""
-        self._known_queues.discard(task.id)
         self._emit(ev.BackwardFinished, self._graph_task(task))
+        self.backward_over(task)
+
+    def backward_over(self, task: GraphTask) -> None:
+        """The graph task is complete, or an exception has left it."""
+        self._known_queues.discard(task.id)
+        self._graph_tasks.pop(task.id, None)
         self.leave()
 
     def callback_queued(self, task: GraphTask, function: str, position: int) -> None:
@@ -93,7 +99,7 @@ class EngineRecorder(RecorderBase):
 
     def _graph_task(self, task: GraphTask) -> int:
         with numbering:
-            return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
+            return self._graph_tasks[task.id]
 
     # -- before the first Node ----------------------------------------------------------------------------------------
 
@@ -148,9 +154,11 @@ class EngineRecorder(RecorderBase):
         number, sequence_nr, inputs = self._node_serial(node), node.sequence_nr, node.input_metadata
         waiting = None if queue.followed == self.queue_token else self._queued(queue.nodes_in_order())
         if len(gradients) == 1 and gradients[0] is not None and waiting is None:
-            self.note(("node_started_with_one", number, sequence_nr, self._serial(gradients[0]), inputs))
+            gradient = self._serial(gradients[0])
+            self.note(("node_started_with_one", number, node.__class__, sequence_nr, gradient, inputs))
         else:
-            self.note(("node_started", number, sequence_nr, self._serials(gradients), waiting, inputs))
+            received = self._serials(gradients)
+            self.note(("node_started", number, node.__class__, sequence_nr, received, waiting, inputs))
 
     def formula_skipped(self, node: Node, edge: int) -> None:
         """A gradient that nobody needs is not computed."""

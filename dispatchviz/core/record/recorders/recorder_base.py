@@ -8,7 +8,6 @@ of this recording is new to it. Events count from 0.
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.core.record.recorders.freed_nodes import FreedNodes
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
+from dispatchviz.core.record.recording_limit import MOST_IN_MEMORY
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.seam.process_modes import process_modes
@@ -43,6 +43,9 @@ numbering = threading.RLock()
 
 MANY_NOTES = 1 << 12
 """So many items in the list of notes are read at once where events go to a file: those of some 64 KiB."""
+
+NOTE_LENGTH = 3
+"""So many items a note has for each of its events, about."""
 
 KNOWN: ev.TensorOrigin = "known before"
 """How a tensor was met that was there before the recording."""
@@ -68,10 +71,14 @@ class RecorderBase(SafetyNet):
         """The numbers of results are hashed; to be set before the recording begins."""
         self.stream: TraceStream | None = None
         """Where events go while the program runs; without one they stay in memory."""
-        self.many_notes = sys.maxsize
-        """So many items in ``notes`` are handed to the stream."""
+        self.full = False
+        """The recording stays in memory and has reached the limit of that."""
+        self._kept_notes = 0
+        """So many items in ``notes`` were there then."""
         self._to_raise: list[BaseException] = []
         """Exceptions from outside that came where Python ignores every exception."""
+        self.many_notes = self._many_notes()
+        """When there are more items in ``notes``, ``hand_over`` is to be called."""
         self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
         self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         self.state: thread_state.State | None = None
@@ -119,11 +126,16 @@ class RecorderBase(SafetyNet):
         if self.stream is not None:
             self.stream.flush()
         elif self.notes and self.failed is None:
+            if self.full:
+                del self.notes[self._kept_notes :]
+                self._kept_notes = 0
             self.builder.read(self.notes)
+            self.many_notes = self._many_notes()
 
     def write_to(self, stream: TraceStream, at_once: bool = False) -> None:
         """From now on events go to a stream; ``at_once``: it is emptied after each note."""
-        self.stream, self.many_notes = stream, MANY_NOTES
+        self.stream = stream
+        self.many_notes = self._many_notes()
         if at_once:
             self.note = self._note_at_once
 
@@ -134,18 +146,28 @@ class RecorderBase(SafetyNet):
     def raise_soon(self, error: BaseException, /) -> None:
         """Raises an exception from outside when the program next calls us: where it came, Python ignores it."""
         self._to_raise.append(error)
-        self.many_notes = -1  # so that ``hand_over`` is called
+        self.many_notes = self._many_notes()
+
+    def _many_notes(self) -> int:
+        if self._to_raise:
+            return -1
+        return MANY_NOTES if self.stream is not None else NOTE_LENGTH * (MOST_IN_MEMORY - len(self.builder.events))
 
     def hand_over(self, /) -> None:
-        """Lets the stream read the notes; ends the recording if it has stopped."""
+        """Lets the stream read the notes; ends the recording if it has stopped, or if memory has no room for more."""
         if self._to_raise:
-            self.many_notes = sys.maxsize if self.stream is None else MANY_NOTES
-            raise self._to_raise.pop()
+            try:
+                raise self._to_raise.pop()
+            finally:
+                self.many_notes = self._many_notes()
         if self.stream is not None:
             self.stream.flush()
             if self.stream.stopped:
                 recorder.stop(self)  # type: ignore[arg-type]
                 self.notes.clear()
+        elif len(self.notes) > self._many_notes():
+            self.full, self._kept_notes = True, len(self.notes)
+            recorder.stop(self)  # type: ignore[arg-type]
 
     def _give_up(self, error: Exception) -> None:
         """Ends the recording after a failure of its own; what was emitted before is kept."""

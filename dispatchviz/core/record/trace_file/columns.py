@@ -46,10 +46,15 @@ class Groups(Mapping[int, Sequence[int]]):
         return self.steps[self.begins[at] : end]
 
     @cached_property
-    def firsts(self) -> frozenset[int]:
+    def first_steps(self) -> Sequence[int]:
         """The first step of each number: to look up each would take some twenty times as long."""
         steps, end = self.steps, len(self.steps)
-        return frozenset(steps[begin] for begin in self.begins if 0 <= begin < end)  # whatever a file says
+        return [steps[begin] if 0 <= begin < end else NONE for begin in self.begins]  # a file may say anything
+
+    @cached_property
+    def firsts(self) -> frozenset[int]:
+        """The first steps, to ask whether a step is one."""
+        return frozenset(self.first_steps)
 
     def all(self) -> Iterator[tuple[int, Sequence[int]]]:
         """Each number with its steps. Looks nothing up: a forged file may not have its numbers in order."""

@@ -35,15 +35,15 @@ class FollowedFile:
         self._reading.read_on()
         if self._reading.at_index and (index := self._index()) is not None:
             self.over = True
-            return Trace(index.header, StoredEvents(self._source, index.blocks, index.columns), "", index.columns)
+            return Trace(index.header, StoredEvents(self._source, index.blocks, index.columns))
         if not is_written:
             self.over = True
             return Trace(*self._reading.result())
         return self._so_far() if len(self._reading) > before else None
 
     def _so_far(self) -> Trace:
-        header, events, _, columns = self._reading.result()
-        return Trace(header, events, "", columns)
+        header, events, _ = self._reading.result()
+        return Trace(header, events)
 
     def _index(self) -> Index | None:
         """The index of a complete file; None while it is being written."""

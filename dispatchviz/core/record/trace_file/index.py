@@ -162,6 +162,8 @@ def _named(columns: Columns, blocks: Blocks, changes: Changes | None) -> Iterato
 
 
 def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
+    if hasattr(values, "__array__"):  # a column in several parts
+        values = values.__array__().data
     if isinstance(values, memoryview) and values.format == typecode and sys.byteorder == "little":
         return values.tobytes()
     numbers = array(typecode, values)
@@ -257,14 +259,16 @@ def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
     if not all(0 <= code < len(directory.kind_names) for part in parts for code in part.groups["of_kind"]):
         raise ValueError("there are kinds without a name")
     if len(parts) > 1:
-        from dispatchviz.core.record.trace_file.joined_columns import JoinedColumns  # NumPy: long traces only
+        from dispatchviz.core.record.trace_file.joined_columns import joined_columns  # NumPy: long traces only
 
-        columns: Columns = JoinedColumns(parts, directory.whole, names)
+        columns = joined_columns(parts, directory.whole, names)
     else:
         arrays: dict[str, Any] = {name: parts[0].arrays.get(name, ()) for name in ARRAYS | LINES}
         columns = Columns(**arrays, **parts[0].groups, **names)  # type: ignore[arg-type]
     if directory.events <= CHECKED:
         _check_columns(columns, directory.events)
+        for part in parts:
+            _check_groups(part, directory.events)
     header: Any = decode_header(directory.header.encode(), Header)
     return Index(header, columns, blocks)
 
@@ -299,18 +303,17 @@ def _check_columns(columns: Columns, events: int) -> None:
             raise ValueError(f"column {name} leads out of the trace")
     if any(end < at for at, end in enumerate(columns.ends)) or any(at <= up for at, up in enumerate(columns.parents)):
         raise ValueError("events are not within each other")
-    for name in GROUPS:
-        _check_groups(getattr(columns, name), events)
 
 
-def _check_groups(groups: Groups, events: int) -> None:
-    steps, begins = groups.steps, groups.begins
-    if min(steps, default=0) < 0 or max(steps, default=0) >= max(events, 1):
-        raise ValueError("a group has steps that are not there")
-    if any(one >= other for one, other in pairwise([-1, *begins, len(steps)])):
-        raise ValueError("groups do not follow each other")
-    if any(one >= other for one, other in pairwise(groups.numbers)):
-        raise ValueError("the numbers of groups are not in order")
+def _check_groups(part: Part, events: int) -> None:
+    for groups in part.groups.values():
+        steps, begins = groups.steps, groups.begins
+        if min(steps, default=0) < 0 or max(steps, default=0) >= max(events, 1):
+            raise ValueError("a group has steps that are not there")
+        if any(one >= other for one, other in pairwise([-1, *begins, len(steps)])):
+            raise ValueError("groups do not follow each other")
+        if any(one >= other for one, other in pairwise(groups.numbers)):
+            raise ValueError("the numbers of groups are not in order")
 
 
 def _check_blocks(blocks: Blocks, events: int) -> None:

@@ -1,16 +1,20 @@
-"""The columns of a long trace, whose index is in parts: each is joined when it is first needed."""
+"""The columns of a long trace, whose index is in parts. They stay in the file, which is mapped: nothing is copied."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dispatchviz.core.record.trace_file.column_builder import LINE, Column, grouped
+from dispatchviz.core.record.trace_file.column_builder import LINE, grouped, groups
 from dispatchviz.core.record.trace_file.columns import Columns, Groups
 from dispatchviz.core.record.trace_file.index import ARRAYS, CHANGES, GROUPS, LINES
-from dispatchviz.core.record.trace_file.nesting import Nested, nested
+from dispatchviz.core.record.trace_file.nesting import nested
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file.index import Part
@@ -18,69 +22,121 @@ if TYPE_CHECKING:
 _NESTING = ("depths", "ends", "siblings", "lines")
 
 
-class JoinedColumns(Columns):
-    """All parts as one."""
+def joined_columns(parts: Sequence[Part], whole: bool, names: Mapping[str, Any]) -> Columns:
+    """The columns of all parts as one.
 
-    _parts: Sequence[Part]
-    _whole: bool
-
-    def __init__(self, parts: Sequence[Part], whole: bool, names: Mapping[str, Any]) -> None:
-        """``whole``: the columns of the nesting are to be believed. ``names`` are the fields that are no columns."""
-        vars(self).update(names, _parts=parts, _whole=whole)
-
-    def __getattr__(self, name: str) -> Any:
-        """A column that was not needed yet."""
-        if name in GROUPS:
-            value: Any = JoinedGroups(self._parts, name, len(self.key_names))
-        elif name in _NESTING and not self._whole:
-            value = getattr(self._nested(), name).data
-        elif name in ARRAYS or name in LINES:
-            value = self._joined(name).data
-        else:
-            raise AttributeError(name)
-        return vars(self).setdefault(name, value)
-
-    def _joined(self, name: str) -> Column:
-        column: Any = np.concatenate([np.asarray(part.arrays.get(name, ())) for part in self._parts])
-        for part in self._parts if name in CHANGES else ():
-            if "changed_steps" in part.arrays:
-                column[np.asarray(part.arrays["changed_steps"])] = part.arrays[f"changed_{name}"]
-        return column.astype({"B": np.uint8, "i": np.int32}[(ARRAYS | LINES)[name]], copy=False)  # type: ignore[no-any-return]
-
-    def _nested(self) -> Nested:
-        """What the parents say."""
-        return nested(self._joined("parents"), self._joined("kinds") == LINE)
+    ``whole``: the columns of the nesting are to be believed. ``names`` are the fields that are no columns.
+    """
+    columns: dict[str, Any] = {name: _column(parts, name) for name in (*ARRAYS, *LINES)}
+    columns |= {name: JoinedGroups([part.groups[name] for part in parts]) for name in GROUPS}
+    columns["of_call"] = JoinedGroups([_counted_again(part, len(names["key_names"])) for part in parts])
+    if not whole:
+        parents = np.asarray(columns["parents"], np.int32)
+        computed = nested(parents, np.asarray(columns["kinds"]) == LINE)
+        columns |= {name: getattr(computed, name).data for name in _NESTING}
+    return Columns(**columns, **names)
 
 
-class JoinedGroups(Groups):
-    """Groups of all parts as one: a number is looked up in each part; all of them are joined when they are needed."""
-
-    def __init__(self, parts: Sequence[Part], name: str, keys: int) -> None:
-        """``keys``: how many names of keys the trace has."""
-        self._groups = [_counted_again(part, keys) if name == "of_call" else part.groups[name] for part in parts]
-
-    def __getitem__(self, number: int) -> Sequence[int]:
-        if "steps" in vars(self):
-            return super().__getitem__(number)
-        found = [steps for groups in self._groups if len(steps := groups.get(number, ()))]
-        if not found:
-            raise KeyError(number)
-        return found[0] if len(found) == 1 else np.concatenate(found).astype(np.int32, copy=False).data
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("numbers", "begins", "steps"):
-            raise AttributeError(name)
-        counts = [np.diff(np.asarray([*groups.begins, len(groups.steps)])) for groups in self._groups]
-        numbers = [np.repeat(np.asarray(each.numbers), count) for each, count in zip(self._groups, counts, strict=True)]
-        joined = grouped(np.concatenate(numbers), np.concatenate([np.asarray(each.steps) for each in self._groups]))
-        vars(self).update(vars(joined))
-        return vars(self)[name]
+def _column(parts: Sequence[Part], name: str) -> JoinedColumn:
+    changes = dict[int, int]()
+    for part in parts if name in CHANGES else ():
+        changes.update(zip(part.arrays.get("changed_steps", ()), part.arrays.get(f"changed_{name}", ()), strict=True))
+    return JoinedColumn([part.arrays.get(name, ()) for part in parts], changes)
 
 
 def _counted_again(part: Part, keys: int) -> Groups:
     """The calls of a part, whose numbers are made with fewer keys than the trace has."""
-    groups = part.groups["of_call"]
+    calls = part.groups["of_call"]
     if part.keys == keys or not part.keys:
-        return groups
-    operators, of_keys = np.divmod(np.asarray(groups.numbers, np.int64), part.keys)
-    return Groups((operators * keys + of_keys).astype(np.int32).data, groups.begins, groups.steps)
+        return calls
+    operators, of_keys = np.divmod(np.asarray(calls.numbers, np.int64), part.keys)
+    return Groups((operators * keys + of_keys).astype(np.int32).data, calls.begins, calls.steps)
+
+
+class JoinedColumn(Sequence[int]):
+    """Several arrays as one; ``changes`` has the numbers at some places instead of those in the arrays."""
+
+    def __init__(self, pieces: Sequence[Sequence[int]], changes: Mapping[int, int] | None = None) -> None:
+        self._pieces, self._changes = pieces, changes or {}
+        *self._begins, self._length = accumulate(map(len, pieces), initial=0)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return self._slice(range(self._length)[at])
+        if not 0 <= at < self._length:
+            at = range(self._length)[at]
+        if at in self._changes:
+            return self._changes[at]
+        piece = bisect_right(self._begins, at) - 1
+        return self._pieces[piece][at - self._begins[piece]]
+
+    def _slice(self, places: range) -> Sequence[int]:
+        if places.step != 1 or self._changes:
+            return [self[place] for place in places]
+        start, stop = places.start, places.stop
+        some = slice(max(bisect_right(self._begins, start) - 1, 0), bisect_left(self._begins, stop))
+        pieces = zip(self._pieces[some], self._begins[some], strict=True)
+        return _as_one([piece[max(start - begin, 0) : max(stop - begin, 0)] for piece, begin in pieces])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.asarray(self).data) if self._changes else chain.from_iterable(self._pieces)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """A copy, for NumPy."""
+        column: NDArray[Any] = np.concatenate([np.zeros(0, np.uint8), *map(np.asarray, filter(len, self._pieces))])
+        column[list(self._changes)] = list(self._changes.values())
+        return column if dtype is None else column.astype(dtype, copy=False)
+
+
+def _as_one(pieces: Sequence[Sequence[int]]) -> Sequence[int]:
+    return pieces[0] if len(pieces) == 1 else JoinedColumn(pieces)
+
+
+class JoinedGroups(Groups):
+    """Groups of several parts as one."""
+
+    def __init__(self, parts: Sequence[Groups]) -> None:
+        self._parts = parts
+        self._begins = list(accumulate(map(len, parts), initial=0))
+
+    def __getitem__(self, number: int) -> Sequence[int]:
+        return self._steps(self._places[number])
+
+    def _at(self, at: int) -> Sequence[int]:
+        return self._steps(self._places._at(at))
+
+    def _steps(self, places: Sequence[int]) -> Sequence[int]:
+        return _as_one([self._group(place) for place in places])
+
+    def _group(self, place: int) -> Sequence[int]:
+        part = bisect_right(self._begins, place) - 1
+        return self._parts[part]._at(place - self._begins[part])
+
+    @cached_property
+    def _places(self) -> Groups:
+        """The same numbers, each with the places of its groups, which are counted through all parts."""
+        return groups(np.concatenate([np.asarray(part.numbers, np.int32) for part in self._parts]))
+
+    @cached_property
+    def first_steps(self) -> Sequence[int]:
+        """The first step of each number."""
+        of_parts: NDArray[np.int32] = np.concatenate([np.asarray(part.first_steps, np.int32) for part in self._parts])
+        return of_parts.take(self._places.first_steps).data
+
+    @cached_property
+    def _whole(self) -> Groups:
+        """The groups with their steps in memory."""
+        steps = np.concatenate([np.asarray(part.steps, np.int32) for part in self._parts])
+        numbers = [np.repeat(part.numbers, np.diff([*part.begins, len(part.steps)])) for part in self._parts]
+        return grouped(np.concatenate(numbers), steps)
+
+    numbers = property(lambda self: self._places.numbers)
+    begins = property(lambda self: self._whole.begins)
+    steps = property(lambda self: self._whole.steps)

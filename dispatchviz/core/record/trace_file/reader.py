@@ -58,14 +58,23 @@ _GZIP = b"\x1f\x8b"
 
 def opened(path: str | Path) -> Opened:
     """A trace file. Raises TraceError if it cannot be read or is none."""
+    return opened_later(path)()
+
+
+def opened_later(path: str | Path) -> Callable[[], Opened]:
+    """Opens a file that may be removed afterwards, and gives what reads it. Both raise TraceError."""
     try:
         source = FileSource(_open(path))
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}{_part_beside(path)}") from None
-    try:
-        return _opened(source, os.fstat(source.descriptor).st_size, path, _mapped(source.descriptor))
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror or error}") from None
+
+    def read() -> Opened:
+        try:
+            return _opened(source, os.fstat(source.descriptor).st_size, path, _mapped(source.descriptor))
+        except OSError as error:
+            raise TraceError(f"cannot read {path}: {error.strerror or error}") from None
+
+    return read
 
 
 def opened_bytes(raw: bytes, path: str | Path) -> Opened:
@@ -124,7 +133,7 @@ def _opened(source: Source, size: int, path: str | Path, mapped: Callable[[], me
     except ValueError:
         return _read_blocks(source, path)
     check_format(index.header.format, path)
-    return index.header, StoredEvents(source, index.blocks, index.columns), "", index.columns
+    return index.header, StoredEvents(source, index.blocks, index.columns), ""
 
 
 # -- a file without an index -------------------------------------------------------------------------------------------

@@ -96,12 +96,12 @@ class StoredEvents(Sequence[AnyEvent]):
     """All events of a file. One that is damaged is an ``Unknown`` of the kind that the file's index tells."""
 
     def __init__(self, source: Source, blocks: Blocks, columns: Columns) -> None:
-        self._source, self._blocks, self._columns = source, blocks, columns
+        self._source, self._blocks, self.columns = source, blocks, columns
         self._decoded: dict[int, list[AnyEvent]] = {}
         """Blocks that were looked at lately, the last one last."""
 
     def __len__(self) -> int:
-        return len(self._columns.kinds)
+        return len(self.columns.kinds)
 
     def __reduce__(self) -> tuple[type[tuple[AnyEvent, ...]], tuple[list[AnyEvent]]]:
         """Pickled they are a tuple: another process has no such file."""
@@ -188,8 +188,8 @@ class StoredEvents(Sequence[AnyEvent]):
         return firsts[block + 1] if block + 1 < len(firsts) else len(self)
 
     def _damaged(self, seq: int) -> Unknown:
-        parent, names = self._columns.parents[seq], self._columns.kind_names
-        kind = self._columns.kinds[seq]
+        parent, names = self.columns.parents[seq], self.columns.kind_names
+        kind = self.columns.kinds[seq]
         return Unknown(seq, parent if NONE < parent < seq else None, names[kind] if kind < len(names) else "?", DAMAGED)
 
 

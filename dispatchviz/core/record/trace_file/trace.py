@@ -11,6 +11,7 @@ from typing import NoReturn, Self, overload
 from dispatchviz.core.record.events import AnyEvent, Event
 from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.header import Header
+from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 
 
 class Trace:
@@ -21,19 +22,20 @@ class Trace:
     they are looked at.
     """
 
-    events: Sequence[AnyEvent]
     notice: str
     _make_header: Callable[[], Header]
     """Of a trace that was made without its header."""
+    _make_events: Callable[[], Sequence[AnyEvent]]
+    """Of a trace whose file was not read yet."""
 
     def __init__(
         self, header: Header, events: Iterable[AnyEvent], notice: str = "", columns: Columns | None = None
     ) -> None:
         """``columns``: those of the events, which are kept as they are then."""
-        if columns is None:
-            events = tuple(events)
-        else:
+        if columns is not None:
             vars(self).update(columns=columns)
+        elif not isinstance(events, StoredEvents):
+            events = tuple(events)
         vars(self).update(header=header, events=events, notice=notice)
 
     def __reduce__(self) -> tuple[Callable[..., Trace], tuple[type[Trace], bytes, str]]:
@@ -76,6 +78,11 @@ class Trace:
         """Of a trace that was recorded here it is made when it is first needed: what ``cuda`` is, a GPU has to say."""
         return self._make_header()
 
+    @cached_property
+    def events(self) -> Sequence[AnyEvent]:
+        """All events. Those of a file that was just recorded are read when they are first needed."""
+        return self._make_events()
+
     @property
     def notices(self) -> tuple[str, ...]:
         """Sentences for the head of everything that shows the trace: what is not in it, what is wrong with its file."""
@@ -86,6 +93,8 @@ class Trace:
     @cached_property
     def columns(self) -> Columns:
         """Facts of all events, by fact: read from the file, or made when they are first needed."""
+        if isinstance(self.events, StoredEvents):
+            return self.events.columns
         from dispatchviz.core.record.trace_file.column_builder import columns_of  # NumPy is loaded where it is needed
 
         return columns_of(self.events)

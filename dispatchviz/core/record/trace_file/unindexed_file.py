@@ -10,14 +10,13 @@ import msgspec
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
 from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, INDEX, PART, SOURCES, scan
-from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
 from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
 from dispatchviz.core.record.trace_file.stored_events import Blocks, Source, StoredEvents
 from dispatchviz.core.record.unfinished_files import is_being_written
 
-Opened = tuple[Header, Sequence[AnyEvent], str, Columns]
-"""Header, events, notice and columns of a trace."""
+Opened = tuple[Header, StoredEvents, str]
+"""Header, events and notice of a trace."""
 
 
 class Reading:
@@ -56,8 +55,8 @@ class Reading:
         """The trace, with a notice if it ended before the file did. Raises TraceError if there was no header."""
         if header is None:
             raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header")
-        columns = self._columns.columns()
-        return header, StoredEvents(self._source, self._blocks.copy(), columns), self._notice(path, whole), columns
+        events = StoredEvents(self._source, self._blocks.copy(), self._columns.columns())
+        return header, events, self._notice(path, whole)
 
     def _opens(self) -> str:
         steps = len(self._columns)
