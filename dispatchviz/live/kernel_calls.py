@@ -145,7 +145,7 @@ class KernelObjects:
         c = self._c  # a function mode and ``torch.jit.trace`` would see what is asked here
         if not tensors or c._len_torch_function_stack() or c._get_tracing_state() is not None:
             return False
-        return sum(one.numel() for one in tensors) >= LARGE
+        return bool(sum(one.numel() for one in tensors) >= LARGE)
 
     def _is_alone(self) -> bool:
         """Whether no other thread may be about to call the kernel of ours that is lifted."""
