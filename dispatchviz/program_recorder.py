@@ -224,9 +224,10 @@ class ProgramRecorder(Recorder):
         return within
 
     def _ended_by_error(self) -> None:
-        """A frame's ``_Within`` is deleted."""
-        with suppress(RecursionError):  # that error ended the frame, and Python would write that it ignores another one
-            self.left(_getframe(2))
+        """A frame's ``_Within`` is deleted, or the traceback that kept it, long after."""
+        if recorder.listening is self:
+            with suppress(RecursionError):  # that ended the frame, and Python would write that it ignores another one
+                self.left(_getframe(2))
 
     def resumed(self, frame: FrameType, /) -> None:
         """A frame resumes."""
