@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.recorders.safety_net import hands_on
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.deletion import NO_DELETION, Deletion, deletion
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.held_tensors import HOLDS_NOTHING, is_module, is_tensor
@@ -67,30 +69,18 @@ class _Site(Struct, gc=False):
 
 
 class _Within:
-    """An object on the value stack of a frame without statements."""
+    """An object on the value stack of a frame without statements. If an error ends the frame, this is deleted, and
+    reports it."""
 
-    __slots__ = ("recorder",)
+    __slots__ = ("__del__", "recorder")
+    __del__: Deletion
     recorder: ProgramRecorder
 
     def __call__(self, value: Any) -> Any:
         """The value that the frame ends with."""
-        self.__class__ = _Within  # so that no code of Python's runs when it is deleted: an exception is ignored there
+        self.__del__ = NO_DELETION
         self.recorder.left(_getframe(1))
         return value
-
-
-class _UntilError(_Within):
-    """The same: its frame has not ended. If an error ends the frame, this is deleted, and reports it."""
-
-    __slots__ = ()
-
-    def __del__(self) -> None:
-        try:
-            self.recorder.left(_getframe(1))
-        except RecursionError:  # that error ended the frame, and Python would write that it ignores another one here
-            return
-        except BaseException as error:
-            self.recorder.raise_soon(error)
 
 
 class ProgramRecorder(Recorder):
@@ -230,8 +220,14 @@ class ProgramRecorder(Recorder):
         self.resumed(_getframe(_CALLER))
         within = _Within()  # without ``__init__``, which an exception might interrupt
         within.recorder = self
-        within.__class__ = _UntilError
+        within.__del__ = deletion(self._ended_by_error)
         return within
+
+    def _ended_by_error(self) -> None:
+        """A frame's ``_Within`` is deleted, or the traceback that kept it, long after."""
+        if recorder.listening is self:
+            with suppress(RecursionError):  # that ended the frame, and Python would write that it ignores another one
+                self.left(_getframe(2))
 
     def resumed(self, frame: FrameType, /) -> None:
         """A frame resumes."""
@@ -302,6 +298,8 @@ class ProgramRecorder(Recorder):
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
+        if len(self.notes) > self.many_notes:
+            self.hand_over()
         if self.names.seen_again:
             self.names.see_again()
         self._arrive(values)

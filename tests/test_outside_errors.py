@@ -26,7 +26,7 @@ from dispatchviz.core.record.worker import Worker
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.outside_errors import is_from_outside, own_errors_suppressed
 from dispatchviz.core.tensor import tensor as tensor_module
-from tests.amounts import amount
+from tests.amounts import THOROUGH, amount
 from tests.waiting import HANGS
 
 PROGRAMS = tuple(Path(__file__).parent / name for name in ("raised_in_handlers.py", "raised_from_a_thread.py"))
@@ -227,6 +227,14 @@ def test_at_random_moments_none_is_swallowed_of_an_installed_pytorch(program: Pa
     said = _random_moments("torch", program, tmp_path, count)
     assert f"{count} raised 0 swallowed" in said
     assert "the recording ended" not in said
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not THOROUGH, reason="takes minutes")
+@pytest.mark.parametrize("engine", ["model", pytest.param("torch", marks=pytest.mark.torch)])
+def test_as_functions_begin_none_is_swallowed(engine: str, tmp_path: Path) -> None:
+    program = Path(__file__).parent / "raised_as_functions_begin.py"
+    assert " raised 0 swallowed\n" in _random_moments(engine, program, tmp_path, 29)
 
 
 class _Ended:

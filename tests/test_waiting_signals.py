@@ -41,6 +41,32 @@ def test_a_program_that_waits_in_c_ends(number: signal.Signals, tmp_path: Path) 
     assert [event.line for event in trace if isinstance(event, SourceLine)][-1] in (4, 5)
 
 
+COMPUTES = """\
+import torch
+x = torch.randn(6000, 6000)
+print("computes", flush=True)
+torch.linalg.svd(x)
+print("has computed", flush=True)
+"""
+"""For a minute, in a kernel of PyTorch's."""
+
+
+@pytest.mark.torch
+def test_an_installed_pytorch_that_computes_ends(tmp_path: Path) -> None:
+    (tmp_path / "computes.py").write_text(COMPUTES)
+    command = [sys.executable, "-m", "dispatchviz", "trace", "--engine", "torch", "--save", "computes.dvtrace"]
+    command += ["-o", "log.txt", "computes.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "computes\n"
+        process.send_signal(signal.SIGTERM)
+        said, errors = process.communicate(timeout=HANGS)
+    assert (process.returncode, said) == (-signal.SIGTERM, "")
+    assert "ended by SIGTERM" in errors
+    trace = dispatchviz.load(tmp_path / "computes.dvtrace")
+    assert [event.line for event in trace if isinstance(event, SourceLine)][-1] in (3, 4)
+
+
 ASKS = """\
 import os, signal, socket
 assert signal.set_wakeup_fd(-1) == -1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.deletion import Deletion, deletion
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
 
 if TYPE_CHECKING:
@@ -53,14 +54,11 @@ def node_hooks_followed(torch: Any, watch: LiveRecorder, told: Told) -> Iterator
 class _Afterwards:
     """Calls a function of ours when PyTorch no longer holds this."""
 
-    def __init__(self, watch: LiveRecorder, function: Callable[[], None]) -> None:
-        self._watch, self._function = watch, function
+    __slots__ = ("__del__",)
+    __del__: Deletion
 
-    def __del__(self) -> None:
-        try:
-            self._watch.guarded(self._function)
-        except BaseException as error:
-            self._watch.raise_soon(error)
+    def __init__(self, watch: LiveRecorder, function: Callable[[], None]) -> None:
+        self.__del__ = deletion(lambda: watch.guarded(function))
 
 
 class _TurnedDownError(Exception):

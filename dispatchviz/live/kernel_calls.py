@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import active_count
 from typing import Any
 
 from dispatchviz.live.registration import is_pythons, place_said, registrations_in
@@ -105,13 +106,19 @@ need Python, which ``call_boxed`` does not let go: all would wait for ever. Foun
 2.14 need no other ones, and before 2.9 all kernels are called by a redispatch."""
 
 
+LARGE = 1 << 20
+"""With so many elements in its arguments a kernel may take a second."""
+
+
 class KernelObjects:
-    """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``), but for those that call
-    others in parallel: these are lifted, since a redispatch lets go of Python."""
+    """Kernels as ``torch._C`` gives them (``_dispatch_get_computed_kernel_for_dispatch_key``). ``call_boxed`` keeps the
+    GIL, a redispatch releases it. So kernels for the CPU that call others in parallel are lifted, and all others while
+    they compute something large: a signal of those that end the process waits for the GIL."""
 
     def __init__(self, torch: Any) -> None:
-        self._c = torch._C
+        self._torch, self._c = torch, torch._C
         self._lifted = LiftedKernels(torch)
+        self._tensors = frozenset((torch.Tensor, torch.nn.Parameter))
 
     @property
     def in_parallel(self) -> int:
@@ -122,8 +129,27 @@ class KernelObjects:
         """What calls the kernel that is in a cell now."""
         if calls_in_parallel(operator, key):
             return self._lifted.of(operator, key, parsed)
-        call: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
+        keeping: Call = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed).call_boxed
+        if key != "CPU":
+            return keeping
+
+        def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._is_large(args) and self._is_alone():
+                return self._lifted.of(operator, key, parsed)(keys, *args, **kwargs)
+            return keeping(keys, *args, **kwargs)
+
         return call
+
+    def _is_large(self, args: tuple[Any, ...]) -> bool:
+        tensors = [value for value in args if type(value) in self._tensors]
+        c = self._c  # a function mode and ``torch.jit.trace`` would see what is asked here
+        if not tensors or c._len_torch_function_stack() or c._get_tracing_state() is not None:
+            return False
+        return bool(sum(one.numel() for one in tensors) >= LARGE)
+
+    def _is_alone(self) -> bool:
+        """Whether no other thread may be about to call the kernel of ours that is lifted."""
+        return not self.in_parallel and active_count() == 1 and not self._torch.cuda.is_initialized()
 
     def is_python(self, operator: str, key: str, parsed: Any) -> bool:
         """Whether Python registered the kernel that is in a cell now."""
@@ -133,7 +159,7 @@ class KernelObjects:
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Puts a kernel in the cell, as long as the library lives, or until it is lifted."""
-        if calls_in_parallel(operator, key):
+        if key == "CPU":
             self._lifted.put(operator, key, step, library)
         else:
             library.impl(operator, key, step, True)

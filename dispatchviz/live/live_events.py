@@ -52,8 +52,9 @@ RawSets = tuple[Any, ...]
 """Of each tensor argument, one after the other: parameter, serial number, key set as the installed release numbers
 it."""
 
-Open = tuple[int, int, str]
-"""A kernel that runs: the thread's included and excluded set as it began, and the guard that was derived around it."""
+Open = tuple[int, int, str, "WatchedCell"]
+"""A kernel that runs: the thread's included and excluded set as it began, the guard that was derived around it, its
+cell."""
 
 
 class LiveEventBuilder(ProgramEventBuilder):
@@ -85,25 +86,25 @@ class LiveEventBuilder(ProgramEventBuilder):
         self, cell: WatchedCell, own: int, included: int, excluded: int, sets: RawSets, generator: int
     ) -> None:
         keys, included, excluded = self._keys, self._included[included], self._excluded[excluded]
-        self._begins(included, excluded)
+        self._begins(cell, included, excluded)
         flat = iter(sets)
         arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in zip(flat, flat, flat, strict=True)])
         self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, generator)
 
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
         """A kernel begins that a redispatch selected."""
-        self._begins(self._included[included], self._excluded[excluded])
+        self._begins(cell, self._included[included], self._excluded[excluded])
         self.redispatched("redispatch", cell.operator.cell(cell.key), self._keys[own])
 
-    def _begins(self, included: int, excluded: int) -> None:
+    def _begins(self, cell: WatchedCell, included: int, excluded: int) -> None:
         """With other sets than the kernel around it began with, it is within a guard."""
         running, guard = self._on_thread(), ""
         if running:
-            old_included, old_excluded, _ = running[-1]
+            old_included, old_excluded, _, _ = running[-1]
             if included != old_included or excluded != old_excluded:
                 guard = _guard(old_included, included, old_excluded, excluded)
                 self.guard_entered(guard, old_included, included, old_excluded, excluded)
-        running.append((included, excluded, guard))
+        running.append((included, excluded, guard, cell))
 
     def kernel_returned_one(self, tensor: int) -> None:
         """A kernel returned a tensor."""
@@ -115,16 +116,18 @@ class LiveEventBuilder(ProgramEventBuilder):
         self.returned(tensors)
         self._ends()
 
-    def kernel_failed(self) -> None:
-        """A kernel raised."""
-        self.failed()
-        self._ends()
+    def kernel_failed(self, cell: WatchedCell) -> None:
+        """A kernel raised, or an exception from outside came before the note that it begins: then there is none."""
+        running = self._on_thread()
+        if running and running[-1][3] is cell:
+            self.failed()
+            self._ends()
 
     def _ends(self) -> None:
         running = self._on_thread()
-        _, _, guard = running.pop()
+        _, _, guard, _ = running.pop()
         if guard:
-            included, excluded, _ = running[-1]
+            included, excluded, _, _ = running[-1]
             self.guard_left(guard, included, excluded)
 
     def _on_thread(self) -> list[Open]:

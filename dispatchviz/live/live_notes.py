@@ -29,8 +29,8 @@ KernelReturnedOne = tuple[Literal["kernel_returned_one"], int]
 """A kernel returned a tensor."""
 KernelReturned = tuple[Literal["kernel_returned"], tuple[int, ...]]
 """A kernel returned several tensors, or none."""
-KernelFailed = tuple[Literal["kernel_failed"]]
-"""A kernel raised."""
+KernelFailed = tuple[Literal["kernel_failed"], WatchedCell]
+"""A kernel raised: its cell."""
 TensorMet = tuple[
     Literal["tensor_met"], int, TensorOrigin, tuple[int, ...], tuple[int, ...], Any, Any, int, int, bool, str
 ]

@@ -214,7 +214,7 @@ class LiveRecorder(ProgramRecorder):
         own, given, local = self._raw(args[0]), self._sets(cell, args, kwargs), thread.sets
         generator = None if cell.operator.generator is None else cell.operator.generator_among(args, kwargs)
         kind = "" if generator is None else generator.device.type
-        thread.inside = cell, given, thread.inside, own  # no exception from outside can come between this and the note
+        thread.inside = cell, given, thread.inside, own
         if generator is None:
             self.note(("kernel_called", cell, own, local[0], local[1], given))
         else:
@@ -317,8 +317,8 @@ class LiveRecorder(ProgramRecorder):
         """It raised, or an exception from outside came before it began or after it returned. ``around`` was the
         innermost kernel before; as long as it is not again, no note has closed this one."""
         while thread.inside is not around and thread.inside is not None:
-            thread.inside = thread.inside[2]
-            self.note(("kernel_failed",))
+            cell, _, thread.inside, _ = thread.inside
+            self.note(("kernel_failed", cell))
 
     # -- the user's code ----------------------------------------------------------------------------------------------
 

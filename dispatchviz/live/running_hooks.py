@@ -9,6 +9,7 @@ of ``Tensor.retain_grad`` is in no dictionary.
 from __future__ import annotations
 
 import copy
+import copyreg
 import sys
 import weakref
 from collections.abc import Sequence
@@ -165,16 +166,15 @@ class RunningHooks:
 class WatchedHook:
     """In the place of a hook while the engine runs: what is asked of this is asked of the hook."""
 
-    __slots__ = ("__weakref__", "_hook", "_kept", "_running")
+    __slots__ = ("__getattribute__", "__weakref__", "_hook", "_kept", "_running")
 
     def __init__(self, hook: Any, kept: KeptHooks, running: RunningHooks) -> None:
         self._hook, self._kept, self._running = hook, kept, running
+        # no Python code: PyTorch asks whether a hook has a name, and ignores exceptions there
+        self.__getattribute__ = partial(getattr, hook)  # type: ignore[method-assign]
 
     def __call__(self, *args: Any) -> Any:
         return _running_of(self).call(hook_of(self), _kept_of(self), args, sys._getframe().f_back)
-
-    def __getattribute__(self, name: str) -> Any:
-        return object.__getattribute__(self, name) if name == "__reduce_ex__" else getattr(hook_of(self), name)
 
     def __repr__(self) -> str:
         return repr(hook_of(self))
@@ -185,12 +185,11 @@ class WatchedHook:
     def __hash__(self) -> int:
         return hash(hook_of(self))
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return copy.copy, (hook_of(self),)
 
-
-hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__[1:])
+hook_of, _kept_of, _running_of = (vars(WatchedHook)[name].__get__ for name in WatchedHook.__slots__[2:])
 """What such a thing has of its own."""
+
+copyreg.pickle(WatchedHook, lambda watched: (copy.copy, (hook_of(watched),)))
 
 
 def _items(hooks: Any) -> Sequence[tuple[Any, Any]]:

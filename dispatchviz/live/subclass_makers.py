@@ -36,7 +36,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if not _is_plain(tensor, cls, self):
             seen(cls, True)
             return _unseen(cells, ["aten::alias"], lambda: convert(self, cls))
-        with c.DisableTorchFunctionSubclass():
+        with c.DisableTorchFunction():  # nor does a function mode see these calls
             alias = torch.ops.aten.alias.default(self)
         alias.__class__ = cls
         return alias
@@ -45,7 +45,7 @@ def subclass_makers_followed(torch: Any, watch: LiveRecorder) -> Iterator[None]:
         if kwargs or not _is_plain(tensor, cls, data):
             seen(cls, not any(map(kwargs.get, POLICIES)))
             return _unseen(cells, ["aten::detach"], lambda: make(cls, data, requires_grad, **kwargs))
-        with c.DisableTorchFunctionSubclass():
+        with c.DisableTorchFunction():  # nor does a function mode see these calls
             detached = data.detach()
             if requires_grad and not (detached.is_floating_point() or detached.is_complex()):
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

@@ -25,6 +25,7 @@ class TensorFacts:
         """Where its storage begins, wherever in it the tensor does; 0 if that is empty. No Python object of the storage
         is made: that would hold it, and the engine adds in place only to what nobody else holds."""
         self._same = _Same().__getitem__
+        self._function_modes = torch._C._len_torch_function_stack
         self._plain = frozenset((torch.Tensor, torch.nn.Parameter))
         self._size, self._stride = torch.Tensor.size, torch.Tensor.stride
         self._wrappers: dict[type, bool] = {}
@@ -34,7 +35,7 @@ class TensorFacts:
     def of(self, tensor: Any) -> Facts:
         """All of them."""
         ks = self._keys[self._raw(self._key_set(tensor))]
-        if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY:
+        if type(tensor) in self._plain and not ks & _WITHOUT_MEMORY and not self._function_modes():
             try:
                 size, stride, same = tensor.size(), tensor.stride(), self._same
                 address, requires_grad = self._address(tensor), tensor.requires_grad
@@ -42,7 +43,7 @@ class TensorFacts:
             except RuntimeError as error:
                 if is_from_outside(error):
                     raise
-        with self._torch._C.DisableTorchFunctionSubclass():
+        with self._torch._C.DisableTorchFunction():
             return self._careful_facts(tensor, ks)
 
     def _careful_facts(self, tensor: Any, ks: int) -> Facts:

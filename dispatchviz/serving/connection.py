@@ -45,16 +45,29 @@ class Refusals:
 class Connection(web.RequestHandler):
     """One that sends what is not HTTP gets an answer without details, and who serves gets one line."""
 
-    __slots__ = ("_headers", "_refusals")
+    __slots__ = ("_headers", "_lost", "_refusals")
 
-    def __init__(self, manager: web.Server, refusals: Refusals, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, manager: web.Server, refusals: Refusals, headers: Mapping[str, str], lost: Callable[[Connection], None]
+    ) -> None:
+        """``lost`` is called with it when it is closed."""
         super().__init__(
             manager,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=SILENCE,
             lingering_time=SILENCE,
         )
-        self._refusals, self._headers = refusals, headers
+        self._refusals, self._headers, self._lost = refusals, headers, lost
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The other end, or this one, has closed it."""
+        super().connection_lost(exc)
+        self._lost(self)
+
+    def close_now(self) -> None:
+        """Closes it, whatever has not been sent."""
+        if self.transport is not None:
+            self.transport.abort()
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None

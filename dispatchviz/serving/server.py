@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -78,6 +79,8 @@ class RoomServer:
         self._names = tuple(names)
         self._hosts = (*names_of_this_machine(), *names)
         self._refusals = Refusals()
+        self._strangers: dict[Any, None] = {}
+        """Connections that have not shown the token, the oldest first."""
         self._begun = 0
         self._places = asyncio.Semaphore(MOST_SESSIONS)
         self._sessions: dict[TerminalProcess, web.WebSocketResponse] = {}
@@ -107,10 +110,22 @@ class RoomServer:
             await runner.cleanup()
 
     def _connected(self, server: web.Server) -> asyncio.Protocol:
+        """A new connection takes the place of the oldest stranger's, if there is no other place."""
         if len(server.connections) >= MOST_CONNECTIONS:
-            self._refusals.refused(f"there are {MOST_CONNECTIONS} connections; more are refused")
-            return Refused()
-        return Connection(server, self._refusals, HEADERS)
+            if not self._strangers:
+                self._refusals.refused(f"there are {MOST_CONNECTIONS} connections; more are refused")
+                return Refused()
+            self._refusals.refused(f"there are {MOST_CONNECTIONS} connections; the oldest without the token is closed")
+            oldest = next(iter(self._strangers))
+            self._no_stranger(oldest)
+            oldest.close_now()
+        made = Connection(server, self._refusals, HEADERS, self._no_stranger)
+        self._strangers[made] = None
+        return made
+
+    def _no_stranger(self, connection: object) -> None:
+        """A connection has shown the token, or is closed."""
+        self._strangers.pop(connection, None)
 
     def application(self) -> web.Application:
         """Creates the application that answers."""
@@ -133,6 +148,7 @@ class RoomServer:
         first = request.path.removeprefix("/").partition("/")[0]
         if not secrets.compare_digest(first.encode("utf-8", "replace"), self.token.encode()):
             raise web.HTTPForbidden(text="This address lacks its token: ask for the whole address.\n")
+        self._no_stranger(request.protocol)
         host = request.headers.get("Host", "")
         if not may_be_asked(host, self._hosts):
             self._refusals.refused(f"a browser asks for {host!r}: if that is this server, add --name {host}")

@@ -7,7 +7,7 @@ import asyncio
 import random
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -270,14 +270,32 @@ def test_there_are_no_more_connections_than_there_may_be(monkeypatch: pytest.Mon
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
 
     async def story(here: Here) -> None:
-        lines = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(4)]
-        assert await here.raw(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n") == b""
-        assert here.said == ["there are 4 connections; more are refused"]
-        for _, writer in lines:
-            writer.close()
-            await writer.wait_closed()
+        async with aiohttp.ClientSession() as client:
+            sockets = [await client.ws_connect(f"{here.address}ws") for _ in range(4)]
+            assert await here.raw(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n") == b""
+            assert here.said == ["there are 4 connections; more are refused"]
+            for socket in sockets:
+                await socket.close()
         while not await here.raw(b"GET / HTTP/1.0\r\nHost: a\r\n\r\n"):
             await asyncio.sleep(0.01)
+
+    with_server(story)
+
+
+def test_connections_without_the_token_leave_room_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
+
+    async def story(here: Here) -> None:
+        lines = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(20)]
+        for _, writer in lines[::2]:
+            writer.write(b"GET / HTTP/1.1\r\nHost:")
+        assert await here.opens() == 101
+        for reader, _ in lines[:16]:
+            with suppress(ConnectionError):
+                assert await asyncio.wait_for(reader.read(), HANGS) == b""
+        assert here.said == ["there are 4 connections; the oldest without the token is closed"]
+        for _, writer in lines:
+            writer.close()
 
     with_server(story)
 

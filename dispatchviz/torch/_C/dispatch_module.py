@@ -19,6 +19,7 @@ from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
 from dispatchviz.core.python_side.python_kernels import fallthrough, python_kernel
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.operator_name import OperatorName
+from dispatchviz.core.seam.deletion import Deletion, deletion
 from dispatchviz.core.table.library import Library
 from dispatchviz.core.thread import warning
 from dispatchviz.torch._ops import overload_of
@@ -65,6 +66,8 @@ class _DispatchModule:
 
     __module__ = "torch._C"
 
+    __slots__ = ("__del__", "__weakref__", "_debug", "_library")
+    __del__: Deletion
     _library: Library
     _debug: str
 
@@ -74,11 +77,6 @@ class _DispatchModule:
     @bound("reset(self: object) -> None")
     def reset(self) -> None:
         self._library.reset()
-
-    def __del__(self) -> None:
-        library = getattr(self, "_library", None)
-        if library is not None:
-            library.reset()
 
     # -- definitions
 
@@ -167,6 +165,7 @@ def _dispatch_library(kind: str, name: str, dispatch: str, file: str = "", linen
     key = _key(dispatch)
     made = _DispatchModule.__new__(_DispatchModule)
     made._library = Library(kind, name, key, where=f"{file}:{linenum}")
+    made.__del__ = deletion(made._library.reset)
     made._debug = f"registered at {file}:{linenum}"
     alive.add(made)
     return made

@@ -7,11 +7,13 @@ effect when it is made and lasts until it is left or garbage.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from dispatchviz.core.bindings.pybind import bound
 from dispatchviz.core.bindings.python_keys import DispatchKeySet
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.seam.deletion import NO_DELETION, Deletion, deletion
 from dispatchviz.core.thread import guards
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch import python_keys
@@ -40,14 +42,20 @@ class _ContextManager:
 class _RAIIGuard(_ContextManager):
     """A RAII guard that takes effect when it is constructed."""
 
+    __slots__ = ("__del__",)
+    __del__: Deletion
+
     def __init__(self) -> None:
         super().__enter__()
+        assert self._made is not None
+        self.__del__ = deletion(partial(self._made.__exit__, None, None, None))
 
     def __enter__(self) -> None:
         """It is in effect already, or over."""
 
-    def __del__(self) -> None:
-        self.__exit__(None, None, None)
+    def __exit__(self, kind: Any, error: Any, at: Any) -> None:
+        self.__del__ = NO_DELETION
+        super().__exit__(kind, error, at)
 
 
 def _class(name: str, *types: str) -> str:
