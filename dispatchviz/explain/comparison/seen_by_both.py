@@ -9,7 +9,7 @@ Not seen in an installed PyTorch, and left out: Python's bindings, meta and impl
 engine's counts and queues, version counters, calls without a tensor, the Node before several roots, when hooks of
 ``retain_grad`` run. Left out as well: what formats a tensor as text, what PyTorch's meta functions in Python call,
 which the model computes otherwise, how long the workspaces of LAPACK are (``docs/differences.md``), the last digits of
-numbers, and which inputs of ``torch.autograd.grad`` no edge leads to.
+numbers, the numbers that Nodes save, and which inputs of ``torch.autograd.grad`` no edge leads to.
 """
 
 from __future__ import annotations

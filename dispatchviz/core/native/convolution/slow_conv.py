@@ -22,7 +22,7 @@ from dispatchviz.core.native.convolution.conv_tensors import (
 from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, in_format, strides_in
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.tensor.dtype import bool_
-from dispatchviz.core.tensor.tensor import Size, Tensor
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
 Bias = Tensor | None
 
@@ -59,7 +59,7 @@ def _by_columns(name: str, self: Tensor, weight: Tensor, bias: Bias, steps: Step
     output = blank(self)
     self = in_format(self, memory_format)
     view_weight_2d(weight, memory_format)
-    columns_of(self, weight, steps)
+    columns_of(self, weight, steps, memory_format)
     space = output_space(self._size[2:], weight._size[2:], steps)
     resized(output, (self._size[0], weight._size[0], *space), memory_format)
     if bias is not None:
@@ -83,15 +83,20 @@ def view_weight_2d(weight: Tensor, memory_format: str) -> None:
         ops.view.call(weight, (rows, columns))
 
 
-def columns_of(self: Tensor, weight: Tensor, steps: Steps) -> None:
-    """The matrix of the windows; the input itself for a kernel of one element."""
+def columns_of(self: Tensor, weight: Tensor, steps: Steps, memory_format: str) -> None:
+    """The matrix of the windows, a row for each of them if channels are last; the input itself for a kernel of one
+    element."""
     batch, kernel = self._size[0], weight._size[2:]
     space = output_space(self._size[2:], kernel, steps)
     rows, length = _product(weight._size[1:]) * steps.groups, _product(space)
-    if steps.groups == 1 and set(kernel) == set(steps.stride) == {1} and not any(steps.padding):
-        ops.detach.call(ops.view.call(self, (batch, rows, length)))
+    windows_first = memory_format == CHANNELS_LAST
+    size = (batch, length, rows) if windows_first else (batch, rows, length)
+    if not (steps.groups == 1 and set(kernel) == set(steps.stride) == {1} and not any(steps.padding)):
+        blank(self, size)
+    elif windows_first:
+        ops.detach.call(ops.as_strided.call(self, size, contiguous_strides(size), None))
     else:
-        blank(self, (batch, rows, length))
+        ops.detach.call(ops.view.call(self, size))
 
 
 def _product(lengths: Size) -> int:

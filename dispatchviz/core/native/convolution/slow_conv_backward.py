@@ -42,7 +42,7 @@ def by_columns_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
         ops.zero_.call(of_weight)
         view_weight_2d(of_weight, memory_format)
         contiguous = in_format(grad, memory_format)
-        columns_of(in_format(input, memory_format), weight, params.steps)
+        columns_of(in_format(input, memory_format), weight, params.steps, memory_format)
         put_weight_gradient(of_weight, contiguous, input, weight._size[2:], params.steps)
     return of_input, of_weight, of_bias
 

@@ -232,7 +232,7 @@ def max_pool3d_with_indices_backward(
     grad_input = empty_of(self)
     ops.resize_.call(grad_input, self._size, None)
     ops.zero_.call(grad_input)
-    _as_batch(grad_input)
+    _as_batch(grad_output)
     add_at_indices(grad_input, in_format(indices), in_format(grad_output), 3)
     return grad_input
 
