@@ -75,7 +75,7 @@ class Trace:
 
     @cached_property
     def header(self) -> Header:
-        """The header. That of a recording is made when it is first needed, since a GPU has to be asked what ``cuda`` is."""
+        """The header. That of a recording is made when it is first needed: for ``cuda`` a GPU has to be asked."""
         return self._make_header()
 
     @cached_property
