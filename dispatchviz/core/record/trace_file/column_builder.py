@@ -60,19 +60,19 @@ class _Subject(ABC):
     def __init__(self, name: str, *kinds: type[AnyEvent]) -> None:
         having = {_CODES[kind] for kind in kinds or _CODES if name in kind.__struct_fields__}
         self.has_it = bytes(code in having for code in range(256))
-        """Of each kind whether it has one."""
+        """A table with a one for each kind that has the field."""
         self._get = attrgetter(name)
         self.values = array("i")
         """The values of the events that have one."""
 
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
-        """Adds those of some events. Few have one: the others are not even passed over."""
+        """Adds the values of some events. Only the events that have one are looked at."""
         having = np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0].tolist()
         self.values.extend(self._numbers(map(self._get, map(events.__getitem__, having))))
 
     @abstractmethod
     def _numbers(self, values: Iterable[Any]) -> Iterable[int]:
-        """What the column has for each value."""
+        """The numbers that the column gets for some values."""
 
     def own(self) -> Column:
         """The values of those events that have one."""
@@ -225,7 +225,7 @@ def columns_of(events: Iterable[AnyEvent]) -> Columns:
 
 
 def _calls(is_call: NDArray[np.bool_], operators: Column, keys: Column, of_keys: int) -> NDArray[np.int64]:
-    """Of each call the number of its operator and key."""
+    """The number of the operator and the key of each call."""
     numbers = operators.astype(np.int64) * of_keys + keys
     return np.where(is_call & (operators != NONE) & (keys != NONE) & (numbers < _MOST), numbers, NONE)
 

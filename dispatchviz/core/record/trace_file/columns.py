@@ -1,4 +1,4 @@
-"""What lists, trees, searches and graphs ask of many events at once, as columns with an entry for each event.
+"""Columns with an entry for each event, for the lists, trees, searches and graphs that ask about many at once.
 
 Given by the event itself: its kind, its parent, its operator, its key, its Node, its tensor, the name that it gives a
 tensor or a Node. Derived (by ``column_builder.py``): how deep it is, where what happened within it ends, on which of
@@ -75,7 +75,7 @@ class Columns:
     """Codes of kinds, in the order of ``kind_names``."""
     parents: Sequence[int]
     depths: Sequence[int]
-    """How many events each happened within."""
+    """The number of events that each happened within."""
     ends: Sequence[int]
     """The last event that happened within each; its own ``seq`` if none did."""
     siblings: Sequence[int]
@@ -89,9 +89,9 @@ class Columns:
     names: Sequence[int]
     """The variable's name of a NameBound or NameUnbound, the Node's of a NodeCreated."""
     places: Sequence[int]
-    """Of each SourceLine, in order, where it is, by number."""
+    """The number of the place of each SourceLine, in order."""
     callers: Sequence[int]
-    """Of each SourceLine, in order, the one from which its function was called."""
+    """The SourceLine from which the function of each was called, in order."""
     operator_names: tuple[str, ...]
     key_names: tuple[str, ...]
     kind_names: tuple[str, ...]

@@ -25,7 +25,7 @@ class FollowedFile:
             raise TraceError(f"cannot read {path}: {error.strerror}") from None
         self._reading, self._path = BlockReading(self._source, path), path
         self.over = False
-        """The recording has ended, or whoever wrote it."""
+        """The recording has ended, or the process that wrote it."""
 
     def look(self) -> Trace | None:
         """The trace so far; None if there is nothing new. Raises TraceError if the file is none."""

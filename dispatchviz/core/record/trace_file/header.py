@@ -20,16 +20,16 @@ class TraceError(DispatchvizError):
 
 
 class KeyLayout(msgspec.Struct, frozen=True):
-    """How a PyTorch numbers its keys."""
+    """The numbers of the keys of a PyTorch."""
 
     backends: tuple[str, ...]
-    """Those of the lowest bits of a key set, the lowest first: ``CPU``."""
+    """The backends of the lowest bits of a key set, the lowest first: ``CPU``."""
     keys: tuple[str, ...]
     """The functionalities, whose bits follow, lowest priority first: ``Dense``."""
 
 
 class Filling(msgspec.Struct, frozen=True, array_like=True):
-    """What a cell holds; all empty of an empty one."""
+    """The kernel in a cell; all fields of an empty cell are empty."""
 
     kernel: str = ""
     reason: str = ""
@@ -49,7 +49,7 @@ class KeptTables(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the whole trace."""
+    """The facts about the whole trace."""
 
     format: Annotated[int, msgspec.Meta(ge=0, le=9999)] = FORMAT
     engine: str = "model"
@@ -62,26 +62,25 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     build: str = ""
     """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty of the model."""
     blind_spots: tuple[str, ...] = ()
-    """What cannot be seen of that PyTorch, a sentence each."""
+    """A sentence for each thing that cannot be seen of that PyTorch."""
     differs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What its keys are otherwise than those of PyTorch 2.13, a sentence each."""
+    """A sentence for each difference between its keys and those of PyTorch 2.13."""
     layout: KeyLayout | msgspec.UnsetType = msgspec.UNSET
-    """How that PyTorch numbers its keys, if not as PyTorch 2.13, in whose numbers the events are."""
+    """Its numbers of keys, if they are not those of PyTorch 2.13. The events have the numbers of PyTorch 2.13."""
     tables: KeptTables | msgspec.UnsetType = msgspec.UNSET
-    """Those of that PyTorch as the recording ended, if it is not PyTorch 2.13."""
+    """Its dispatch tables at the end of the recording, if it is not PyTorch 2.13."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
-    """What the program was given on its command line."""
+    """The arguments of the program's command line."""
     only: tuple[str, ...] = ()
-    """What was asked to be kept, as ``--only`` takes it; without it that is everything."""
+    """The selection of events, as ``--only`` takes it; empty if all were kept."""
     rank: int = 0
     """The process's place among those of a distributed program (the environment's ``RANK``)."""
     remarks: tuple[str, ...] = ()
-    """What is not in the trace though it was run, a sentence each: a forked process, steps beyond a limit."""
+    """A sentence for each part of the run that is not in the trace: a forked process, steps beyond a limit."""
     checked: str | msgspec.UnsetType = msgspec.UNSET
-    """What ``dispatchviz check`` found: with which PyTorch, when, the number of differences; without it that was not
-    asked."""
+    """The result of ``dispatchviz check``: which PyTorch, when, the number of differences. Unset if it did not run."""
     sources: Mapping[str, str] = MappingProxyType({})
     """File name to text."""
 

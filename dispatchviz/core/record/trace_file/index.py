@@ -32,7 +32,7 @@ ARRAYS = {
 }  # fmt: skip
 """The columns that have an entry for each event, and how an entry is stored."""
 LINES = {"places": "i", "callers": "i"}
-"""Those that have one for each SourceLine."""
+"""The columns that have an entry for each SourceLine, and how an entry is stored."""
 _TYPECODES = ("B", "i", "I", "q")
 _BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I"}
 CHANGES = ("steps", "ends", "siblings")
@@ -58,7 +58,7 @@ class _PartDirectory(msgspec.Struct):
     events: int
     """How many events it is about."""
     keys: int
-    """How many names of keys there were: ``of_call`` counts with that."""
+    """The number of names of keys at that time, by which ``of_call`` counts."""
     parts: tuple[_Array, ...]
 
 
@@ -77,7 +77,7 @@ class _Directory(msgspec.Struct):
     before: tuple[int, ...] = ()
     """Where the parts are that were written before: the arrays here are about the events after those."""
     whole: bool = True
-    """What the columns say of the nesting is true; if not, it is computed from the parents."""
+    """The columns of the nesting are right; if not, they are computed from the parents."""
 
 
 def part_block(columns: Columns, blocks: Blocks, changes: Changes) -> bytes:
@@ -118,7 +118,7 @@ class Grown:
     events: int
     """How many events they are about."""
     changes: Changes
-    """What the last part changes of their events."""
+    """The changes that the last part makes to their events."""
     whole: bool
 
 
@@ -128,7 +128,7 @@ def _with_directory(directory: bytes, pieces: Sequence[bytes]) -> bytes:
 
 
 def _packed(named: Iterator[tuple[str, str, Sequence[int]]]) -> tuple[tuple[_Array, ...], list[bytes]]:
-    """What the directory says of arrays, and their bytes."""
+    """The entries of arrays for the directory, and the bytes of the arrays."""
     arrays, pieces, offset = list[_Array](), list[bytes](), 0
     for name, typecode, values in named:
         raw = _little_endian(typecode, values)

@@ -1,4 +1,4 @@
-"""How events are within each other: depth, end, next sibling and line of each, computed from their parents.
+"""The nesting of events: depth, end, next sibling and line of each, computed from their parents.
 
 A trace that grows is computed in parts. What later events may be within is carried on from part to part: the events
 that ended last, with all that they are within, the last child of each and its last line.
@@ -34,15 +34,11 @@ class Nested:
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of earlier events."""
+    """The columns of earlier events that later ones changed."""
 
     steps: Column
     ends: Column
     siblings: Column
-
-    def apply(self, ends: Column, siblings: Column) -> None:
-        """Puts them into columns that begin with the trace."""
-        ends[self.steps], siblings[self.steps] = self.ends, self.siblings
 
 
 def _no_numbers() -> Column:
@@ -50,7 +46,7 @@ def _no_numbers() -> Column:
 
 
 class Nesting:
-    """What the next events may be within."""
+    """The events that the next ones may be within."""
 
     def __init__(self, whole: bool = True) -> None:
         self.whole = whole

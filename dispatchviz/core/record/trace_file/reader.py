@@ -97,7 +97,7 @@ def _open(path: str | Path) -> int:
 
 
 def _copy(pipe: int) -> int:
-    """All that comes through a pipe; one that nobody writes to is at its end."""
+    """All that comes through a pipe, up to its end. A pipe without a writer is at its end."""
     with tempfile.TemporaryFile(buffering=0) as copy:
         while True:
             try:
@@ -115,7 +115,7 @@ def _mapped(descriptor: int) -> Callable[[], memoryview]:
 
 
 def _part_beside(path: str | Path) -> str:
-    """That there is an unfinished recording of that name, if there is one."""
+    """Words about an unfinished recording of that name; empty if there is none."""
     target = Path(path)
     found = unfinished_files(target.parent, target.name.split(".")[0])
     return f"; an unfinished recording of it is {found[-1]}" if found else ""
@@ -178,7 +178,7 @@ def _later_header(line: bytes, before: Header) -> tuple[Header, bool]:
 
 
 TOO_LONG = b"a line that is longer than any event"
-"""What is read in place of one."""
+"""Read in place of such a line."""
 
 
 def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
@@ -228,7 +228,7 @@ _STEP = 256
 
 
 def _unpacked_file(source: Source, size: int, path: str | Path) -> Source:
-    """A file with the content; whoever reads it closes it. Raises TraceError if it is larger than a trace would be."""
+    """A file with the content, closed with its last reader. Raises TraceError if it is larger than a trace would be."""
     left = MOST_UNPACKED + RATIO * size
     with tempfile.TemporaryFile(buffering=0) as copy:
         for piece in _unpacked(source):

@@ -28,7 +28,7 @@ DAMAGED = '["this part of the file is damaged"]'
 
 
 class Source(Protocol):
-    """What events are read from, piece by piece: a file is not mapped, since one that shrinks would end the process."""
+    """Gives the bytes of events, piece by piece. A file is not mapped: one that shrinks would end the process."""
 
     def read_at(self, at: int, length: int) -> bytes:
         """Bytes, fewer if there are no more."""
@@ -199,7 +199,7 @@ def some_events(events: Sequence[AnyEvent], steps: Iterable[int]) -> Iterator[An
 
 
 def _are_lines(raw: bytes, count: int) -> bool:
-    """Whether some bytes are so many lines as they are written, as far as that can be told at a glance."""
+    """Whether some bytes look like so many lines that we wrote. Looks at their beginnings and ends only."""
     try:
         text = raw if raw.isascii() else raw.decode().encode()
     except UnicodeDecodeError:

@@ -15,7 +15,7 @@ from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 
 
 class Trace:
-    """A recording that is complete: a value, which nobody can change.
+    """A recording that is complete: a value, which cannot change.
 
     ``trace[i]`` is the event with ``seq == i``; ``notice`` is a sentence about what is wrong with the file it came
     from, or empty. Two traces are the same only if they are one object. The events of an opened file are decoded when
@@ -24,9 +24,9 @@ class Trace:
 
     notice: str
     _make_header: Callable[[], Header]
-    """Of a trace that was made without its header."""
+    """Makes the header of a trace that has none yet."""
     _make_events: Callable[[], Sequence[AnyEvent]]
-    """Of a trace whose file was not read yet."""
+    """Reads the events of a trace whose file was not read yet."""
 
     def __init__(
         self, header: Header, events: Iterable[AnyEvent], notice: str = "", columns: Columns | None = None
@@ -75,7 +75,7 @@ class Trace:
 
     @cached_property
     def header(self) -> Header:
-        """Of a trace that was recorded here it is made when it is first needed: what ``cuda`` is, a GPU has to say."""
+        """The header. That of a recording is made when it is first needed: for ``cuda`` a GPU has to be asked."""
         return self._make_header()
 
     @cached_property

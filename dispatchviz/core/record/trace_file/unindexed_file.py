@@ -107,7 +107,7 @@ class BlockReading:
             self._at = found.end
 
     def result(self) -> Opened:
-        """What was read so far, as a trace that is cut off. Raises TraceError if there was no header."""
+        """The trace up to here, as one that is cut off. Raises TraceError if there was no header."""
         header = self._header
         if header is not None and self._sources:
             header = msgspec.structs.replace(header, sources={**header.sources, **self._sources})

@@ -25,7 +25,7 @@ from dispatchviz.core.record.trace_file.stored_events import EVENTS_PER_BLOCK, B
 
 INDEXED, LINES, COMPRESSED = ".dvtrace", ".jsonl", ".jsonl.gz"
 SUFFIXES = (INDEXED, LINES, COMPRESSED)
-"""Of trace files."""
+"""The suffixes of trace files."""
 
 
 class Recorded(Protocol):
