@@ -20,6 +20,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.summary.writer.record_writer import RecordWriter as RecordWriter
 
 import dispatchviz.torch as torch
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.missing_names import INSTALLED, LACKS
 
 Summary = summary_pb2.Summary
@@ -183,7 +184,7 @@ def _array(value: Any) -> Any:
         return value
     if np.isscalar(value):
         return np.array([value])
-    if not isinstance(value, torch.Tensor):
+    if not isinstance(value, Tensor):
         raise NotImplementedError(f"Got {type(value)}, but numpy array or torch tensor are expected.")
     tensor: Any = value
     if tensor.device.type == "meta":
