@@ -56,6 +56,7 @@ def work() -> None:
 def is_met(kind: type[BaseException], seconds: float) -> bool:
     is_set.clear()
     met = False
+    torch.set_grad_enabled(True)  # an exception in `no_grad.__exit__` leaves it off, in PyTorch too
     try:
         wanted.put((seconds, kind))
         while not is_set.is_set():

@@ -24,6 +24,7 @@ from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record import trace_file
+from dispatchviz.core.record.unfinished_files import unfinished_files
 from dispatchviz.errors import DispatchvizError, EndedBySignal
 from dispatchviz.explain.comparison.checked import (
     OF_THE_MODEL,
@@ -123,8 +124,10 @@ def _kept_at_a_signal(recorded: str, save: str | None) -> Iterator[None]:
     try:
         yield
     except (EndedBySignal, KeyboardInterrupt):
-        if save and os.path.exists(recorded):
-            save_trace(Trace.load(recorded), save)
+        file = Path(recorded)
+        found = [one for one in (file, *unfinished_files(file.parent, file.stem)) if one.exists()]
+        if save and found:  # SIGQUIT leaves the unfinished one
+            save_trace(Trace.load(found[0]), save)
         raise
 
 

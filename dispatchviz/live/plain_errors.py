@@ -20,6 +20,9 @@ _FILES = "|".join(map(re.escape, (watched_cells.__file__, UNKNOWN_FILE)))
 _OURS = re.compile(rf"(?m)^(\w+): registered at (?:{_FILES}):0 \[kernel\]$")
 _ROW = re.compile(r"(?m)^(\w+): .*$")
 
+TOO_DEEP = "Python error details: RecursionError: "
+"""What ``call_boxed`` says in a RuntimeError, if the stack ends while it converts an argument."""
+
 
 def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
     """Takes our kernels out of the text of an error."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from opcode import opmap
@@ -13,10 +12,6 @@ from dispatchviz.torch.version import __version__
 LACKS = f"is not in dispatchviz's model of PyTorch {__version__}"
 INSTALLED = "an installed PyTorch may have it: --engine torch records the program there"
 """The way out that the messages give."""
-
-
-NEEDS = {"torch.utils.tensorboard": "tensorboard"}
-"""Modules that begin with an import of a package which PyTorch does not bring along."""
 
 
 def missing(module: str, name: str, close: Sequence[str] = ()) -> Exception:
@@ -37,11 +32,8 @@ def missing(module: str, name: str, close: Sequence[str] = ()) -> Exception:
 
 
 def missing_module(name: str) -> ModuleNotFoundError:
-    """The error for a module. PyTorch's own if it needs a package that is not installed."""
+    """The error for a module."""
     name = name.removeprefix(_MODEL)
-    package = NEEDS.get(name)
-    if package and importlib.util.find_spec(package) is None:
-        return ModuleNotFoundError(f"No module named '{package}'", name=package)
     return ModuleNotFoundError(f"No module named '{name}': it {LACKS}; {INSTALLED}", name=name)
 
 

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
+from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
@@ -52,17 +52,49 @@ def test_an_import_of_a_missing_name_says_that_the_model_lacks_it(name: str) -> 
     assert str(error).endswith(INSTALLED)
 
 
-def test_without_its_package_tensorboard_is_missing_as_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    statement = "from torch.utils.tensorboard import SummaryWriter"
-    real, found = importlib.util.find_spec, None
+WRITES = """
+from torch.utils.tensorboard import SummaryWriter
+with SummaryWriter(folder) as writer:
+    for step in range(2):
+        writer.add_scalar("loss", torch.tensor(0.5 + step), step, walltime=step)
+        writer.add_scalars("both", {"a": 1, "b": torch.ones(1, dtype=torch.bfloat16)}, step, walltime=step)
+        writer.add_histogram("x", torch.arange(9.0), step, walltime=step, max_bins=300)
+        writer.add_text("said", "yes", step, walltime=step)
+writer.close()
+"""
+
+
+def _written(folder: Path, torch: ModuleType) -> dict[str, list[bytes]]:
+    """The events in each folder, after the first, which has the time."""
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader").RawEventFileLoader
+    exec(WRITES, {"torch": torch, "folder": str(folder)})
+    return {
+        str(file.parent.relative_to(folder)): list(loader(str(file)).Load())[1:] for file in folder.rglob("events.*")
+    }
+
+
+def test_a_program_writes_for_tensorboard(tmp_path: Path) -> None:
     with torch_is_the_model():
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: found if name == "tensorboard" else real(name))
-        error, found = asked(statement), ModuleSpec("tensorboard", None)
-        with_the_package = asked(statement)
+        found = _written(tmp_path, model)
+    assert {folder: len(events) for folder, events in found.items()} == {".": 6, "both_a": 2, "both_b": 2}
+
+
+@pytest.mark.torch
+def test_pytorch_writes_the_same_for_tensorboard(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    with torch_is_the_model():
+        found = _written(tmp_path / "model", model)
+    assert found == _written(tmp_path / "real", torch)
+
+
+def test_without_its_package_tensorboard_is_missing_as_in_pytorch() -> None:
+    if importlib.util.find_spec("tensorboard"):
+        pytest.skip("it is installed here")
+    with torch_is_the_model():
+        error = asked("from torch.utils.tensorboard import SummaryWriter")
     assert (type(error), error.name, str(error)) == (
         ModuleNotFoundError, "tensorboard", "No module named 'tensorboard'"
     )  # fmt: skip
-    assert str(with_the_package) == f"No module named 'torch.utils.tensorboard': it {LACKS}{INSTALLED}"
 
 
 @pytest.mark.torch
