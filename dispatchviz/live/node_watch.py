@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 NOWHERE, UNMET = -1, -2
 """In place of the serial number of a Node."""
 
+COMPOSITE: ev.CellReason = "math kernel"
+"""The reason of a cell with a composite, which calls other operators and makes no Node itself."""
+
 
 Saved = Sequence[tuple[weakref.ref[Any], int, int] | None]
 """Of each tensor that a custom Function saves a reference, its serial number and its version."""
@@ -63,6 +66,8 @@ class NodeWatch:
                 name, sequence_nr = node.name(), node._sequence_nr()
                 number = self.numbers.of_result(node, sequence_nr, self._watch.thread)
                 if number < 0:
+                    if isinstance(node, self._c._FunctionBase) and cell.operator.cell(cell.key).reason == COMPOSITE:
+                        continue  # the composite handed back what the Function returned
                     number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
                     self._saved(node, name, number, sets, results, cell)
                 results = ()

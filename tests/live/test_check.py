@@ -301,6 +301,28 @@ with torch.autograd.forward_ad.dual_level():
 """
 """A line that goes on behind the lines of a custom Function."""
 
+HANDED_BACK = """
+import torch
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight):
+        return x * weight
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2, None
+x = torch.ones(2, requires_grad=True)
+print(Twice.apply(x, 2).tolist())
+Twice.apply(x, 2).contiguous().sum().backward()
+y = Twice.apply(x, 2).contiguous().reshape(2)
+y.sum().backward()
+Twice.apply(x, 2).to(torch.float32).resolve_conj().view(2, 1).sum().backward()
+z = x * 2
+z.register_hook(lambda grad: print(grad.is_conj()))
+x.register_hook(lambda grad: print(grad.is_conj()))
+(z * z).sum().backward()
+x.register_hook(lambda grad: grad * 2); (x * 3).sum().backward(); (x * 4).sum().backward()
+"""
+"""Composites that hand back what a custom Function has returned: its Node is not theirs. Hooks without calls."""
 NOT_SEEN = """
 import torch
 x, y = (torch.ones(2, requires_grad=True) for _ in range(2))
@@ -341,8 +363,8 @@ torch.func.jvp(lambda x: x * torch.tensor([2.0, 3.0]), (torch.ones(2),), (torch.
 @pytest.mark.parametrize(
     "program",
     [
-        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ON_ONE_LINE, NOT_SEEN, ZERO_TANGENT, IN_PLACE),
-        *(DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS),
+        *(IN_PARALLEL, BATCHES, JOINED, COPIES, NODES_AGAIN, ON_ONE_LINE, HANDED_BACK, NOT_SEEN, ZERO_TANGENT),
+        *(IN_PLACE, DECOMPOSED, BITS, CALLED_CLASS, SEVERAL_ROOTS),
     ],
 )
 def test_these_are_seen_alike(program: str) -> None:

@@ -139,7 +139,7 @@ class _View:
         """The Nodes whose hooks run now: in PyTorch a Node is seen behind them, with the gradients that they return."""
         self._outermost: int | None = None
         """The last line that is within nothing."""
-        self._last: tuple[object, int] = None, -1
+        self._last: tuple[tuple[object, ...], int] = (), -1
         """The last line that was told, and its number."""
 
     def add(self, event: ev.AnyEvent) -> None:
@@ -294,6 +294,9 @@ class _View:
             return
         around = self._within(line)
         place = around, line.file, line.line, line.function
+        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # after a hook without calls
+            self._numbers[line.seq] = around
+            return
         if place != self._last[0]:
             number = self._emit(replace(line, caller=None, resumed=False, begins=False), around, line.seq)
             self._last = place, number
