@@ -44,6 +44,7 @@ from dispatchviz.user_lines import ProgramEventBuilder
 from dispatchviz.variable_names import Names
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.engine.graph_task import GraphTask
     from dispatchviz.core.record.note_types import AllWritten, Arrival, BindingCalledAgain
 
 Way = tuple[tuple[CodeType, int], ...]
@@ -295,6 +296,11 @@ class ProgramRecorder(Recorder):
         if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
             self.kernels.add(id(code))
         return kind
+
+    def backward_over(self, task: GraphTask) -> None:
+        """The frame of the engine ends: another frame may get its address."""
+        super().backward_over(task)
+        self._entered.clear()
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""

@@ -255,6 +255,13 @@ def test_after_every_return_to_a_line_it_is_the_line_that_is_recorded(
     assert events > 50
 
 
+def test_a_frame_of_the_engine_at_the_address_of_an_earlier_one_is_another_one(tmp_path: Path) -> None:
+    with _asked():
+        for _ in range(3):
+            _, differences = _recorded(PROGRAMS["func_vjp"], tmp_path)
+            assert [one for one in differences if isinstance(one.event, ev.BackwardStarted)] == []
+
+
 SHARES = 20
 """Of the stored programs, for tests side by side."""
 
