@@ -86,6 +86,7 @@ class _Handler(int):
     def arrived(self, number: int) -> None:
         """The main thread has not handled a signal for some time: it waits, or is about to."""
         if _installed(number) is self:
+            _wait_while_busy(self.keeper)
             self.ends.by(number)
 
 
