@@ -25,7 +25,7 @@ from dispatchviz.live.key_numbers import KeyNumbers, raw_of
 from dispatchviz.live.live_events import LiveEventBuilder
 from dispatchviz.live.local_sets import LocalSets
 from dispatchviz.live.node_watch import NodeWatch
-from dispatchviz.live.plain_errors import TOO_DEEP, plainly
+from dispatchviz.live.plain_errors import as_in_pytorch
 from dispatchviz.live.tensor_facts import TensorFacts
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.watched_cells import META, Step, WatchedCells
@@ -446,10 +446,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
             except BaseException as error:
                 if told:
                     failed(thread, before)
-                if type(error) is NotImplementedError:
-                    plainly(error, watch.cells)
-                elif type(error) is RuntimeError and TOO_DEEP in str(error):
-                    raise RecursionError(str(error).partition(TOO_DEEP)[2]) from None
+                as_in_pytorch(error, watch.cells)
                 raise
 
         return step

@@ -24,6 +24,14 @@ TOO_DEEP = "Python error details: RecursionError: "
 """What ``call_boxed`` says in a RuntimeError, if the stack ends while it converts an argument."""
 
 
+def as_in_pytorch(error: BaseException, cells: WatchedCells) -> None:
+    """Gives an error the text that it has without a recorder. Raises RecursionError for one that ``call_boxed`` hid."""
+    if type(error) is NotImplementedError:
+        plainly(error, cells)
+    elif type(error) is RuntimeError and TOO_DEEP in str(error):
+        raise RecursionError(str(error).partition(TOO_DEEP)[2]) from None
+
+
 def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
     """Takes our kernels out of the text of an error."""
     text = error.args[0] if error.args else None
